@@ -8,11 +8,14 @@ from typing import Any
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.histories import own_id
 from sdschat.cli.json_events import state_name
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.timber import as_object, status_of
+from sdschat.node.members.saved import is_members_channel, saved_posts
 from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, GapRow, OutgoingRow, Snapshot
@@ -41,11 +44,27 @@ def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) ->
     name = channel_name(channel)
     with open_reader(chosen) as reader:
         name = require_channel(reader, chosen, name)
-        report = _channel(reader, name) if message is None else _message(reader, chosen, name, message)
+        if is_members_channel(reader, name):
+            report = _members(chosen, reader, name, message)
+        elif message is None:
+            report = _channel(reader, name)
+        else:
+            report = _message(reader, chosen, name, message)
     if as_json:
         click.echo(json.dumps(report, separators=(",", ":")))
     else:
         print_report(report, _SHOWN)
+
+
+def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> dict[str, Any]:
+    """Return the state of a members' channel, or one of its posts."""
+    if message is None:
+        return as_object(name, status_of(chosen, reader, name))
+    near = [post for post in saved_posts(reader, name, own_id(chosen)) if post.message_id.startswith(message)]
+    if len(near) != 1:
+        problem = "There is no post" if not near else f"There are {len(near)} posts"
+        raise CommandProblem(f"{problem} in {name} whose id begins with {message}.", WRONG_USE)
+    return {"channel": name, **near[0]._asdict()}
 
 
 def _channel(reader: Reader, name: str) -> dict[str, Any]:

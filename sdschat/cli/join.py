@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say, user_file
+from sdschat.cli.options import channel_name, channel_options, data_set_option, say, user_file
 from sdschat.cli.terminal import require_screen
 
 if TYPE_CHECKING:
@@ -29,9 +29,16 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use ASCII signs only.")
 @click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep all of it for `sdschat replay`.")
+@data_set_option
 @channel_options
 def command(
-    chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: bool, theme: str | None, record: Path | None
+    chosen: Chosen,
+    channels: tuple[str, ...],
+    plain: bool,
+    ascii_only: bool,
+    theme: str | None,
+    record: Path | None,
+    dataset: str | None,
 ) -> int:
     """Chat in one or more channels.
 
@@ -51,18 +58,20 @@ def command(
     gc.disable()
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
-        return _run(chosen, names, lambda node: recorded(node, record, _plain(node, names, _told(chosen))))
+        return _run(chosen, names, dataset, lambda node: recorded(node, record, _plain(node, names, _told(chosen))))
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
-    return _run(chosen, names, lambda node: recorded(node, record, chat(node, said=_told(chosen))))
+    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=_told(chosen))))
 
 
-def _run(chosen: Chosen, names: list[str], body: Callable[[Node], Coroutine[Any, Any, int]]) -> int:
+def _run(
+    chosen: Chosen, names: list[str], dataset: str | None, body: Callable[[Node], Coroutine[Any, Any, int]]
+) -> int:
     from sdschat.cli.session import run_node
 
-    return run_node(chosen, body, names, narrate=False, takes_another=True)
+    return run_node(chosen, body, names, narrate=False, takes_another=True, data_set=dataset)
 
 
 def _told(chosen: Chosen) -> list[str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sdschat.identity.content import ContentKind
+from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
 from sdschat.node.events import NodeEvent, Said
@@ -46,6 +46,21 @@ _NAMES: Final[Mapping[type, str]] = {
     events.MembersChanged: "members_changed",
     events.MessageWithheld: "withheld",
     events.NotAMember: "not_a_member",
+    events.PostSaid: "delivered",
+    events.DeliveryChanged: "state",
+    events.OperationPlaced: "operation",
+    events.PostEdited: "edited",
+    events.PostDeleted: "deleted",
+    events.PostRewritten: "rewritten",
+    events.CheckpointPassed: "checkpoint",
+    events.MemberStatusChanged: "member",
+    events.BallotChanged: "ballot",
+    events.StateTaken: "state_taken",
+    events.Knocked: "knock",
+    events.DataSetFound: "data_set",
+    events.KindRefused: "kind_refused",
+    events.TimberRejected: "rejected",
+    events.ForkFound: "fork",
     KeyMet: "key_met",
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
@@ -75,16 +90,18 @@ _NAMES: Final[Mapping[type, str]] = {
     ev.Rejected: "rejected",
 }
 EVENT_TYPES: Final = tuple(_NAMES)
-EVENT_NAMES: Final = tuple(_NAMES.values())
+INPUT_REFUSED: Final = "input_refused"  # told by `pipe` itself
+EVENT_NAMES: Final = (*dict.fromkeys(_NAMES.values()), INPUT_REFUSED)
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def json_line(event: NodeEvent) -> str:
     """Return one line, without its end. Other than ASCII is escaped, so that no foreign text drives a terminal."""
-    body = event.body
-    line: dict[str, Any] = {"event": _NAMES[type(body)], "channel": event.channel, "time": event.time}
-    line.update(_fields(body))
-    return _encode(line)
+    return named_line(_NAMES[type(event.body)], event.channel, event.time, _fields(event.body))
+
+
+def named_line(name: str, channel: str, time: int, fields: Mapping[str, Any]) -> str:
+    return _encode({"event": name, "channel": channel, "time": time, **fields})
 
 
 def _fields(body: events.EventBody) -> Mapping[str, Any]:
@@ -102,6 +119,11 @@ def _fields(body: events.EventBody) -> Mapping[str, Any]:
             witnesses = {"by": by} | ({"perhaps": perhaps} if perhaps else {})
             witnesses |= {"unproven": unproven} if unproven else {}
             return {"message_id": message_id, "state": state_name(state), **witnesses, "resends": resends}
+        case events.PostSaid(post, late, via):
+            return {"message": post_object(post), "late": late, "gap": (), "via": via}
+        case events.DeliveryChanged(message_id, word, known, members, was):
+            found = {"message_id": message_id, "state": word, "known": known, "members": members}
+            return found | ({"was": was} if was else {})
         case ev.MessageResent(message_id, state, sends):
             return {"message_id": message_id, "state": state_name(state), "sends": sends}
         case events.ConnectionChanged():
@@ -138,6 +160,13 @@ def message_object(said: Said) -> dict[str, Any]:
     if opened.reply_to:
         found["reply_to"] = opened.reply_to
     return found
+
+
+def post_object(post: events.MemberPost) -> dict[str, Any]:
+    found = described(
+        post.message_id, post.sender_id, post.nick, None, post.text, b"", own=post.own, verdict=str(Verdict.KNOWN)
+    )
+    return found | ({"edited": True} if post.edited else {})
 
 
 def described(

@@ -20,12 +20,14 @@ from sdschat.cli.histories import (
     own_id,
 )
 from sdschat.cli.log_formats import as_markdown, as_text
+from sdschat.cli.members_history import MembersHistory
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import parse_moment
+from sdschat.node.members.saved import is_members_channel
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 
@@ -133,6 +135,8 @@ def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHist
     if to:
         return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
     assert channel is not None
+    if is_members_channel(reader, channel):
+        return MembersHistory(reader, channel, own_id(chosen))
     return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
 
 

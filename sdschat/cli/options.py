@@ -39,6 +39,11 @@ _NETWORK: Final = (
 _SETTING_OF: Final = {"wire": "sds.wire", "max_size": "store.max_size"}  # options that set a setting
 
 
+def data_set_option(command: F) -> F:
+    """Add --dataset, for commands that may join a members' channel."""
+    return click.option("--dataset", metavar="ID", help="Join only the members' channel with this data set.")(command)
+
+
 def local_options(command: F) -> F:
     """Add the options of a profile. The command gets one argument `chosen` in place of all of them."""
     return _with(command, _LOCAL)

@@ -8,15 +8,17 @@ import sys
 import click
 
 from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem
-from sdschat.cli.json_events import json_line
-from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.json_events import INPUT_REFUSED, json_line, named_line
+from sdschat.cli.json_input import InputLine, read_line
+from sdschat.cli.options import channel_name, channel_options, data_set_option, say
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
-from sdschat.node.events import ConnectionChanged, HandedOver, NodeEvent, NotPublished
+from sdschat.node.events import ConnectionChanged, DeliveryChanged, HandedOver, NodeEvent, NotPublished
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.stdin import lines
+from sdschat.node.sync.extension import sync_part
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged
@@ -31,8 +33,10 @@ _ENOUGH = 300
 @click.command("pipe")
 @click.argument("channel")
 @click.option("--linger", default="5s", metavar="TIME", help="After the input ends, wait so long for acknowledgements.")
+@click.option("--json-input", is_flag=True, help="Each input line is a JSON object: say, edit, delete, invite, leave.")
+@data_set_option
 @channel_options
-def command(chosen: Chosen, channel: str, linger: str) -> int:
+def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset: str | None) -> int:
     """Send each input line as a message, and print each event as a JSON line.
 
     \b
@@ -40,6 +44,7 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
       sdschat pipe lobby --name ann
       echo hello | sdschat pipe lobby --name bob | jq .event
       sdschat pipe lobby --name bot --linger forever </dev/null
+      echo '{"say": "hello"}' | sdschat pipe lobby --name bob --json-input
 
     The command ends when the input has ended and every message of it is acknowledged, or --linger is over; with
     --linger forever it stays. `sdschat help json` describes the events and their fields.
@@ -54,11 +59,19 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
             patience = duration(linger) / 1000
         except ValueError as error:
             raise CommandProblem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
-    return run_node(chosen, lambda node: _Pipe(node, name, patience, chosen.text("broker") is None).run(), [name])
+    embedded = chosen.text("broker") is None
+    return run_node(
+        chosen,
+        lambda node: _Pipe(node, name, patience, embedded, json_input).run(),
+        [name],
+        data_set=dataset,
+    )
 
 
 class _Pipe:
-    def __init__(self, node: Node, channel: str, patience: float | None, embedded: bool) -> None:
+    def __init__(
+        self, node: Node, channel: str, patience: float | None, embedded: bool, json_input: bool = False
+    ) -> None:
         self.node = node
         self.channel = node.named(channel)
         self.patience = patience
@@ -66,6 +79,8 @@ class _Pipe:
         self.open: set[str] = set()  # own messages of this run that are not acknowledged
         self.under_way: set[str] = set()  # own messages of this run that the broker does not have
         self.refused = 0
+        self.json_input = json_input
+        self._line = 0  # number of the input line
         self._connected = False
         self._waits = False  # reading pauses until others acknowledge something
         self.gone = asyncio.Event()
@@ -97,6 +112,12 @@ class _Pipe:
         if isinstance(body, StateChanged):
             if body.state is AckState.ACKED:
                 self.open.discard(body.message_id)
+        elif isinstance(body, DeliveryChanged):
+            if body.was in self.open:
+                self.open -= {body.was}
+                self.open.add(body.message_id)
+            if body.state == "settled":
+                self.open.discard(body.message_id)
         elif isinstance(body, HandedOver | NotPublished):
             self.under_way.discard(body.message_id)
         elif isinstance(body, ConnectionChanged):
@@ -108,6 +129,7 @@ class _Pipe:
     async def _talk(self) -> None:
         async for found in lines(sys.stdin.fileno()):
             for line in found:
+                self._line += 1
                 while not self._send(line):
                     await self._move()
                 if len(self.under_way) >= _UNDER_WAY:
@@ -133,11 +155,11 @@ class _Pipe:
     def _send(self, line: bytes) -> bool:
         """Send a line. Return False if it must wait, because too many messages are unacknowledged."""
         try:
-            text = line.removesuffix(b"\r").decode()
-            if text:
-                message_id = self.node.send(self.channel, text).message_id
-                self.open.add(message_id)
-                self.under_way.add(message_id)
+            line = line.removesuffix(b"\r")
+            if self.json_input:
+                self._obey(read_line(line))
+            elif line:
+                self._say(line.decode())
         except UnicodeDecodeError:
             self._refuse("it is not UTF-8")
         except TooManyUnacknowledged as error:
@@ -150,6 +172,41 @@ class _Pipe:
         self._waits = False
         return True
 
+    def _say(self, text: str, reply_to: str = "") -> None:
+        message_id = self.node.say(self.channel, text, reply_to=reply_to)
+        self._follow(message_id)
+
+    def _follow(self, message_id: str) -> None:
+        self.open.add(message_id)
+        if self.node.sessions[self.channel].members is None:
+            self.under_way.add(message_id)
+
+    def _obey(self, line: InputLine) -> None:
+        """Do what a line asks for. Raises ValueError for what cannot be done here."""
+        members = self.node.sessions[self.channel].members
+        if line.verb == "say":
+            self._say(line.text, line.target)
+        elif line.verb == "to":
+            self.open.add(sync_part(self.node, self.channel).direct.send(line.target, line.text))
+        elif members is None:
+            raise ValueError(
+                f"{self.channel} is no members' channel: nothing can be changed or taken back, and nobody "
+                "is let in or leaves"
+            )
+        elif line.verb == "edit":
+            self._follow(members.edit(line.target, line.text))
+        elif line.verb == "delete":
+            self._follow(members.delete(line.target))
+        elif line.verb == "invite":
+            members.invite(line.target)
+        else:
+            members.leave()
+
     def _refuse(self, why: str) -> None:
         self.refused += 1
+        if self.json_input:
+            fields = {"reason": why, "line": self._line}
+            now = self.node.clock.now().wall
+            self._writer.write(named_line(INPUT_REFUSED, self.channel, now, fields))
+            return
         say(f"{self.channel}: a line was not sent: {why}")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say, standard_input
+from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
-from sdschat.node.events import HandedOver, NodeEvent, NotPublished, PresenceChanged
+from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotPublished, PresenceChanged
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from sdschat.node.sync.direct import DirectMessaging
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
+# Words of members' channels that will do, by what is waited for.
+_MEMBERS: Final = {
+    "sent": ("sent", "written", "known", "settled"),
+    "possibly-acked": ("known", "settled"),
+    "acked": ("settled",),
+}
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet beside the largest filter
 _LOOKS: Final = 20  # searches for the reader of a direct message,
 _LOOK: Final = 0.1  # with so many seconds between two
@@ -58,8 +64,11 @@ class _Order:
     "--to", metavar="NICK", default="", help="To one participant alone, by nick or id; nobody else can read it."
 )
 @click.option("--ephemeral", is_flag=True, help="A message that nobody keeps.")
+@data_set_option
 @channel_options
-def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ephemeral: bool, to: str) -> int:
+def command(
+    chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ephemeral: bool, to: str, dataset: str | None
+) -> int:
     """Send one message, and print its id.
 
     \b
@@ -90,7 +99,7 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     if text == "-":
         standard_input()  # raises Problem if it is closed, before anything is started
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
-    return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False)
+    return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False, data_set=dataset)
 
 
 class _Sending:
@@ -178,7 +187,7 @@ class _Sending:
         order = self._order
         if order.to:
             return self._direct().send(order.to, text)
-        return self._node.send(order.channel, text, ephemeral=order.ephemeral).message_id
+        return self._node.say(order.channel, text, ephemeral=order.ephemeral)
 
     def _send(self, text: str) -> None:
         try:
@@ -196,6 +205,8 @@ class _Sending:
         if isinstance(body, NotPublished) and body.message_id in self._open:
             if body.failure in ("too_large", "refused"):
                 self._refused = body.detail
+        elif isinstance(body, DeliveryChanged) and body.state in _MEMBERS[self._order.wait]:
+            self._open -= {body.message_id, body.was}
         elif isinstance(body, HandedOver | StateChanged) and self._reached(body):
             self._open.discard(body.message_id)
         else:

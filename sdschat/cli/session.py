@@ -17,6 +17,7 @@ from sdschat.cli.text import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
+from sdschat.node.members.find import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.opening import broker_of
@@ -47,6 +48,7 @@ def run_node(
     catches_up: bool = True,
     keeps: bool = True,
     takes_another: bool = False,
+    data_set: str | None = None,
 ) -> int:
     """Run `body` with a node, until it is done, the node fails or a signal comes. Return the exit code.
 
@@ -54,6 +56,7 @@ def run_node(
     `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
     `catches_up`: fetch missing history. Other participants can always fetch ours.
     `keeps`: keep the database within `store.max_size`; a Store does that itself.
+    `data_set`: of the first channel, which is a members' channel then.
     `takes_another`: if the profile is in use and the user did not name it, take the next one that is free.
     """
     for problem in problems_with("", chosen.nick):
@@ -61,7 +64,7 @@ def run_node(
     if narrate:
         _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps, takes_another))
+    return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps, takes_another, data_set))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -101,10 +104,13 @@ async def _session(
     catches_up: bool,
     keeps: bool,
     takes_another: bool,
+    data_set: str | None,
 ) -> int:
     found = mqtt_options(chosen) if chosen.text("broker") is not None else None
     profile = _open(chosen, takes_another)
     try:
+        if data_set is not None:
+            _pin(profile.store, channels[0], data_set)
         if found is None:
             _use_broker_of(chosen, profile.store, channels)
             found = mqtt_options(chosen)
@@ -146,6 +152,15 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
     raise AssertionError("the loop above returns or raises")
 
 
+def _pin(store: Store, channel: str, data_set: str) -> None:
+    from sdschat.node.members.creating import pin
+
+    try:
+        pin(store, channel, data_set)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+
+
 def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> None:
     """Use the broker of the private channels among these, as their links named it."""
     brokers = {broker for channel in channels if (broker := broker_of(store, channel))}
@@ -167,9 +182,11 @@ async def _keep(node: Node) -> None:
 
 def _install(node: Node, catches_up: bool) -> None:
     """Add the extensions of every channel. Their import is slow, so it happens with the first channel."""
+    from sdschat.node.members import channel
     from sdschat.node.store_client import client
     from sdschat.node.sync import extension
 
+    channel.install(node)
     client.install(node)
     extension.install(node, asks=catches_up)
 
@@ -190,7 +207,8 @@ def _listen_to_signals() -> asyncio.Future[int]:
 
 
 async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
-    """Join, and return when the channel is connected. Raises Problem if the first attempts fail."""
+    """Join, and return when the channel is connected and its kind is known. Raises Problem if the first attempts
+    fail."""
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0
 
@@ -213,6 +231,9 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
 
         say(f"{channel}: the bytes of nim-sds (sds.wire=nim). Limits: {'; '.join(CANNOT)}")
     await connected
+    members = members_part(node, channel)
+    if members is not None:
+        await members.decided.wait()
 
 
 class EventPrinter:
@@ -236,6 +257,17 @@ class EventPrinter:
                 return f"connected to {address}" if ever or self._verbose else ""
             case events.HostingChanged(hosting):
                 return f"the embedded broker is {'now hosted' if hosting else 'not hosted any more'} by this process"
+            case events.DataSetFound(data_set):
+                return (
+                    f"a members' channel, with the data set {data_set}. You knock: a member has to invite you. "
+                    "What you write until then waits"
+                )
+            case events.Knocked(sender_id, nick):
+                return f"{safe(nick)} ({sender_id[:8]}) knocks, to be invited"
+            case events.KindRefused(data_set, detail):
+                return f"{detail} (data set {data_set[:16]})"
+            case events.ForkFound(sender_id, seq):
+                return f"{sender_id[:8]} cheats: two operations of theirs have the number {seq}"
             case events.NotPublished(failure=failure, detail=detail):
                 return f"a packet was not sent ({failure}): {detail}"
             case events.IdentityUsedElsewhere():

@@ -126,7 +126,7 @@ def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
     """Return the text of a conflict between settings, with durations in units and the origin of each setting, which
     may be a forgotten file."""
     names = list(dict.fromkeys(_NAMED.findall(problem)))
-    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group == "config":  # others name their unit
+    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group in ("config", "timber"):  # others name their unit
         problem = re.sub(r"\b\d+\b", lambda number: written(names[0], int(number[0])), problem)
     said = [name for name in names if not origins[name].startswith("default")]
     if all(origins[name] == "--set" for name in said):

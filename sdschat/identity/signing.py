@@ -31,6 +31,8 @@ PRESENCE_DOMAIN: Final = b"sdschat/presence/v1\0"
 LEAVE_DOMAIN: Final = b"sdschat/leave/v1\0"
 DIRECT_DOMAIN: Final = b"sdschat/direct/v1\0"
 LINK_DOMAIN: Final = b"sdschat/link/v1\0"
+TIMBER_DOMAIN: Final = b"sdschat/timber/packet/v1\0"
+ANNOUNCE_DOMAIN: Final = b"sdschat/timber/announcement/v1\0"
 
 _SENDER_ID_DIGITS: Final = 32
 

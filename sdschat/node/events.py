@@ -10,6 +10,24 @@ from typing import NamedTuple
 
 from sdschat.identity.content import OpenedContent
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
+from sdschat.node.members.events import (
+    BallotChanged,
+    CheckpointPassed,
+    DataSetFound,
+    DeliveryChanged,
+    ForkFound,
+    KindRefused,
+    Knocked,
+    MemberPost,
+    MemberStatusChanged,
+    OperationPlaced,
+    PostDeleted,
+    PostEdited,
+    PostRewritten,
+    PostSaid,
+    StateTaken,
+    TimberRejected,
+)
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
@@ -18,16 +36,32 @@ from sdschat.sds.values import Message
 
 # From the layers below: an interface imports these here. `ev` holds the events of the engine.
 __all__ = [
+    "BallotChanged",
     "CatchingUp",
+    "CheckpointPassed",
+    "DataSetFound",
+    "DeliveryChanged",
     "DirectRefused",
     "DirectSaid",
     "EpochChanged",
+    "ForkFound",
     "KeyMet",
+    "KindRefused",
+    "Knocked",
+    "MemberPost",
+    "MemberStatusChanged",
     "MembersChanged",
     "MessageWithheld",
     "NickChanged",
     "NickClaimed",
     "NotAMember",
+    "OperationPlaced",
+    "PostDeleted",
+    "PostEdited",
+    "PostRewritten",
+    "PostSaid",
+    "StateTaken",
+    "TimberRejected",
     "ev",
 ]
 
@@ -224,6 +258,21 @@ EventBody = (
     | CatchingUp
     | DirectSaid
     | DirectRefused
+    | OperationPlaced
+    | PostSaid
+    | PostEdited
+    | PostDeleted
+    | PostRewritten
+    | DeliveryChanged
+    | CheckpointPassed
+    | MemberStatusChanged
+    | BallotChanged
+    | StateTaken
+    | Knocked
+    | DataSetFound
+    | KindRefused
+    | TimberRejected
+    | ForkFound
 )
 
 

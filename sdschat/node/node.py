@@ -223,6 +223,8 @@ class Node:
         now = self._clock.now()
         if not text:
             raise ValueError("A message needs some text.")
+        if session.members is not None:
+            raise ValueError(f"{channel} is a members' channel: what is said there is an event of its data set.")
         if session.private is not None and kind is not ContentKind.OPERATION:
             session.private.require_voice()
         content = self.gate.compose(channel, text, now.wall, kind, reply_to)
@@ -234,6 +236,20 @@ class Node:
             return message
         finally:
             self._mark_ready(session)
+
+    def say(self, channel: str, text: str, *, ephemeral: bool = False, reply_to: str = "") -> str:
+        """Say something in a channel of any kind, and return its message id. Raises ValueError, with nothing changed,
+        for what cannot be said."""
+        members = self.sessions[channel].members
+        if members is None:
+            return self.send(channel, text, ephemeral=ephemeral, reply_to=reply_to).message_id
+        if ephemeral:
+            raise ValueError(f"{channel} is a members' channel, and has no messages that nobody keeps.")
+        if reply_to:
+            raise ValueError(
+                f"{channel} is a members' channel, whose posts answer no other. Leave out the answered one."
+            )
+        return members.say(text)
 
     def _mend(self, name: str) -> None:
         """Say what the disk has altered, and read texts again that were taken out for that."""

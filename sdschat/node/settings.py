@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from sdschat.identity.suggest import did_you_mean
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
+from sdschat.timber.config import Config as TimberConfig
 from sdschat.transport.fault_lane import NONE, Faults
 from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
 
@@ -18,6 +19,10 @@ Value = str | int | float | bool
 # third fewer pushes, and nothing comes later (`tests.node.faulty` has the other end: 30 % lost, and sixty at once).
 _DEMO: Final = replace(DEMO, resend_possibly_acked=2_000, resend_max=6_000, push_delay_max=3_000)
 TIMINGS: Final[Mapping[str, Config]] = {"spec": SPEC, "demo": _DEMO}
+TIMBER: Final[Mapping[str, TimberConfig]] = {
+    "spec": TimberConfig(),
+    "demo": TimberConfig(heartbeat=2_000, stagger=300, retry=2_000, sync_interval=5_000),
+}
 _UNITS: Final = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST: Final = 36525 * _UNITS["d"]  # durations are added to times that a database holds in 64 bits
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
@@ -89,15 +94,19 @@ def _prefix(text: Value) -> str:
 
 
 class Setting(NamedTuple):
-    """`target` is where the value goes: a field of the engine's `Config`, of `Faults` or of `Settings`."""
+    """`target` is where the value goes: a field of an engine's `Config`, of `Faults` or of `Settings`."""
 
     parse: Callable[[Value], Value]
-    group: Literal["config", "faults", "node"]
+    group: Literal["config", "faults", "timber", "node"]
     target: str
 
 
 def _config(parse: Callable[[Value], Value], target: str) -> Setting:
     return Setting(parse, "config", target)
+
+
+def _timber(parse: Callable[[Value], Value], target: str) -> Setting:
+    return Setting(parse, "timber", target)
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -124,6 +133,13 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "push.grace": _config(duration, "push_grace"),
     "push.delay_min": _config(duration, "push_delay_min"),
     "push.delay_max": _config(duration, "push_delay_max"),
+    "timber.rounds": _timber(_integer, "rounds"),
+    "timber.heartbeat": _timber(duration, "heartbeat"),
+    "timber.redundancy": _timber(_integer, "redundancy"),
+    "timber.stagger": _timber(duration, "stagger"),
+    "timber.retry": _timber(duration, "retry"),
+    "timber.sync_interval": _timber(duration, "sync_interval"),
+    "timber.compact_after": _timber(_integer, "compact_after"),
     "mqtt.qos": Setting(_integer, "node", "qos"),
     "mqtt.topic_prefix": Setting(_prefix, "node", "topic_prefix"),
     "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
@@ -149,6 +165,7 @@ class Settings:
     timing: str = "spec"
     config: Config = SPEC
     faults: Faults = NONE
+    timber: TimberConfig = TIMBER["spec"]
     expected_participants: int = 0  # 0: not said; `repair.num_response_groups` counts
     qos: int = 1
     topic_prefix: str = DEFAULT_PREFIX
@@ -171,8 +188,8 @@ class Settings:
     def value(self, name: str) -> Value:
         """Return the value in force for the setting of this name; durations in milliseconds, sizes in bytes."""
         setting = SETTINGS[name]
-        if setting.group == "config":
-            found: Value = getattr(self.config, setting.target)
+        if setting.group in ("config", "timber"):
+            found: Value = getattr(self.config if setting.group == "config" else self.timber, setting.target)
         elif setting.target == "delay":
             found = round(self.faults.delay * 1000)
         else:
@@ -197,7 +214,7 @@ def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings
     """From values by name, parsed or as written. Raises SettingError, as well for what does not go together."""
     if timing not in TIMINGS:
         raise SettingError(f"timing is {timing!r}, and must be one of {', '.join(TIMINGS)}.")
-    groups: dict[str, dict[str, Any]] = {"config": {}, "faults": {}, "node": {}}
+    groups: dict[str, dict[str, Any]] = {"config": {}, "faults": {}, "timber": {}, "node": {}}
     for name, text in values.items():
         value = parse(name, text)
         setting = SETTINGS[name]
@@ -212,6 +229,7 @@ def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings
             timing,
             replace(TIMINGS[timing], **config),
             Faults(**groups["faults"]),
+            replace(TIMBER[timing], **groups["timber"]),
             explicit=frozenset(values),
             **node,
         )

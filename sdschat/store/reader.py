@@ -66,6 +66,12 @@ class Reader(UserState):
             raise
         return cls(path, connection, codec)
 
+    def data_version(self) -> int:
+        """A number that changes with every commit of another connection."""
+        with as_store_error(self.path):
+            version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        return version
+
     def channels(self) -> list[ChannelInfo]:
         """All channels by name, with their counts, without a scan of their logs."""
         found = []

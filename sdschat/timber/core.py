@@ -132,6 +132,7 @@ class EngineState:
         body = node.operation.body
         self._save(node)
         event = body.event
+        first = event is not None and not node.dead and self._is_first(node, event.name)
         if event is not None and not node.dead:
             self.where.setdefault(event.name, node)
             self.inbox.pop(event.name, None)
@@ -141,8 +142,15 @@ class EngineState:
                 self.idle_writes = 0
             if event.body.kind is Kind.INVITE:
                 self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
-        name, kind = (event.name, event.body.kind) if event is not None else (None, None)
-        self.events.append(Placed(node.id, body.slot, body.seq, name, kind))
+        made = None if event is None else event.body
+        self.events.append(Placed(node.id, body.slot, body.seq, made, first, node.after is None))
+
+    def _is_first(self, node: TreeNode, name: PostId) -> bool:
+        """True if no other operation with this event came before this one, which the checkpoint may have passed."""
+        if name in self.where:
+            return False
+        passed = any(isinstance(one, Settled) and one.node is node and one.counts for one in self.replica.changes)
+        return passed or not self.replica.chat.knows(name)
 
     def _save(self, node: TreeNode) -> None:
         operation = node.operation

@@ -137,7 +137,7 @@ class TimberEngine:
         core.journal.put(OwnRow(0, 1))
         core.numbers[0] = 1
         core.compact()
-        core.events += [Founded(data_set), MemberChanged(0, core.identity.member, "member")]
+        core.events += [Founded(data_set, operation), MemberChanged(0, core.identity.member, "member")]
         self._work()
         return data_set
 
@@ -234,6 +234,12 @@ class TimberEngine:
         """Return the rows on disk once all writes so far are applied."""
         return take_snapshot(self._core)
 
+    def greet(self, peer: bytes, now: ClockReading) -> None:
+        """Synchronize with a peer now: it has just come."""
+        self._tick(now)
+        self._sync.greet(peer)
+        self._work()
+
     # Questions.
 
     @property
@@ -314,6 +320,40 @@ class TimberEngine:
     def operations(self) -> list[TreeNode]:
         """Return the operations in front of the compaction, in linear order."""
         return list(self._core.replica.in_front()) if self._core.replica.tree.first is not None else []
+
+    def open_events(self) -> list[PostId]:
+        """Return the names of our events that are not settled, in order."""
+        return sorted(self._core.own)
+
+    def last_draft(self) -> int:
+        """Return the number of the newest event that waits until we are a member."""
+        return max(self._core.drafts, default=0)
+
+    def drafts(self) -> list[DraftRow]:
+        """Return the events that wait until we are a member, in order."""
+        return sorted(self._core.drafts.values())
+
+    def person(self, slot: int) -> bytes:
+        """Return the member id behind a slot; empty for one that is not known."""
+        slots = self._core.replica.committee.slots
+        return slots[slot].member if slot < len(slots) else b""
+
+    def post(self, name: PostId) -> Post | None:
+        """Return a post as the checkpoint has it, if it is alive there."""
+        return self._core.replica.chat.posts.get(name)
+
+    def last_settled(self) -> bytes:
+        """Return the id of the last operation behind the checkpoint; empty where there is none."""
+        node = self._core.replica.settled
+        return b"" if node is None else node.id
+
+    def alive(self) -> int:
+        """Return the number of posts that are alive at the checkpoint."""
+        return len(self._core.replica.chat.posts)
+
+    def admits(self, peer: bytes) -> bool:
+        """True if a peer is, or was, a member, or is invited."""
+        return self._sync.knows(peer)
 
     def delivery(self, name: PostId) -> Delivery:
         core = self._core

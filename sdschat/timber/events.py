@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from sdschat.timber.values import CheckpointMark, Kind, Operation, PostId, Reason, Value
+from sdschat.timber.values import CheckpointMark, EventBody, Kind, Operation, PostId, Reason, Value
 
 Status = Literal["invited", "member", "silent", "reinstated", "removed", "left"]
 
@@ -13,16 +13,25 @@ class Founded(NamedTuple):
     """A data set was made, or its state was taken over for the first time."""
 
     data_set: bytes
+    genesis: Operation | None = None  # the first operation, where we made it
 
 
 class Placed(NamedTuple):
-    """An operation entered the tree. `name` is that of its event, where it carries one."""
+    """An operation entered the tree. `body` is that of its event, where it carries one."""
 
     operation_id: bytes
     writer: int
     seq: int
-    name: PostId | None
-    kind: Kind | None
+    body: EventBody | None
+    first: bool  # no other operation with this event came before
+    last: bool  # nothing stands behind it
+
+
+class Drafted(NamedTuple):
+    """A draft became an event of ours: we have a slot now."""
+
+    number: int
+    name: PostId
 
 
 class EventSettled(NamedTuple):
@@ -94,6 +103,7 @@ class Rejected(NamedTuple):
 Report = (
     Founded
     | Placed
+    | Drafted
     | EventSettled
     | CheckpointMoved
     | Compacted

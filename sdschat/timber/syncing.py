@@ -94,6 +94,15 @@ class Syncing:
             self.turn += 1
             core.packets.append(Packet(peers[self.turn % len(peers)], self._sync(())))
 
+    def greet(self, peer: bytes) -> None:
+        """Send a peer our clock, or ask it for the state."""
+        core = self.core
+        if core.replica.tree.first is not None:
+            if peer in self.audience():
+                core.packets.append(Packet(peer, self._sync(())))
+        elif peer in self.contacts and self.taken is None:
+            core.packets.append(Packet(peer, StateWanted(0, 0)))
+
     def _sync(self, operations: tuple[Operation, ...], interval: int = 0) -> Sync:
         core = self.core
         hashes: tuple[bytes, ...] = ()
@@ -173,8 +182,13 @@ class Syncing:
         core = self.core
         if core.replica.tree.first is None:
             return peer in self.contacts
-        known = any(slot.member == peer for slot in core.replica.committee.slots)
-        return known or peer in self.contacts or any(member_id(key) == peer for key in core.replica.invitations)
+        return peer in self.contacts or self.knows(peer)
+
+    def knows(self, peer: bytes) -> bool:
+        """True if a peer is, or was, a member, or is invited."""
+        replica = self.core.replica
+        known = any(slot.member == peer for slot in replica.committee.slots)
+        return known or any(member_id(key) == peer for key in replica.invitations)
 
     def _behind(self, theirs: dict[int, int]) -> bool:
         """True if a peer lacks operations that were compacted."""

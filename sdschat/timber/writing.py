@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.timber import limits
 from sdschat.timber.committee import Slot
 from sdschat.timber.core import EngineState
-from sdschat.timber.events import Rewritten
+from sdschat.timber.events import Drafted, Rewritten
 from sdschat.timber.ids import distance, event_bytes, event_id
 from sdschat.timber.rows import OutboxRow, OwnRow, ReplicaTable
 from sdschat.timber.values import EventBody, Kind, Packet, PostId, Reason, SignedEvent, Statements, Submit
@@ -44,7 +44,8 @@ def make_drafts(core: EngineState) -> None:
     if core.replica.me is None or core.replica.committee.slots[core.replica.me].leaving is not None:
         return
     for draft in sorted(core.drafts.values()):
-        make_event(core, draft.kind, draft.text, draft.target, draft.key, draft.time)
+        name = make_event(core, draft.kind, draft.text, draft.target, draft.key, draft.time)
+        core.events.append(Drafted(draft.number, name))
         core.journal.drop(ReplicaTable.DRAFT, (draft.number,))
     core.drafts.clear()
 

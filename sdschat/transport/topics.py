@@ -96,6 +96,10 @@ class Topics:
         return f"{self._base}/timber/{encoded(me)}/+"
 
     @property
+    def announcement(self) -> str:
+        return f"{self._base}/timber"
+
+    @property
     def everything(self) -> str:
         return f"{self._base}/#"
 
@@ -124,8 +128,8 @@ def place(topic: str, prefix: str = DEFAULT_PREFIX) -> ParsedTopic | None:
         return None
     names = [decoded(level) for level in topic[len(prefix) + 1 :].split("/")]
     match names:
-        case [str(channel), "msg"]:
-            return ParsedTopic(channel, "msg")
+        case [str(channel), "msg" | "timber" as what]:
+            return ParsedTopic(channel, what)
         case [str(channel), "who", str(frm)]:
             return ParsedTopic(channel, "who", frm=frm)
         case [str(channel), "sync" | "timber" as what, str(to), str(frm)]:

@@ -642,3 +642,71 @@ class TimberState(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TimberState: _TypeAlias = TimberState  # noqa: Y015
+
+@_typing.final
+class TimberEnvelope(_message.Message):
+    """On the wire a packet is in an envelope. Its signature is over the fields before it, the channel and the data set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AUTHOR_KEY_FIELD_NUMBER: _builtins.int
+    NICK_FIELD_NUMBER: _builtins.int
+    PACKET_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    author_key: _builtins.bytes
+    nick: _builtins.str
+    packet: _builtins.bytes
+    """a TimberPacket"""
+    signature: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        author_key: _builtins.bytes = ...,
+        nick: _builtins.str = ...,
+        packet: _builtins.bytes = ...,
+        signature: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author_key", b"author_key", "nick", b"nick", "packet", b"packet", "signature", b"signature"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimberEnvelope: _TypeAlias = TimberEnvelope  # noqa: Y015
+
+@_typing.final
+class TimberAnnouncement(_message.Message):
+    """Retained on the channel's `timber` topic. Its signature, by the creator, is over the fields before it and the channel."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GENESIS_FIELD_NUMBER: _builtins.int
+    CONTACTS_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """higher than in the creator's announcement before"""
+    signature: _builtins.bytes
+    @_builtins.property
+    def genesis(self) -> Global___TimberSigned:
+        """the first operation: its id is that of the data set"""
+
+    @_builtins.property
+    def contacts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """keys of members"""
+
+    def __init__(
+        self,
+        *,
+        genesis: Global___TimberSigned | None = ...,
+        contacts: _abc.Iterable[_builtins.bytes] | None = ...,
+        number: _builtins.int = ...,
+        signature: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["genesis", b"genesis"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contacts", b"contacts", "genesis", b"genesis", "number", b"number", "signature", b"signature"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimberAnnouncement: _TypeAlias = TimberAnnouncement  # noqa: Y015

@@ -25,6 +25,7 @@ from sdschat.transport import base
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
+    from sdschat.node.members.channel import MembersChannel
     from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
@@ -93,6 +94,8 @@ class ChannelSession:
         self._extensions: list[ChannelExtension] = []
         self._handlers: dict[str, Handler] = {}
         self.private: PrivateChannel | None = None
+        self.members: MembersChannel | None = None  # its log is that of Timber, and the engine of SDS rests
+        self._announced: Callable[[bytes], None] | None = None
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
 
     @property
@@ -112,6 +115,21 @@ class ChannelSession:
         self._handlers[what] = handler
         self.transport.subscribe(heard_at(self._topics, what, self._gate.identity.sender_id))
 
+    def hear_announcements(self, handler: Callable[[bytes], None]) -> None:
+        """Hear what is announced on the channel as the data set of its members, kept by the broker or not."""
+        self._announced = handler
+        self.transport.subscribe(self._topics.announcement)
+
+    def announce(self, payload: bytes) -> None:
+        """Publish the announcement, for everybody who joins."""
+        self.transport.publish(self._topics.announcement, payload, qos=self._qos, retain=True)
+
+    def use_members(self, members: MembersChannel) -> None:
+        """Let the log of Timber take the place of that of SDS, which is empty."""
+        self.members = members
+        self.transport.unsubscribe(self._topics.msg)
+        self.channel.disconnected(self._clock.now())
+
     def mark_ready(self) -> None:
         """Something is ready: there will be a turn soon."""
         self._mark_ready(self)
@@ -122,7 +140,8 @@ class ChannelSession:
 
     def start(self) -> None:
         self.transport.listen(self._heard)
-        self.transport.subscribe(self._topics.msg)
+        if self.members is None:
+            self.transport.subscribe(self._topics.msg)
         self.transport.subscribe(self._topics.who_all)
         self.presence.begin(self._clock.now().wall)
         self.say_presence()
@@ -166,11 +185,18 @@ class ChannelSession:
 
     def _received(self, event: base.Received) -> None:
         if event.topic == self._topics.msg:
+            if self.members is not None:
+                return
             own = self._sent.message_id(event.payload)
             if own is None:
                 self._take_packet(event.payload, "live", event.outdated)
             else:
                 self.channel.heard_copy(self._clock.now(), own)
+                self._mark_ready(self)
+            return
+        if event.topic == self._topics.announcement:
+            if self._announced is not None:
+                self._announced(event.payload)
                 self._mark_ready(self)
             return
         place = self._topics.place(event.topic)
@@ -242,7 +268,8 @@ class ChannelSession:
             case base.Connected():
                 self.was_connected = True
                 self.presence.doubt(now.mono)
-                self.channel.connected(now)
+                if self.members is None:
+                    self.channel.connected(now)
                 for extension in self._extensions:
                     extension.connected(now)
                 events = ConnectionChanged("connected", address, ever=ever)

@@ -1,0 +1,97 @@
+"""`sdschat timber status`: committee, clocks and checkpoint of a members' channel, from the local database."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.histories import own_id
+from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.profile_reader import open_reader, require_channel
+from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.text import safe
+from sdschat.node.members.saved import ChannelStatus, is_members_channel, saved_status
+from sdschat.store.reader import Reader
+
+_DIGITS = 8
+
+
+@click.group("timber")
+def command() -> None:
+    """Look into members' channels.
+
+    \b
+    Examples:
+      sdschat timber status garden --name ann
+      sdschat timber status garden --json | jq .checkpoint
+    """
+
+
+@command.command("status")
+@click.argument("channel")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@local_options
+def status(chosen: Chosen, channel: str, as_json: bool) -> None:
+    """Print committee, clocks and checkpoint of a members' channel, without a network.
+
+    \b
+    Examples:
+      sdschat timber status garden --name ann
+      sdschat timber status garden --json --name ann
+    """
+    with open_reader(chosen) as reader:
+        name = require_channel(reader, chosen, channel_name(channel))
+        found = status_of(chosen, reader, name)
+    if as_json:
+        click.echo(json.dumps(as_object(name, found), separators=(",", ":")))
+    else:
+        print_status(name, found)
+
+
+def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
+    """Return the state of a channel. Raises Problem for one that is not of members."""
+    if not is_members_channel(reader, name):
+        raise CommandProblem(f"{name} is no members' channel. `sdschat inspect {name}` shows its state.", WRONG_USE)
+    return saved_status(reader, name, chosen.settings.timber.rounds, chosen.nick, own_id(chosen))
+
+
+def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:
+    return {
+        "channel": name,
+        "data_set": found.data_set,
+        "phase": found.phase,
+        "committee": [member._asdict() for member in found.committee],
+        "checkpoint": {"number": found.number, "last": found.last, "hash": found.hash},
+        "waiting_for": found.waiting_for,
+        "operations_since": found.since,
+        "posts": found.posts,
+        "unsettled": found.unwritten,
+        "bytes": found.bytes,
+    }
+
+
+def print_status(name: str, found: ChannelStatus) -> None:
+    click.echo(f"{safe(name)}: a members' channel, data set {found.data_set}")
+    if found.phase == "knocking":
+        click.echo("not let in yet: a member has to invite you")
+        return
+    names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
+    click.echo(
+        f"checkpoint {found.number}, hash {found.hash[:16]}, {found.since} operations since, {found.posts} posts"
+    )
+    if found.waiting_for:
+        click.echo(f"waits for: {', '.join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)}")
+    if found.phase == "voting":
+        click.echo("a ballot is under way")
+    if found.unwritten:
+        click.echo(f"own events that are not settled: {found.unwritten}")
+    click.echo(f"{found.bytes:,} bytes")
+    for member in found.committee:
+        knows = " ".join(f"{slot}:{seq}" for slot, seq in member.clock.items())
+        silence = f", silent for {member.missed} of {member.limit} operations" if member.missed else ""
+        click.echo(
+            f"  {member.slot}  {names[member.sender_id]}: {member.seq} operations, knows {knows or 'nobody'}{silence}"
+        )

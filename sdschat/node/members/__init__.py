@@ -1,0 +1,1 @@
+"""Members' channels: the engine of Timber on the node."""

@@ -1,0 +1,336 @@
+"""A members' channel on the node: an extension that feeds the engine of Timber, saves its rows and sends its packets.
+
+Every channel gets it. In a channel of another kind it only listens to what is announced there: a channel that has no
+history here becomes a members' channel when a data set is announced on it, and we knock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from sdschat.identity.content import OpenedContent, Verdict
+from sdschat.identity.members import DataSet, announce, first_operation, open_packet, read_announcement, seal_packet
+from sdschat.identity.signing import sender_id_of, verify
+from sdschat.node.channel.content import save_book
+from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
+from sdschat.node.events import EventBody, NodeEvent, PresenceChanged
+from sdschat.node.members.events import DataSetFound, KindRefused, Knocked, MemberStatusChanged, TimberRejected
+from sdschat.node.members.ids import sender_of
+from sdschat.node.members.record import MembersRecord, load_record
+from sdschat.node.members.told import Told
+from sdschat.node.sync.people import DirectPeers
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now
+from sdschat.store.timber import load_timber, save_timber
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
+from sdschat.timber.events import Compacted, EventSettled, Report, StateAdopted
+from sdschat.timber.ids import member_id
+from sdschat.timber.values import Kind, Packet, PostId, Reason
+from sdschat.wire.members_codec import MAX_CONTACTS, TimberEnvelope
+from sdschat.wire.timber_codec import TimberCodec
+
+if TYPE_CHECKING:
+    from sdschat.identity.key_book import BookRow
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.node import Node
+    from sdschat.store.transaction import Transaction
+
+_KNOCKS: Final = 64  # strangers who are remembered, so that each knock is told once
+_ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
+_WIPE_AGAIN: Final = 1000  # ms
+DECIDED_AFTER: Final = 0.15  # seconds on the first connection, in which an announcement that is kept comes
+
+
+class MembersChannel:
+    """An extension of the channel; see `ChannelExtension`. Its verbs raise ValueError, for a person."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._store = node.profile.store
+        self._identity = node.gate.identity
+        self._codec = TimberCodec()
+        self._record: MembersRecord | None = None
+        self._unsaved: MembersRecord | None = None
+        self._announced: DataSet | None = None  # the last one that was heard, or is kept
+        self._announce_at: int | None = None
+        self._wipe_at: int | None = None
+        self._deleted = False  # texts are settled as deleted, and still on the disk
+        self._knocks: set[str] = set()
+        self._events: list[EventBody] = []
+        self._met: list[BookRow] = []
+        self._told: Told | None = None
+        self._engine: TimberEngine | None = None
+        self._connected = False
+        self.decided = asyncio.Event()  # the kind of the channel is known
+
+    # For the rest of the program.
+
+    @property
+    def active(self) -> bool:
+        """True if this is a members' channel."""
+        return self._engine is not None
+
+    @property
+    def engine(self) -> TimberEngine:
+        assert self._engine is not None
+        return self._engine
+
+    @property
+    def told(self) -> Told:
+        assert self._told is not None
+        return self._told
+
+    @property
+    def data_set(self) -> str:
+        return "" if self._record is None else self._record.data_set.hex()
+
+    def say(self, text: str) -> str:
+        """Post a text. Return its message id."""
+        if not text:
+            raise ValueError("A message needs some text.")
+        name = self.engine.say(text, self._now())
+        return self._made(name)
+
+    def edit(self, message_id: str, text: str) -> str:
+        """Change a post of ours. Return the id of the edit."""
+        if not text:
+            raise ValueError("A message needs some text. To take it back, delete it.")
+        return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
+
+    def delete(self, message_id: str) -> str:
+        """Take back a post: one of ours, or any, if we made the channel."""
+        return self._made(self.engine.delete(self.told.name(message_id), self._now()))
+
+    def invite(self, who: str) -> str:
+        """Let somebody in, by nick or by id. Return their sender id."""
+        key = DirectPeers(self._session, self._node.gate).find(who).key
+        self._made(self.engine.invite(key, self._now()))
+        return sender_id_of(key)
+
+    def leave(self) -> None:
+        """Write nothing more from now on; others go on without us."""
+        self._made(self.engine.leave(self._now()))
+
+    def _made(self, name: PostId | None) -> str:
+        self._session.mark_ready()
+        if name is None:
+            return self.told.draft_id(self.engine.last_draft())
+        self.told.made(name)
+        return self.told.message_id(name)
+
+    def _now(self) -> Now:
+        return self._node.clock.now()
+
+    def nick_of(self, sender_id: str) -> str:
+        if sender_id == self._node.sender_id:
+            return self._node.nick
+        return self._node.gate.nick_of(sender_id) or self._session.presence.online.get(sender_id, "")
+
+    # An extension of the channel.
+
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        session.hear_announcements(self._hear_announcement)
+        record = load_record(self._store, session.name)
+        if record is not None:
+            self._begin(record)
+        elif session.private is not None or self._store.messages(session.name):
+            self.decided.set()
+
+    def _begin(self, record: MembersRecord) -> None:
+        """Take part in the data set from now on."""
+        self._record = record
+        if record.announcement:
+            self._announced = read_announcement(record.announcement, record.channel)
+        signer = Signer(self._identity.public_key, self._identity.sign)
+        now, config = self._now(), self._node.settings.timber
+        snapshot = load_timber(self._store, record.channel)
+        self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
+        self._engine.join(record.data_set, self._contacts(), now)
+        self._deleted = snapshot is not None
+        self._told = Told(self._engine, self.nick_of, self._node.sender_id)
+        self._session.handle("timber", self._heard)
+        self._session.use_members(self)
+        self.decided.set()
+
+    def _contacts(self) -> list[bytes]:
+        keys = () if self._announced is None else (*self._announced.contacts, self._announced.creator)
+        return sorted({member_id(key) for key in keys} - {member_id(self._identity.public_key)})
+
+    def connected(self, now: Now) -> None:
+        self._connected = True
+        self._announce_at = now.mono + _ANNOUNCE_AFTER
+        if not self.decided.is_set():
+            asyncio.get_running_loop().call_later(DECIDED_AFTER, self.decided.set)
+        if self._engine is not None:
+            self._engine.join(self._engine.data_set or self._data_set, self._contacts(), now)
+
+    @property
+    def _data_set(self) -> bytes:
+        return b"" if self._record is None else self._record.data_set
+
+    def disconnected(self, now: Now) -> None:
+        self._connected = False
+        self._announce_at = None
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        """Synchronize with a member who has just come."""
+        key = self._session.presence.keys.get(sender_id)
+        if self._engine is not None and online and key is not None:
+            self._engine.greet(member_id(key), self._now())
+            self._session.mark_ready()
+
+    def next_wake(self) -> int | None:
+        engine_at = None if self._engine is None else self._engine.next_wake()
+        return min((when for when in (engine_at, self._announce_at, self._wipe_at) if when is not None), default=None)
+
+    def advance(self, now: Now) -> None:
+        if self._engine is not None:
+            self._engine.advance(now)
+        if self._announce_at is not None and self._announce_at <= now.mono:
+            self._announce_at = None
+            self._announce()
+        if self._wipe_at is not None and self._wipe_at <= now.mono:
+            self._wipe_at = None if self._store.wipe() else now.mono + _WIPE_AGAIN
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        if self._engine is None or self._told is None:
+            events, self._events = self._events, []
+            return ExtensionOutput(events=events)
+        writes, packets, reports = self._engine.take()
+        told = list(self._told.events(reports))
+        self._follow_members(told)
+        events, self._events = [*self._events, *told], []
+        record, self._unsaved = self._unsaved, None
+        met, self._met = self._met, []
+        self._deleted = self._deleted or any(_deletes(report) for report in reports)
+        wipes = self._deleted and any(isinstance(report, Compacted | StateAdopted) for report in reports)
+        if wipes:
+            self._deleted = False
+            self._wipe_at = now.mono + _WIPE_AGAIN  # where a reader was in the way
+        posts = self._posts(packets)
+        if not (writes or record is not None or met):
+            return ExtensionOutput(None, posts, events)
+        name = self._session.name
+
+        def save(transaction: Transaction) -> None:
+            save_timber(transaction, name, writes, wipe=wipes)
+            save_book(transaction, met)
+            if record is not None:
+                record.save(transaction)
+
+        return ExtensionOutput(save, posts, events)
+
+    def _posts(self, packets: tuple[Packet, ...]) -> list[OutgoingPacket]:
+        sealed: dict[int, bytes] = {}  # by message: each goes to several peers
+        found: list[OutgoingPacket] = []
+        for peer, message in packets:
+            if id(message) not in sealed:
+                raw = self._codec.encode(message)
+                sealed[id(message)] = seal_packet(
+                    self._identity, self._session.name, self._data_set, self._node.nick, raw
+                )
+            found.append(OutgoingPacket("timber", sender_of(peer), sealed[id(message)]))
+        return found
+
+    # Packets of others.
+
+    def _heard(self, frm: str, payload: bytes, now: Now) -> None:
+        envelope = open_packet(payload, self._session.name, self._data_set, frm)
+        if isinstance(envelope, str):
+            self._events.append(TimberRejected(frm, str(Reason.SIGNATURE), 1, envelope))
+            return
+        peer = member_id(envelope.author_key)
+        self._meet(envelope, now)
+        if not self.engine.admits(peer):
+            self._knock(frm, envelope.nick)
+        self.engine.receive(peer, self._codec.decode(envelope.packet), now)
+
+    def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
+        opened = OpenedContent(Verdict.NEW, None, nick=envelope.nick, author_key=envelope.author_key)
+        rows, facts = self._node.gate.book.meet(opened, now.wall)
+        self._met += rows
+        self._events += facts
+
+    def _knock(self, sender_id: str, nick: str) -> None:
+        if self.engine.me is None or sender_id in self._knocks:
+            return
+        if len(self._knocks) >= _KNOCKS:
+            self._knocks.clear()
+        self._knocks.add(sender_id)
+        self._events.append(Knocked(sender_id, nick))
+
+    # The announcement.
+
+    def _hear_announcement(self, payload: bytes) -> None:
+        found = read_announcement(payload, self._session.name)
+        if found is None:
+            return
+        if self._record is None:
+            self._find(found)
+        elif found.data_set != self._record.data_set:
+            self._events.append(
+                KindRefused(found.data_set.hex(), f"another data set is announced here; ours is {self.data_set}")
+            )
+        else:
+            self._announce_at = None
+            if self._announced is None or found.number > self._announced.number:
+                self._announced = found
+                self._record = self._unsaved = self._record._replace(announcement=payload)
+                self.engine.join(self._data_set, self._contacts(), self._now())
+
+    def _find(self, found: DataSet) -> None:
+        """A members' channel is announced where we had none."""
+        session = self._session
+        if session.private is not None or self._store.messages(session.name):
+            kind = "a private channel" if session.private is not None else "an open channel, with a history,"
+            detail = f"a members' channel is announced under this name, and it is {kind} here: the kind never changes"
+            self._events.append(KindRefused(found.data_set.hex(), detail))
+            return
+        self._unsaved = MembersRecord(session.name, found.data_set, found.payload)
+        self._events.append(DataSetFound(found.data_set.hex(), sender_id_of(found.creator)))
+        self._begin(self._unsaved)
+
+    def _announce(self) -> None:
+        if self._announced is not None and self._connected:
+            self._session.announce(self._announced.payload)
+
+    def _follow_members(self, told: list[EventBody]) -> None:
+        """Name the members of now in the announcement, if it is ours."""
+        news = {one.status for one in told if isinstance(one, MemberStatusChanged)}
+        if news.isdisjoint(("member", "evicted", "left")) or self._announced is None:
+            return
+        if self._record is None or self._announced.creator != self._identity.public_key or self.engine.me is None:
+            return
+        contacts = [member.key for member in self.engine.members()][:MAX_CONTACTS]
+        genesis = first_operation(self._announced.payload)
+        payload = announce(self._identity, self._session.name, genesis, contacts, self._announced.number + 1)
+        self._announced = read_announcement(payload, self._session.name)
+        self._record = self._unsaved = self._record._replace(announcement=payload)
+        self._announce()
+
+
+def _deletes(report: Report) -> bool:
+    """True if a compaction has to remove texts from the disk, by what is reported."""
+    if isinstance(report, EventSettled):
+        return report.kind in (Kind.EDIT, Kind.DELETE)
+    return isinstance(report, StateAdopted)
+
+
+def install(node: Node) -> None:
+    """Every channel that is joined from now on may be a members' channel."""
+    channels: dict[str, MembersChannel] = {}
+
+    def make(session: ChannelSession) -> MembersChannel:
+        found = channels[session.name] = MembersChannel(node)
+        return found
+
+    def hear(event: NodeEvent) -> None:
+        found = channels.get(event.channel)
+        if found is not None and isinstance(event.body, PresenceChanged):
+            found.presence_changed(event.body.sender_id, event.body.online)
+
+    node.extend(make)
+    node.listen(hear)

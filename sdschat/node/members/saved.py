@@ -1,0 +1,134 @@
+"""A members' channel as it is in the database, without taking part in it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sdschat.identity.signing import verify
+from sdschat.node.members.events import MemberPost
+from sdschat.node.members.ids import message_id_of, sender_of
+from sdschat.node.members.record import load_record
+from sdschat.store.reader import Reader
+from sdschat.store.timber import load_timber
+from sdschat.timber.config import Config
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
+from sdschat.timber.limits import KEY_BYTES
+from sdschat.timber.rows import Snapshot
+from sdschat.timber.values import Now
+from sdschat.wire.timber_codec import TimberCodec
+
+
+class MemberStatus(NamedTuple):
+    """A member in force, as the operations that are here show it."""
+
+    slot: int
+    sender_id: str
+    nick: str
+    seq: int  # operations written
+    missed: int  # operations that its newest one does not know
+    limit: int  # of them, at which it counts as silent
+    clock: dict[str, int]  # operations that it knows, by slot
+
+
+class ChannelStatus(NamedTuple):
+    """The state of a members' channel. `phase`: knocking, settled, waiting (for members) or voting."""
+
+    data_set: str
+    phase: str
+    committee: list[MemberStatus]
+    number: int  # of the checkpoint
+    last: str
+    hash: str
+    waiting_for: list[str]  # sender ids
+    since: int  # operations in front of the checkpoint
+    posts: int
+    unwritten: int  # events of ours that are not settled, and drafts
+    bytes: int
+
+
+def is_members_channel(reader: Reader, channel: str) -> bool:
+    return load_record(reader, channel) is not None
+
+
+def saved_posts(reader: Reader, channel: str, me: str) -> list[MemberPost]:
+    """Return the posts that are alive, in order. `me` is our sender id."""
+    engine = _engine(reader, channel)
+    nicks = _nicks(reader)
+    found: list[MemberPost] = []
+    for post, settled in engine.posts() if engine is not None else ():
+        assert engine is not None
+        sender = sender_of(engine.person(post.name.author))
+        message_id = message_id_of(engine.data_set, post.name)
+        found.append(
+            MemberPost(
+                message_id, sender, nicks.get(sender, ""), post.text, post.time, bool(post.edit), settled, sender == me
+            )
+        )
+    return found
+
+
+def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) -> ChannelStatus:
+    """Return the state of a members' channel of this profile, whose nick and sender id are ours."""
+    record = load_record(reader, channel)
+    assert record is not None
+    snapshot = load_timber(reader, channel)
+    engine = _engine(reader, channel, rounds)
+    if engine is None or not engine.data_set:
+        drafts = 0 if snapshot is None else len(snapshot.drafts)
+        return ChannelStatus(record.data_set.hex(), "knocking", [], 0, "", "", [], 0, 0, drafts, 0)
+    assert snapshot is not None
+    nicks = _nicks(reader) | {me: nick}
+    committee = []
+    for member in engine.members():
+        sender = sender_of(member.member)
+        clock = {str(slot): seq for slot, seq in member.clock}
+        committee.append(
+            MemberStatus(member.slot, sender, nicks.get(sender, ""), member.seq, member.missed, member.limit, clock)
+        )
+    waiting = [sender_of(engine.person(slot)) for slot in engine.waiting_for()]
+    phase = "voting" if engine.ballot() is not None else "waiting" if waiting else "settled"
+    mark = engine.checkpoint
+    return ChannelStatus(
+        record.data_set.hex(),
+        phase,
+        committee,
+        mark.number,
+        engine.last_settled().hex(),
+        mark.hash.hex(),
+        waiting,
+        sum(not node.settled for node in engine.operations()),
+        len(engine.posts()),
+        len(snapshot.outbox) + len(snapshot.drafts),
+        _size(snapshot),
+    )
+
+
+def _engine(reader: Reader, channel: str, rounds: int = 8) -> TimberEngine | None:
+    """Return an engine that is only asked: it cannot sign."""
+    snapshot = load_timber(reader, channel)
+    if snapshot is None:
+        return None
+    signer = Signer(bytes(KEY_BYTES), lambda _: b"")
+    return TimberEngine(Config(rounds=rounds), signer, TimberCodec(), verify, Now(0, 0), snapshot)
+
+
+def _nicks(reader: Reader) -> dict[str, str]:
+    from sdschat.identity.signing import sender_id_of
+
+    return {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+
+
+def _size(snapshot: Snapshot) -> int:
+    """Return the bytes of what is kept: texts, operations and events."""
+
+    def weight(value: Any) -> int:
+        if isinstance(value, bytes):
+            return len(value)
+        if isinstance(value, str):
+            return len(value.encode())
+        if isinstance(value, tuple):
+            return sum(map(weight, value))
+        return 0 if value is None else 8
+
+    return weight(snapshot)

@@ -1,0 +1,212 @@
+"""Reports of the engine as events of the node: which posts are new, edited or gone, and what became of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from sdschat.node.members.events import (
+    BallotChanged,
+    CheckpointPassed,
+    DeliveryChanged,
+    ForkFound,
+    MemberPost,
+    MemberStatusChanged,
+    OperationPlaced,
+    PostDeleted,
+    PostEdited,
+    PostRewritten,
+    PostSaid,
+    StateTaken,
+    TimberRejected,
+)
+from sdschat.node.members.ids import draft_id_of, message_id_of, sender_of
+from sdschat.timber import events as ev
+from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.values import EventBody, Kind, PostId
+
+if TYPE_CHECKING:
+    from sdschat.node.events import EventBody as NodeBody
+
+_STATUS: Final = {"removed": "evicted"}
+
+
+class Told:
+    """Remembers what was told, so that each post is told once: it may be in the tree twice, or be written again."""
+
+    def __init__(self, engine: TimberEngine, nick_of: Callable[[str], str], me: str) -> None:
+        self._engine = engine
+        self._nick_of = nick_of
+        self._me = me
+        self._alive: dict[PostId, int] = {}  # posts that were told, with the number of their last edit
+        self._names: dict[str, PostId] = {}  # the same by message id
+        self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events that are not settled
+        self._was: dict[PostId, str] = {}  # ids from before we were a member
+        self._passed = engine.checkpoint.number
+        self._ballot = engine.ballot()
+        self._member = engine.me is not None
+        unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
+        for view in engine.posts():
+            self._names[self.message_id(view.post.name)] = view.post.name
+            if view.post.name not in unwritten:
+                self._alive[view.post.name] = view.post.edit
+        self._states.update(dict.fromkeys(engine.open_events(), ("", 0, 0)))
+
+    # Names.
+
+    def message_id(self, name: PostId) -> str:
+        return message_id_of(self._engine.data_set, name)
+
+    def draft_id(self, number: int) -> str:
+        return draft_id_of(self._engine.data_set, bytes.fromhex(self._me), number)
+
+    def name(self, message_id: str) -> PostId:
+        """Return the name of the post with this id, or with this beginning of it. Raises ValueError, for a person."""
+        found = self._names.get(message_id)
+        if found is not None:
+            return found
+        near = [one for one in self._names if one.startswith(message_id)] if message_id else []
+        if len(near) > 1:
+            raise ValueError(f"{len(near)} posts have ids that begin with {message_id}. Give more of it.")
+        if not near:
+            raise ValueError(f"There is no post {message_id[:16]!r}: it was deleted, or it never was.")
+        return self._names[near[0]]
+
+    def last_own(self) -> str:
+        """Return the id of our newest post that is alive; empty if there is none."""
+        own = [view.post.name for view in self._engine.posts() if self._person(view.post.name.author) == self._me]
+        return self.message_id(own[-1]) if own else ""
+
+    def person(self, slot: int) -> str:
+        return self._person(slot)
+
+    def shown(self, view: PostView) -> MemberPost:
+        post = view.post
+        sender = self._person(post.name.author)
+        own = sender == self._me
+        nick = self._nick_of(sender)
+        return MemberPost(
+            self.message_id(post.name), sender, nick, post.text, post.time, bool(post.edit), view.settled, own
+        )
+
+    def _person(self, slot: int) -> str:
+        return sender_of(self._engine.person(slot))
+
+    def _note(self, name: PostId, edit: int) -> None:
+        self._alive[name] = edit
+        self._names[self.message_id(name)] = name
+
+    # Reports.
+
+    def events(self, reports: Iterable[ev.Report]) -> Iterator[NodeBody]:
+        for report in reports:
+            yield from self._event(report)
+        yield from self._deliveries()
+        ballot = self._engine.ballot()
+        if ballot != self._ballot:
+            self._ballot = ballot
+            if ballot is not None and ballot.removed:
+                removed = tuple(self._person(slot) for slot, _ in ballot.removed)
+                yield BallotChanged(removed, ballot.agree, ballot.need)
+
+    def _event(self, report: ev.Report) -> Iterator[NodeBody]:
+        match report:
+            case ev.Placed(operation_id, writer, seq, body, first, last):
+                event_id = "" if body is None else self.message_id(PostId(body.author, body.number))
+                kind = "" if body is None else body.kind.name.lower()
+                yield OperationPlaced(operation_id.hex(), self._person(writer), seq, event_id, kind)
+                if body is not None and first:
+                    yield from self._effect(body, late=not last)
+            case ev.Drafted(number, name):
+                self._was[name] = self.draft_id(number)
+                self._states[name] = ("", 0, 0)
+            case ev.CheckpointMoved(mark):
+                passed, self._passed = mark.number - self._passed, mark.number
+                last_id = self._engine.last_settled().hex()
+                yield CheckpointPassed(mark.number, last_id, mark.hash.hex(), passed, self._engine.alive())
+            case ev.MemberChanged(_, member, status):
+                sender = sender_of(member)
+                if sender == self._me and status in ("member", "removed", "left"):
+                    self._member = status == "member"
+                yield MemberStatusChanged(sender, self._nick_of(sender), _STATUS.get(status, status))
+            case ev.Rewritten(name):
+                yield PostRewritten(self.message_id(name))
+            case ev.StateAdopted(mark, peer, again):
+                self._passed = mark.number
+                yield StateTaken(mark.number, sender_of(peer), again)
+                yield from self._own_status()
+                yield from self._adopted()
+            case ev.Forked(slot, seq, _, _):
+                yield ForkFound(self._person(slot), seq)
+            case ev.Rejected(peer, reason, times, detail):
+                yield TimberRejected(sender_of(peer), str(reason), times, detail)
+
+    def _own_status(self) -> Iterator[MemberStatusChanged]:
+        """Yield what a state that was taken over says of ourselves."""
+        before, self._member = self._member, self._engine.me is not None
+        if before != self._member:
+            status = "member" if self._member else "evicted"
+            yield MemberStatusChanged(self._me, self._nick_of(self._me), status)
+
+    def _effect(self, body: EventBody, *, late: bool) -> Iterator[NodeBody]:
+        name, target = PostId(body.author, body.number), body.target
+        if body.kind is Kind.SAY and name not in self._alive:
+            self._note(name, 0)
+            sender = self._person(body.author)
+            yield PostSaid(
+                MemberPost(
+                    self.message_id(name),
+                    sender,
+                    self._nick_of(sender),
+                    body.text,
+                    body.time,
+                    edited=False,
+                    settled=False,
+                    own=sender == self._me,
+                ),
+                late,
+                "live",
+            )
+        elif target is None or target not in self._alive:
+            return
+        elif body.kind is Kind.EDIT and body.author == target.author and body.number > self._alive[target]:
+            self._alive[target] = body.number
+            yield PostEdited(self.message_id(target), body.text)
+        elif body.kind is Kind.DELETE and body.author in (0, target.author):
+            yield self._forget(target)
+
+    def _forget(self, name: PostId) -> PostDeleted:
+        message_id = self.message_id(name)
+        del self._alive[name]
+        self._names.pop(message_id, None)
+        return PostDeleted(message_id)
+
+    def _adopted(self) -> Iterator[NodeBody]:
+        """Yield the difference between what was told and the state that was taken over."""
+        views = {view.post.name: view for view in self._engine.posts()}
+        for name in [name for name in self._alive if name not in views]:
+            yield self._forget(name)
+        for name, view in views.items():
+            if name not in self._alive:
+                self._note(name, view.post.edit)
+                yield PostSaid(self.shown(view), False, "sync")
+            elif view.post.edit > self._alive[name]:
+                self._alive[name] = view.post.edit
+                yield PostEdited(self.message_id(name), view.post.text)
+
+    # Our own events.
+
+    def made(self, name: PostId) -> None:
+        """Follow an event that we have just made."""
+        self._states[name] = ("", 0, 0)
+        self._names[self.message_id(name)] = name
+
+    def _deliveries(self) -> Iterator[DeliveryChanged]:
+        for name, before in list(self._states.items()):
+            found = self._engine.delivery(name)
+            if tuple(found) != before:
+                yield DeliveryChanged(self.message_id(name), *found, self._was.pop(name, ""))
+            if found.word == "settled":
+                del self._states[name]
+            else:
+                self._states[name] = found.word, found.known, found.members

@@ -1,0 +1,81 @@
+"""Members' channels on nodes: who is let in, what is said, changed and taken back, and who is put out."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.node.events import (
+    CheckpointPassed,
+    DataSetFound,
+    DeliveryChanged,
+    Knocked,
+    MemberStatusChanged,
+    PostDeleted,
+    PostEdited,
+    PostSaid,
+)
+from sdschat.node.members.channel import MembersChannel, install
+from sdschat.node.members.creating import create_members
+from sdschat.node.node import Node
+from sdschat.node.settings import Value
+from tests.node.worlds import Member, World, world
+
+SHORT: dict[str, Value] = {
+    "timber.heartbeat": 100,
+    "timber.stagger": 30,
+    "timber.retry": 200,
+    "timber.sync_interval": 200,
+    "timber.rounds": 2,
+}
+
+
+def _create(node: Node) -> None:
+    install(node)
+    create_members(node.profile.store, node.gate.identity, "garden", node.settings.timber)
+
+
+def _channel(member: Member) -> MembersChannel:
+    found = member.node.sessions["garden"].members
+    assert found is not None
+    return found
+
+
+def _texts(member: Member) -> list[str]:
+    return [view.post.text for view in _channel(member).engine.posts()]
+
+
+def _start(place: World, name: str, **changes: Value) -> Member:
+    return place.start(name, "garden", changes=SHORT | changes, before=_create if name == "ann" else install)
+
+
+async def _let_in(host: Member, guest: Member) -> None:
+    await host.until(Knocked, lambda knock: knock.sender_id == guest.node.sender_id)
+    _channel(host).invite(guest.node.sender_id)
+    sender_id = guest.node.sender_id
+    await guest.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (sender_id, "member"))
+
+
+def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            found = await bob.until(DataSetFound)
+            assert found.data_set == _channel(ann).data_set
+            assert found.creator == ann.node.sender_id
+            await _let_in(ann, bob)
+            first = bob.node.say("garden", "hello there")
+            said = await ann.until(PostSaid)
+            assert (said.post.message_id, said.post.sender_id, said.post.nick) == (first, bob.node.sender_id, "bob")
+            second = ann.node.say("garden", "a secret")
+            await bob.until(PostSaid, lambda one: one.post.message_id == second)
+            _channel(bob).edit(first[:10], "hello all")
+            assert await ann.until(PostEdited) == PostEdited(first, "hello all")
+            _channel(ann).delete(second)
+            assert await bob.until(PostDeleted) == PostDeleted(second)
+            await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (second, "settled"))
+            await bob.until(CheckpointPassed, lambda one: one.alive == 1)
+            assert _texts(ann) == _texts(bob) == ["hello all"]
+            assert [told.post.message_id for told in ann.of(PostSaid)] == [first, second]
+
+    asyncio.run(story())

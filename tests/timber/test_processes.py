@@ -1,0 +1,39 @@
+"""Three real processes on the embedded broker: a deletion leaves no trace, and who was put out comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.timber.processes import EDITED, SECRET, Group, Pipe, admit, chat_and_delete, stop_and_continue
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    made = Group(Path(tmp_path_factory.mktemp("profiles")))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def people(group: Group) -> tuple[Pipe, Pipe, Pipe]:
+    return admit(group)
+
+
+@pytest.mark.xdist_group("timber processes")
+def test_create_knock_invite_chat_edit_and_delete(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
+    found = chat_and_delete(group, *people)
+    assert len(found["before"]) >= 3  # each profile had the words on its disk
+    assert found["left"] == []
+    assert found["logs"] == ["I saw nothing", "good morning"]
+    assert found["refused"][0].startswith("There is no post")
+    assert found["refused"][1].startswith("it must be one of")
+
+
+@pytest.mark.xdist_group("timber processes")
+def test_who_was_stopped_is_put_out_and_comes_back(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
+    found = stop_and_continue(group, *people)
+    assert found["seen"] == {name: [1, 1, 1] for name in ("ann", "bob", "cid")}
+    assert group.files_with(SECRET, EDITED) == []
