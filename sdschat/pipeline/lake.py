@@ -5,7 +5,9 @@ Bronze tables are appended to; silver and gold tables are written anew.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -37,6 +39,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.Presence: f"{SILVER}/presences",
     schemas.Fingerprint: f"{SILVER}/fingerprints",
     schemas.Log: f"{GOLD}/log",
+    schemas.AuditBase: f"{GOLD}/audit_base",
     schemas.AuditChannel: f"{GOLD}/audit_channel",
     schemas.AuditNode: f"{GOLD}/audit_node",
     schemas.AuditMissing: f"{GOLD}/audit_missing",
@@ -96,6 +99,29 @@ class Lake:
         """Like `replace`, for rows in this process."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
+    def bronze(self) -> str:
+        """Return a digest of the files that an audit reads: another one after each ingest that brought something."""
+        names: list[str] = []
+        for table in (schemas.Journal, schemas.Message, schemas.Node, schemas.Declared):
+            rows = self.there(table)
+            names += [] if rows is None else [file.rpartition(PLACES[table])[2] for file in rows.inputFiles()]
+        return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
+
+    def note_bronze(self) -> None:
+        """Note what silver is made from. A whole verdict on the same rows stays one."""
+        self.keep(schemas.AuditBase, [schemas.AuditBase(self.bronze(), self.has_verdict())])
+
+    def note_verdict(self, whole: bool) -> None:
+        """Note that the verdict is being made, or that it is whole."""
+        self.keep(schemas.AuditBase, [row._replace(whole=whole) for row in self._base()])
+
+    def has_verdict(self) -> bool:
+        """True if an audit came to its end, and was made of what is in bronze now."""
+        return self._base() == [schemas.AuditBase(self.bronze(), True)]
+
+    def _base(self) -> list[schemas.AuditBase]:
+        return [schemas.AuditBase(row["bronze"], row["whole"]) for row in self.read(schemas.AuditBase).collect()]
+
     def folder_for_tasks(self, table: type) -> Path | None:
         """Return the folder to which tasks may write files of a table by themselves, or None."""
         folder = own_folder(self.spark, self.root)
@@ -120,7 +146,7 @@ class Lake:
             return  # no version file there: the columns of the Parquet files have to show the version
         file = self.folder / VERSION_FILE
         if file.exists():
-            found = json.loads(file.read_text())["version"]
+            found = _version_in(file)
             if found > VERSION:
                 raise PipelineProblem(
                     f"{self.root} was written by a newer sdschat (tables of version {found}; this one knows "
@@ -129,8 +155,21 @@ class Lake:
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         fresh = file.with_name(f".{VERSION_FILE}.new")
-        fresh.write_text(json.dumps({"version": VERSION}))
+        with open(fresh, "w", encoding="utf-8") as output:
+            output.write(json.dumps({"version": VERSION}))
+            output.flush()
+            os.fsync(output.fileno())
         fresh.replace(file)
+
+
+def _version_in(file: Path) -> int:
+    try:
+        return int(json.loads(file.read_text("utf-8"))["version"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise PipelineProblem(
+            f"{file} is damaged: it should name the version of the tables in this lake. If this version of sdschat "
+            "made the lake, delete the file; it is written anew."
+        ) from error
 
 
 def folder_of(root: str) -> Path | None:

@@ -17,6 +17,7 @@ from sdschat.pipeline.transforms.silver import SilverTables
 
 def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> SilverTables:
     """Make silver from bronze."""
+    lake.note_bronze()
     nodes = conform.latest_nodes(lake.read(tables.Node))
     events = lake.replace(tables.Event, conform.events(lake.read(tables.Journal)))
     held = conform.in_order(conform.copies(lake.read(tables.Message), events, nodes))
@@ -42,6 +43,7 @@ def consolidate(lake: Lake, k: int = K) -> None:
 
 def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
     """Make the tables of the verdict from silver and the canonical log."""
+    lake.note_verdict(whole=False)
     found, log = silver(lake), lake.read(tables.Log)
     with keeping() as keep:
         wrong = judge.evidence(found, log, rules, keep, k)
@@ -50,6 +52,7 @@ def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
     nodes = lake.replace(tables.AuditNode, judge.audit_nodes(found, lacking, findings))
     lake.replace(tables.AuditChannel, judge.audit_channels(nodes, log, lacking, findings))
     lake.replace(tables.AuditJournal, judge.audit_journals(found.events))
+    lake.note_verdict(whole=True)
 
 
 def metrics(lake: Lake) -> None:

@@ -99,6 +99,13 @@ class AuditJournal(NamedTuple):
     last_ms: int
 
 
+class AuditBase(NamedTuple):
+    """The rows that the verdict in the lake follows from: one row, or none if there is no verdict."""
+
+    bronze: str  # digest of the names of the files in bronze
+    whole: bool  # False: an audit was begun and has not ended
+
+
 FAULTS: Final[Mapping[str, str]] = {
     "extra": "is in nobody else's log, and its sender does not know it",
     "apart": "has databases that went different ways",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -57,6 +58,12 @@ def command(lake: str, output: Path, where: Where) -> None:
     It needs nothing else, so it can be sent on. `sdschat pipeline run` makes everything anew first.
     """
     with open_lake(where, lake) as there:
+        if not there.has_verdict():
+            raise CommandProblem(
+                f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "
+                f"since the last one. Make it anew first: sdschat pipeline audit --lake {shlex.quote(lake)}.",
+                WRONG_USE,
+            )
         write_report(there, output)
 
 
