@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_changes import fifth, fourth, renamed_columns, sixth, third
+from sdschat.store.schema_changes import fifth, fourth, ninth, renamed_columns, sixth, third
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -232,4 +232,5 @@ MIGRATIONS: Final = (
     Migration(6, "columns for answers that may be called off", sixth, 812252500),
     Migration(7, "columns under the words of the protocol", renamed_columns, 1886782084),
     Migration(8, "tables of members' channels", eighth, 187826494),
+    Migration(9, "posts of members' channels without an index beside them", ninth, 3223841918),
 )

@@ -93,3 +93,19 @@ def renamed_columns(database: Database) -> None:
     """Name columns by the words of the protocol. Checksums are over values, and stay as they are."""
     for table, before, after in _RENAMED:
         database.execute(f"ALTER TABLE {table} RENAME COLUMN {before} TO {after}")
+
+
+def ninth(database: Database) -> None:
+    """Make `timber_post` anew: the rows stand in the order of their key, so that no index has it a second time."""
+    rows = database.execute("SELECT channel, name, rank, time, text, edit, sum FROM timber_post").fetchall()
+    database.execute("DROP TABLE timber_post")
+    database.execute(
+        "CREATE TABLE timber_post (channel INTEGER NOT NULL REFERENCES channel(id) ON DELETE CASCADE, "
+        "author INTEGER NOT NULL, number INTEGER NOT NULL, rank INTEGER NOT NULL, time INTEGER NOT NULL, "
+        "text TEXT NOT NULL, edit INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (channel, author, number)) "
+        "STRICT, WITHOUT ROWID"
+    )
+    for channel, name, *rest, total in rows:
+        if row_sum((channel, name, *rest)) == total:
+            values = (channel, *map(int, name.split(":")), *rest)
+            database.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*values, row_sum(values)))

@@ -43,9 +43,10 @@ from sdschat.timber.values import (
     VoteRow,
 )
 
-_ROW: Final = ("timber_row", "channel, name, value")
-_POST: Final = ("timber_post", "channel, name, rank, time, text, edit")
-_OPERATION: Final = ("timber_operation", "channel, name, arrival, raw, signature")
+_ROW: Final = ("timber_row", "name", "value")
+_POST: Final = ("timber_post", "author, number", "rank, time, text, edit")
+_OPERATION: Final = ("timber_operation", "name", "arrival, raw, signature")
+_TABLES: Final = (_ROW, _POST, _OPERATION)
 
 
 class Database(Protocol):
@@ -55,15 +56,19 @@ class Database(Protocol):
     path: Path
 
 
-def _upsert(table: str, columns: str) -> str:
-    names = columns.split(", ")
-    changed = ", ".join(f"{name} = excluded.{name}" for name in (*names[2:], "sum"))
-    places = ", ".join("?" * (len(names) + 1))
-    return f"INSERT INTO {table} ({columns}, sum) VALUES ({places}) ON CONFLICT (channel, name) DO UPDATE SET {changed}"
+def _upsert(table: str, key: str, columns: str) -> str:
+    names = f"channel, {key}, {columns}, sum"
+    changed = ", ".join(f"{name} = excluded.{name}" for name in (*columns.split(", "), "sum"))
+    places = ", ".join("?" * len(names.split(", ")))
+    return f"INSERT INTO {table} ({names}) VALUES ({places}) ON CONFLICT (channel, {key}) DO UPDATE SET {changed}"
 
 
-_PUTS: Final = {table: _upsert(table, columns) for table, columns in (_ROW, _POST, _OPERATION)}
-_DROPS: Final = {table: f"DELETE FROM {table} WHERE channel = ? AND name = ?" for table in _PUTS}
+def _delete(table: str, key: str) -> str:
+    return f"DELETE FROM {table} WHERE channel = ? AND " + " AND ".join(f"{name} = ?" for name in key.split(", "))
+
+
+_PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
+_DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 
 
@@ -80,8 +85,8 @@ def load_timber(database: Database, channel: str) -> Snapshot | None:
         found = database.connection.execute(_NUMBER, (channel,)).fetchone()
         if found is None:
             return None
-        for table, columns in (_ROW, _POST, _OPERATION):
-            query = f"SELECT {columns}, sum FROM {table} WHERE channel = ? ORDER BY place"
+        for table, key, columns in _TABLES:
+            query = f"SELECT channel, {key}, {columns}, sum FROM {table} WHERE channel = ?"
             for row in database.connection.execute(query, found):
                 if row_sum(row[:-1]) != row[-1]:
                     raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
@@ -91,22 +96,22 @@ def load_timber(database: Database, channel: str) -> Snapshot | None:
 
 def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:
     for write in writes:
-        table, name = _place(write)
+        table, key = _place(write)
         if isinstance(write, Put):
-            values = (number, name, *_columns(write.row))
+            values = (number, *key, *_columns(write.row))
             connection.execute(_PUTS[table], (*values, row_sum(values)))
         else:
-            connection.execute(_DROPS[table], (number, name))
+            connection.execute(_DROPS[table], (number, *key))
 
 
-def _place(write: Write) -> tuple[str, str]:
-    """Return the table and the name of a row."""
-    key = ":".join(map(str, write.key))
+def _place(write: Write) -> tuple[str, tuple[int | str, ...]]:
+    """Return the table and the key of a row."""
     if write.table is ReplicaTable.POST:
-        return _POST[0], key
+        return _POST[0], write.key
+    name = ":".join(map(str, write.key))
     if write.table is ReplicaTable.OPERATION:
-        return _OPERATION[0], key
-    return _ROW[0], f"{write.table}/{key}"
+        return _OPERATION[0], (name,)
+    return _ROW[0], (f"{write.table}/{name}",)
 
 
 def _columns(row: Row) -> tuple[Any, ...]:
@@ -125,9 +130,10 @@ def _plain(value: Any) -> Any:
 
 
 def _row_from(table: str, values: Sequence[Any]) -> Row:
-    name, *rest = values
     if table == _POST[0]:
-        return Post(PostId(*_numbers(name)), *rest)
+        author, number, *rest = values
+        return Post(PostId(author, number), *rest)
+    name, *rest = values
     if table == _OPERATION[0]:
         return OperationRow(*_numbers(name), *rest)
     kind = ReplicaTable(name.partition("/")[0])

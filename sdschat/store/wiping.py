@@ -17,7 +17,7 @@ _TABLES: Final = ("timber_row", "timber_post", "timber_operation")
 def rewrite_tables(connection: sqlite3.Connection) -> None:
     """Write the tables of members' channels anew, inside a transaction."""
     for table in _TABLES:
-        rows = connection.execute(f"SELECT * FROM {table} ORDER BY place").fetchall()
+        rows = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
         connection.execute(f"DELETE FROM {table}")
         if rows:
             places = ", ".join("?" * len(rows[0]))
