@@ -96,6 +96,7 @@ class EngineState:
         """Use this replica from now on."""
         self.data_set, self.replica = data_set, replica
         self.intake = OperationIntake(replica, data_set, self.verify, self._added)
+        self.intake.checked = self._checked
         self.where = {}
         for node in replica.in_front():
             if node.operation.body.event is not None and not node.dead and not node.settled:
@@ -151,6 +152,15 @@ class EngineState:
             return False
         passed = any(isinstance(one, Settled) and one.node is node and one.counts for one in self.replica.changes)
         return passed or not self.replica.chat.knows(name)
+
+    def _checked(self, name: PostId) -> SignedEvent | None:
+        """Return an event that is our own, or that we are to write or hold in the tree."""
+        if (own := self.own.get(name)) is not None:
+            return own.event
+        if (event := self.inbox.get(name)) is not None:
+            return event
+        node = self.where.get(name)
+        return None if node is None else node.operation.body.event
 
     def _save(self, node: TreeNode) -> None:
         operation = node.operation

@@ -10,7 +10,7 @@ from sdschat.timber import limits
 from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
 from sdschat.timber.replica import Replica, Wait
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import Operation, Reason, SignedEvent, Verify
+from sdschat.timber.values import Operation, PostId, Reason, SignedEvent, Verify
 
 
 class RefusedOperation(NamedTuple):
@@ -38,6 +38,7 @@ class OperationIntake:
         self.data_set = data_set
         self.verify = verify
         self.added = added
+        self.checked: Callable[[PostId], SignedEvent | None] = lambda name: None  # events whose signature was checked
         self.now = 0  # when operations are received, for `expire`
         self.refused: list[RefusedOperation] = []
         self.waiting: dict[bytes, Wait] = {}  # by operation id
@@ -105,6 +106,8 @@ class OperationIntake:
         slots = self.replica.committee.slots
         if event.body.author >= len(slots):
             return Reason.NOT_AUTHOR
+        if self.checked(event.name) == event:
+            return None
         key = slots[event.body.author].key
         if not self.verify(key, event_bytes(self.data_set, event.raw), event.signature):
             return Reason.SIGNATURE

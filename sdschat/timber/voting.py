@@ -35,6 +35,8 @@ def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset
     voters = replica.voters()
     if me is None or me not in voters or replica.committee.slots[me].leaving is not None:
         return Statements()
+    if turn.idle and voters == replica.committee.open and spared.issuperset(replica.silent(rounds)):
+        return Statements()
     promised = turn.promise(me)
     last = turn.last_accept(me)
     mine = max((one for one in turn.prepared if one.slot == me), default=None)
