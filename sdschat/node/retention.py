@@ -37,6 +37,7 @@ _JOURNAL_SHARE: Final = 8
 _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
 _PACKET_BYTES: Final = 1500  # with its row and its text, about
+_WALS: Final = 3
 _NEAR: Final = 0.9  # of the size: then the user is told
 
 
@@ -69,7 +70,8 @@ class Retention:
         self._warn = warn
         self._warned = self._is_near = False
         make_shrinkable(store)
-        self._wal = bound_wal(store, keeping.size)
+        # For the write-ahead log, twice as long where a reader holds it, and for what comes in until the next look.
+        self._spare = min(_WALS * bound_wal(store, keeping.size), keeping.size // _PACKETS_SHARE)
         node.listen(self._hear)
 
     def floor(self, channel: str) -> RetentionFloor:
@@ -130,7 +132,7 @@ class Retention:
         """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
         without packets and the journal have their share and no more."""
         size = self.keeping.size
-        while space(self._store.connection).used + self._wal > size:
+        while space(self._store.connection).used + self._spare > size:
             if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
                 yield
                 continue

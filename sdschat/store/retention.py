@@ -7,16 +7,14 @@ space, the oldest of them are deleted too; the log then begins later, as for a p
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from typing import Any, Final, NamedTuple
 
 from sdschat.store import dropped_packets
-from sdschat.store.checksums import row_sum
 from sdschat.store.connection import WAL_PAGES
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
-from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
+from sdschat.store.retention_floor import RetentionFloor, floor_of, keep_floor
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.store import Store
 
@@ -73,13 +71,8 @@ def drop_oldest(
     with store.transaction() as transaction:
         transaction.also(channel, step)
         # The number of packets is known only once they are gone, within the same transaction.
-        transaction.also(channel, lambda connection, _: _keep(connection, channel, dropped))
+        transaction.also(channel, lambda connection, _: keep_floor(connection, channel, dropped))
     return dropped
-
-
-def _keep(connection: sqlite3.Connection, channel: str, floor: RetentionFloor) -> None:
-    values = (floor_name(channel), json.dumps(floor, separators=(",", ":")).encode())
-    connection.execute("INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)", (*values, row_sum(values)))
 
 
 def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
@@ -123,7 +116,7 @@ def forget_oldest(store: Store, channel: str, most: int, now: int) -> RetentionF
     def step(connection: sqlite3.Connection, number: int) -> None:
         dropped_packets.forget(connection, number, keys)
         store.ranges.forget(connection, number, keys)
-        _keep(connection, channel, new)
+        keep_floor(connection, channel, new)
 
     store.ranges.load(number)
     with store.transaction() as transaction:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple, Protocol
+import sqlite3
+from typing import Any, NamedTuple, Protocol
+
+from sdschat.store.checksums import row_sum
 
 
 class RetentionFloor(NamedTuple):
@@ -34,3 +37,16 @@ def floor_name(channel: str) -> str:
 def floor_of(values: FloorValues, channel: str) -> RetentionFloor:
     kept = values.value(floor_name(channel))
     return RetentionFloor() if kept is None else RetentionFloor(*json.loads(kept))
+
+
+def keep_floor(connection: sqlite3.Connection, channel: str, floor: RetentionFloor) -> None:
+    """Save a floor inside a transaction."""
+    values = (floor_name(channel), json.dumps(floor, separators=(",", ":")).encode())
+    connection.execute("INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)", (*values, row_sum(values)))
+
+
+def count_ids(connection: sqlite3.Connection, channel: str, ids: int) -> None:
+    """Count messages of which only the ids were kept with those whose packets were dropped, inside a transaction."""
+    rows: list[Any] = connection.execute("SELECT value FROM setting WHERE name = ?", (floor_name(channel),)).fetchall()
+    floor = RetentionFloor(*json.loads(rows[0][0])) if rows else RetentionFloor()
+    keep_floor(connection, channel, floor._replace(packets=floor.packets + ids))

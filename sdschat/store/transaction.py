@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -14,6 +15,7 @@ from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalWriter
+from sdschat.store.retention_floor import count_ids
 from sdschat.store.wiping import rewrite_tables
 
 if TYPE_CHECKING:
@@ -211,6 +213,9 @@ class Transaction:
         connection.executemany(LOG_INSERT, self._log)
         connection.executemany(BODY_INSERT, self._bodies)
         dropped_packets.put(connection, self._ids)
+        names = {tally.number: tally.name for tally in self.tallies.values()}
+        for number, ids in Counter(number for _, number, _ in self._ids).items():
+            count_ids(connection, names[number], ids)
         self._ranges.write(connection, self._keys)
 
     @staticmethod

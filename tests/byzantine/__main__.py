@@ -17,8 +17,10 @@ for outcome in outcomes:
         print(problem)
 failed = sum(bool(outcome.problems) for outcome in outcomes)
 refused = sum(outcome.refused for outcome in outcomes)
+ids = sum(outcome.ids_only for outcome in outcomes)
 slowest = max(outcome.settled for outcome in outcomes) / 1000
 print(
-    f"{len(outcomes)} seeds, {failed} failed; {refused} packets refused; equal logs after {slowest:g} s at the latest"
+    f"{len(outcomes)} seeds, {failed} failed; {refused} packets refused, {ids} messages kept as ids; "
+    f"equal logs after {slowest:g} s at the latest"
 )
 sys.exit(1 if failed else 0)

@@ -41,7 +41,12 @@ class Mallory:
         packet = world.chance.choice(self.deeds)()
         if packet is not None:
             some = world.chance.sample(range(HONEST), world.chance.randint(1, HONEST))
-            world.send(packet, some)
+            sure = world.limited and self._is_own(packet)
+            world.send(packet, list(range(HONEST)) if sure else some, sure=sure)
+
+    def _is_own(self, packet: bytes) -> bool:
+        message = CODEC.decode(split_proof(packet)[0])
+        return isinstance(message, Message) and message.sender_id == self.world.mallory.sender_id
 
     def _heard(self) -> Message | None:
         """Return a message with content that somebody sent."""
@@ -88,6 +93,7 @@ class Mallory:
         content = signed(world.mallory, f"{text} {world.time}", sequence, previous, draft)
         name, sender = sha256(content).hexdigest(), world.mallory.sender_id
         lamport = draft.lamport_timestamp or 0
+        world.signed[name] = (lamport, tuple(entry.message_id for entry in draft.causal_history))
         return Message(sender, name, CHANNEL, lamport, draft.causal_history, draft.bloom_filter, (), content)
 
     def own_message(self) -> bytes:
@@ -105,7 +111,8 @@ class Mallory:
         return CODEC.encode(self._said("before", Draft((parent.lamport_timestamp or 2) - 1, (entry,), None)))
 
     def dated_ahead(self) -> bytes:
-        ahead = self.world.chance.choice((60_000, 599_000, 700_000))
+        # With a limit, one may keep the id of what is due soon, and another make it wait and then have no room.
+        ahead = self.world.chance.choice((60_000, 500_000) if self.world.limited else (60_000, 599_000, 700_000))
         return CODEC.encode(self._said("later", Draft(START + self.world.time + ahead, (), None)))
 
     def names_of_nothing(self) -> bytes:

@@ -19,9 +19,10 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, place_of, refusal_of
 from sdschat.identity.sync_proof import SigningCodec
 from sdschat.node.channel.proofs import Proofs
+from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import DEMO
-from sdschat.sds.events import StateChanged
+from sdschat.sds.events import KeptAsId, PushScheduled, RangeDiffered, StateChanged
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.values import Draft, Message, MessageKind, Now, Refusal
 from sdschat.wire.sds_codec import SdsCodec
@@ -31,6 +32,7 @@ CODEC: Final = SdsCodec()
 START: Final = 1_760_000_000_000
 TICK: Final = 100  # milliseconds
 HONEST: Final = 4
+LIMIT: Final = 12  # messages of one sender in a minute; the honest stay below it nearly always
 _BOOK: Final = KeyBook()
 
 
@@ -45,12 +47,15 @@ def _refused(packet: bytes) -> bool:
 class Honest:
     """A participant as `ChannelSession` drives it."""
 
-    def __init__(self, number: int, keys: list[Identity]) -> None:
+    def __init__(self, number: int, keys: list[Identity], limit: int) -> None:
         self.key = keys[number]
         self.store = MemoryStore()
         self.sequence, self.last = 0, ""
         self.refused = 0
         self.claims: list[StateChanged] = []
+        self.ids_only: set[str] = set()
+        self.differences = 0  # that comparisons have shown
+        self._limits = SenderLimits(limit)
         self.channel = Channel(
             CHANNEL,
             self.key.sender_id,
@@ -73,7 +78,16 @@ class Honest:
         ):
             self.refused += 1
         elif not self.proofs.repeated(heard):
-            self.channel.receive_message(now, message, packet, unproven=self.proofs.unproven(heard))
+            if self._exceeds(message, now):
+                self.channel.receive_id(now, message)
+            else:
+                self.channel.receive_message(now, message, packet, unproven=self.proofs.unproven(heard))
+
+    def _exceeds(self, message: Message, now: Now) -> bool:
+        ahead = (message.lamport_timestamp or 0) > now.wall + DEMO.max_skew
+        if ahead or message.kind is not MessageKind.CONTENT or self.channel.state.holds_in_memory(message.message_id):
+            return False
+        return self._limits.exceeded(message.sender_id, now.mono, fresh=True, sync=False, stranger=False)
 
     def say(self, now: Now, text: str) -> Message:
         def compose(draft: Draft) -> bytes:
@@ -87,6 +101,8 @@ class Honest:
         ready = self.channel.take()
         self.store.apply(ready.writes)
         self.claims += [event for event in ready.events if isinstance(event, StateChanged)]
+        self.ids_only |= {event.message.message_id for event in ready.events if isinstance(event, KeptAsId)}
+        self.differences += sum(isinstance(event, RangeDiffered | PushScheduled) for event in ready.events)
         return [packet.raw for packet in ready.packets]
 
     def log(self) -> dict[str, tuple[int, tuple[str, ...]]]:
@@ -103,14 +119,19 @@ def signed(key: Identity, text: str, sequence: int, previous: str, draft: Draft,
 
 
 class ByzantineWorld:
-    """`until` lets time pass; packets take up to two seconds, and one in twenty is lost while `lossy`."""
+    """`tick` lets time pass; packets take up to two seconds, and one in twenty is lost while `lossy`. With every other
+    seed the honest ones keep but ids of what exceeds a limit: then all hear what mallory signs, since an id alone is
+    not passed on to whoever did not hear it."""
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
         keys = [Identity(sha256(b"%d %d" % (seed, number)).digest()) for number in range(HONEST + 1)]
         self.mallory = keys[-1]
-        self.nodes = [Honest(number, keys) for number in range(HONEST)]
+        self.limited = bool(seed % 2)
+        limit = LIMIT if self.limited else 0
+        self.nodes = [Honest(number, keys, limit) for number in range(HONEST)]
         self.said: dict[str, Message] = {}  # what honest participants said
+        self.signed: dict[str, tuple[int, tuple[str, ...]]] = {}  # places of what mallory signed, by id
         self.heard: list[bytes] = []  # what mallory heard
         self.lossy = True
         self.time = 0
@@ -121,9 +142,9 @@ class ByzantineWorld:
     def now(self) -> Now:
         return Now(START + self.time, self.time)
 
-    def send(self, packet: bytes, to: list[int]) -> None:
+    def send(self, packet: bytes, to: list[int], *, sure: bool = False) -> None:
         for number in to:
-            if not (self.lossy and self.chance.random() < 0.05):
+            if sure or not (self.lossy and self.chance.random() < 0.05):
                 due = self.time + self.chance.randrange(2000)
                 heappush(self._under_way, (due, next(self._order), number, packet))
 

@@ -14,10 +14,12 @@ from sdschat.node.channel import author_chains
 from sdschat.node.channel.over_limit import Flood, OverLimitCounter
 from sdschat.node.channel.sender_limits import OLDER_TIMES, SPAN, SenderLimits
 from sdschat.node.channel.session import ChannelSession
+from sdschat.node.clock import Clock
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.store.archive_stats import archived
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import Member, World, world
@@ -47,7 +49,7 @@ def said(room: ChannelSession, count: int, after: list[Message] | None = None, *
     named = tuple(HistoryEntry(name) for name in history)
     for _ in range(count):
         number, previous = len(made) + 1, made[-1].message_id if made else ""
-        lamport = room.channel.state.clock.value + number
+        lamport = Clock().now().wall + number
         made.append(
             signed_message(
                 CAROL,
@@ -82,6 +84,7 @@ def test_what_exceeds_the_limit_is_in_the_log_by_its_id_alone(tmp_path: Path) ->
         ids = store.connection.execute("SELECT count(*) FROM past").fetchone()[0]
         rows = store.connection.execute("SELECT event, attempt FROM journal WHERE event = 'kept_as_id'").fetchall()
         assert (kept, ids, rows) == (LIMIT, 3, [("kept_as_id", None)])
+        assert [(one.packets, one.floor.ids) for one in archived(store)] == [(LIMIT, 3)]
 
     run(tmp_path, story)
 

@@ -83,6 +83,7 @@ class ChannelSession:
         self._sent = SentPackets()
         self._limits = SenderLimits(messages_per_minute)
         self.was_connected = False
+        self._connected_at = 0  # epoch milliseconds
         self._topics = topics
         self._gate = gate
         self.proofs = Proofs(self.name, codec, gate.book, unsigned_counts)
@@ -252,10 +253,12 @@ class ChannelSession:
         state, book = self.channel.state, self._gate.book
         if self.private is not None or sender_id == state.participant_id or state.holds_in_memory(message.message_id):
             return False
+        if lamport is not None and lamport > now.wall + state.config.max_skew:
+            return False  # it waits for its date, and of those few are kept anyway
         sync = message.kind is MessageKind.SYNC
         if self._gate.is_ignored(sender_id) and not sync:
             return True
-        fresh = not sync and (lamport is None or lamport >= now.wall - FRESH)
+        fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self._connected_at))
         return self._limits.exceeded(
             sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
         )
@@ -267,6 +270,7 @@ class ChannelSession:
                 events = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
                 self.was_connected = True
+                self._connected_at = now.wall
                 self.presence.doubt(now.mono)
                 if self.members is None:
                     self.channel.connected(now)
