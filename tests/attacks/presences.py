@@ -73,7 +73,7 @@ def ghosts(stage: Stage, size: int) -> bool:
             stage.attacker.topics.who(key.sender_id), presence(key, CHANNEL, f"ghost{number}"), retain=True
         )
     stage.attacker.flush()
-    bob = stage.pipe("bob")
+    bob = stage.pipe("bob", "--set", "trust.messages_per_minute=0")  # ann said it all in a moment
     took = seconds_until(bob, lambda lines: len(bob.texts(lines)) == HISTORY)
     stage.saw(f"seconds until a newcomer has {HISTORY} messages of history", f"{took:.1f}")
     return took < _SOON * 2
