@@ -42,7 +42,7 @@ def test_not_once_it_has_come() -> None:
     group.tick(INTERVAL)
     before = syncs(group)
     for place in range(INTERVAL // 1000):
-        group.give("a", forge("b", f"m{place + 2}", group.now.wall))
+        group.give("a", forge("b", f"m{place + 2}", START + place + 2))
         group.tick(1000)
     assert syncs(group) - before <= 1
 

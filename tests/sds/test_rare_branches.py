@@ -121,7 +121,7 @@ def test_a_packet_that_the_disk_altered_is_asked_for_only_with_sds_r(repairs: bo
     group = Group("a", config=replace(QUIET, repair_enabled=repairs, sync_interval=30_000), settle=2000)
     group.give("a", forge("b", "m1", START + 1))
     assert group["a"].channel.fetch(group.now, "m1")
-    group.tick(2 * QUIET.t_min)
+    group.tick(3 * QUIET.t_min)
     assert len(group["a"].of(RepairRequested)) == requested
 
 

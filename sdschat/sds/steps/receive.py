@@ -27,7 +27,7 @@ from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
-from sdschat.sds.steps.timing import traffic_heard
+from sdschat.sds.steps.timing import confirm_soon, traffic_heard
 from sdschat.sds.values import Message, Reason
 
 
@@ -63,12 +63,15 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
         if not make_room(s, message, len(raw)):
             return
         found = verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
+    due = s.sync.due
     source = _review_content(s, message, lamport, source)
     if waits:
         buffer_message(s, message, raw, source, found, s.now.wall)
     else:
         gap = name_gap(message, found)
         deliver_message(s, message, raw, source, gap, s.filter.generation, s.now.wall)
+        if source == "live":
+            confirm_soon(s, due)
     include_received(s, message_id, lamport)
     if source != FROM_STORE:
         s.note_arrival(message_id)

@@ -8,6 +8,8 @@ from sdschat.sds.events import ClockAhead
 from sdschat.sds.state import ChannelState
 
 HURRIED_FOR: Final = 10  # sync intervals
+SMALL_GROUP: Final = 8  # participants beside us, up to which what came is confirmed soon
+_KNOWN_IN_SMALL: Final = 64  # with more names than that, nobody counts those heard lately
 
 
 def traffic_heard(s: ChannelState) -> None:
@@ -33,6 +35,19 @@ def traffic_sent(s: ChannelState) -> None:
         # sooner, and nobody's traffic puts it off.
         interval = s.config.sync_interval
         sync.due = sync.latest = mono + interval // 2 + s.jitter.below(max(1, interval // 4), "lack", sync.count)
+
+
+def confirm_soon(s: ChannelState, before: int) -> None:
+    """A message came, and its author waits for news of it: say soon what is here, in a group so small that it costs
+    little. The more of us there are, the more different are our delays, so that mostly one of us speaks: a sync message
+    of another puts ours off. `before`: when ours was due before this message put it off."""
+    sync, mono, interval = s.sync, s.now.mono, s.config.sync_interval
+    if len(s.peers.known) > _KNOWN_IN_SMALL:
+        return
+    others = s.peers.active(mono, 3 * interval)
+    if others <= SMALL_GROUP:
+        due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
+        sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
 
 
 def hurry(s: ChannelState, within: int) -> None:

@@ -1,0 +1,57 @@
+"""What came is confirmed soon in a small group, by mostly one of those who have it."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from sdschat.sds.config import SPEC
+from sdschat.sds.steps.timing import SMALL_GROUP
+from tests.sds.confirming import run
+from tests.sds.group import Group
+
+
+def test_in_a_chat_of_two_the_author_knows_within_three_seconds() -> None:
+    assert max(run(2, messages=5).seconds) <= 3
+
+
+def test_in_a_group_of_five_too_and_the_others_stay_silent() -> None:
+    found, larger = run(5, messages=5), run(SMALL_GROUP + 2, messages=2)
+    assert max(found.seconds) <= 4
+    assert found.syncs <= larger.syncs + 3
+
+
+def due_in(group: Group, name: str) -> int:
+    """Return the time until the next sync message of this node."""
+    return group[name].channel.state.sync.due - group.now.mono
+
+
+def test_a_large_group_confirms_as_its_sync_messages_come() -> None:
+    names = [f"p{number}" for number in range(SMALL_GROUP + 2)]
+    group = Group(*names, config=SPEC, settle=90_000)
+    group.say("p0", "hello")
+    assert median(due_in(group, name) for name in names) > SPEC.sync_interval // 4
+
+
+def test_who_answers_sends_nothing_more() -> None:
+    group = Group("a", "b", config=SPEC, settle=90_000)
+    group.say("a", "hello")
+    assert due_in(group, "b") <= SPEC.sync_interval // 8
+    group.say("b", "hello yourself")
+    assert due_in(group, "b") >= SPEC.sync_interval // 2
+
+
+def test_where_another_confirms_ours_is_put_off() -> None:
+    group = Group("a", "b", "c", config=SPEC, settle=90_000)
+    group.say("a", "hello")
+    first, second = sorted("bc", key=lambda name: due_in(group, name))
+    group.tick(due_in(group, first))
+    assert due_in(group, second) > SPEC.sync_interval // 8
+
+
+def test_a_monologue_is_confirmed_a_few_times_and_not_line_by_line() -> None:
+    group = Group("a", "b", config=SPEC, settle=90_000)
+    before = len(group["b"].messages("sync"))
+    for number in range(60):
+        group.say("a", f"line {number}")
+        group.tick(500)
+    assert 3 <= len(group["b"].messages("sync")) - before <= 30_000 // (SPEC.sync_interval // 8) + 1
