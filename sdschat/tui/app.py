@@ -24,6 +24,7 @@ from sdschat.tui.startup import Startup
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
+from sdschat.tui.widgets.sheet import Sheet
 
 FRAME: Final = 0.05  # seconds between two frames, however much has changed
 _SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
@@ -65,6 +66,7 @@ class ChatApp(KeyedHost):
                     yield self.second_title
                     yield self.second_view
             yield panes.member_list
+            yield self.sheet
         yield panes.faults
         yield panes.offline
         yield panes.details
@@ -197,6 +199,7 @@ class ChatApp(KeyedHost):
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
         self.panes.hint("")
+        self.close_sheet()
         if await self.input_handler.submit(message.text) or self.composer.text:
             self.composer.input_history.add(message.text)
         else:
@@ -204,7 +207,10 @@ class ChatApp(KeyedHost):
 
     @on(Composer.Paged)
     def _paged(self, message: Composer.Paged) -> None:
-        self.log_view.action_pages(message.pages)
+        if self.sheet.page is not None:
+            self.sheet.scroll_relative(y=message.pages * self.sheet.size.height, animate=False)
+        else:
+            self.log_view.action_pages(message.pages)
 
     @on(Composer.Said)
     def _input_said(self, message: Composer.Said) -> None:
@@ -225,6 +231,11 @@ class ChatApp(KeyedHost):
         if message.following and message.log.model is not None:
             self.look_at(message.log.model)
             self.draw(ModelChange.BADGES)
+
+    @on(Sheet.Picked)
+    async def _chosen_in_sheet(self, message: Sheet.Picked) -> None:
+        self.close_sheet()
+        await self.action_command(message.line)
 
     @on(ChannelList.Picked)
     def _picked(self, message: ChannelList.Picked) -> None:

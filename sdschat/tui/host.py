@@ -19,6 +19,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.glyphs import Glyphs
+from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
@@ -133,8 +134,16 @@ class Host:
         """The signs that this host draws states with."""
 
     @abstractmethod
-    def show_notice(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str) -> None:
         """Write one or several lines of the program into the log that is shown."""
+
+    @abstractmethod
+    def answer(self, text: str, title: str) -> None:
+        """Show the answer of a command where it is seen, wherever one reads. It is no part of the log."""
+
+    @abstractmethod
+    def show_pages(self, pages: Sequence[Page], title: str) -> None:
+        """Show pages, the one with this title first."""
 
     @abstractmethod
     def warn(self, text: str) -> None:

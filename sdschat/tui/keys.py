@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from sdschat.tui.errors import CommandError
+from sdschat.tui.lists import channels_page, people_page
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.screen_host import ScreenHost
@@ -74,6 +75,10 @@ class KeyedHost(ScreenHost):
         self.lens.turn(by)
 
     def action_pane(self, what: str) -> None:
+        """Show or hide a list; where there is no room for it beside the log, show it on a sheet."""
+        if not self.panes.has_room(what):
+            self.show_pages([people_page(self) if what == "members" else channels_page(self)], "")
+            return
         setattr(self.panes, what, not getattr(self.panes, what))
         self.panes.fit()
 
@@ -92,7 +97,7 @@ class KeyedHost(ScreenHost):
             return
         self.input_handler.reply_to = entry.message_id
         name = self.model.name_of(entry.sender_id, entry.nick)
-        self.warn(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
+        self.panes.hint(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
         self.composer.focus()
 
     def action_choose(self, step: int) -> None:
@@ -103,8 +108,11 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Go one step back: out of the bare log, the Lens, an answer, a selection, or scrolling."""
+        """Go one step back: out of a sheet, the bare log, the Lens, an answer, a selection, or scrolling."""
         self.panes.hint("")
+        if self.sheet.page is not None:
+            self.close_sheet()
+            return
         if self.panes.bare:
             self.toggle_bare()
         elif self.lens.is_open:

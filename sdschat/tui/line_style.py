@@ -168,14 +168,14 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
     wide, _, _ = _columns(width)
     tag = short(message_id) if wide and line_style.ids and message_id else ""
     room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
-    shown = (part for line in text.split("\n") for part in _hanging(line, room))
+    shown = (part for line in text.split("\n") for part in hanging(line, room))
     lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
     if tag:
         _add_marks(lines, [Segment(tag, line_style.style("id"))], 2, width, line_style)
     return lines
 
 
-def _hanging(line: str, room: int) -> Iterator[str]:
+def hanging(line: str, room: int) -> Iterator[str]:
     """Break a line; in a table the rest goes on below the text, not below the first column."""
     (low, high), *more = wrapped(line, room)
     yield line[low:high]

@@ -176,19 +176,26 @@ class Panes:
         """Return the text of a pane."""
         return self._said.get(name, "")
 
+    def has_room(self, what: str) -> bool:
+        """True if this list, `channels` or `members`, can stand beside the log."""
+        screen, several = self._screen, len(self._screen.desktop.order) > 1
+        if screen.width < WIDE or self.bare:
+            return False
+        if what == "channels":
+            return several
+        return not screen.lens_open and (screen.width >= WIDER or not (self.channels and several))
+
     def fit(self) -> None:
         """Fit everything to the size of the terminal, and show the panes that are wanted."""
         screen = self._screen
         wide = screen.width >= WIDE and not self.bare
         self.fitted = len(screen.desktop.order)
-        several = self.fitted > 1
         for pane in (self.head, screen.entry):
             pane.display = not self.bare
         full = screen.lens_open and not wide
         screen.logs.display = not full
         screen.logs.styles.layout = "horizontal" if wide else "vertical"
-        self.channel_list.display = wide and self.channels and several
-        both = screen.width >= WIDER or not self.channel_list.display
-        self.member_list.display = wide and self.members and both and not screen.lens_open
+        self.channel_list.display = self.channels and self.has_room("channels")
+        self.member_list.display = self.members and self.has_room("members")
         self.draw_badges()
         self.draw_people()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -23,7 +25,7 @@ from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.input_history import InputHistory
-from sdschat.tui.model.items import Tone
+from sdschat.tui.model.pages import Page
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
@@ -31,13 +33,18 @@ from sdschat.tui.terminal import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
+from sdschat.tui.widgets.sheet import Sheet
 from sdschat.tui.window import Window
+
+_SHORT: Final = 3  # lines of an answer that has room above the input
+_READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
 
 
 class ScreenHost(Window, App[int]):
     """The host of commands in a terminal window."""
 
     log_view: LogView
+    _reading: Timer | None = None  # what is above the input goes when it ends
 
     def __init__(
         self,
@@ -73,6 +80,7 @@ class ScreenHost(Window, App[int]):
         self.second = Vertical(id="second")
         self.second_title = Static("", id="second-title", markup=False)
         self.log_view = LogView(self.line_style, id="log")
+        self.sheet = Sheet(self.line_style, id="sheet")
         self.second_view = LogView(self.line_style, id="second-log")
         self.composer = Composer(InputHistory(self.user_state.input_history()), self.input_handler.complete, id="input")
         self.restyle()
@@ -91,14 +99,44 @@ class ScreenHost(Window, App[int]):
     def glyphs(self) -> Glyphs:
         return self.line_style.glyphs
 
-    def show_notice(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str) -> None:
         if not self.logs.display:
             self.lens.close()  # the panel covers the log, where the line goes
-        self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
+        self.model.note(text, self.view.now().wall)
         self.draw_soon()
 
+    def answer(self, text: str, title: str) -> None:
+        """Show a short answer above the input, and a longer one on a sheet; what is written goes on in the input."""
+        lines = text.split("\n")
+        if len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
+            self.warn(text)
+        else:
+            self.sheet.open([Page(title, lines)])
+
+    def show_pages(self, pages: Sequence[Page], title: str) -> None:
+        """Show pages on the sheet, which takes the keys; if it shows them already, close it."""
+        if self.sheet.page is not None and self.sheet.page.title in [page.title for page in pages]:
+            self.close_sheet()
+            return
+        self.panes.hint("")
+        self.sheet.open(pages, title)
+        self.sheet.focus()
+
+    def close_sheet(self) -> None:
+        if self.sheet.has_focus:
+            self.composer.focus()
+        self.sheet.close()
+
     def warn(self, text: str) -> None:
+        """Show a line above the input for as long as it takes to read it."""
         self.panes.hint(text)
+        if self._reading is not None:
+            self._reading.stop()
+        self._reading = self.set_timer(max(_READ, len(text) * _READ_LETTER), lambda: self._forget(text))
+
+    def _forget(self, text: str) -> None:
+        if self.panes.said("hint") == text:
+            self.panes.hint("")
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         super().send(text, action=action, reply_to=reply_to)
@@ -139,6 +177,8 @@ class ScreenHost(Window, App[int]):
     def toggle_bare(self) -> None:
         self.panes.bare = not self.panes.bare
         self.panes.fit()
+        if self.panes.bare:
+            self.warn("Esc brings everything back")
 
     def leave(self) -> None:
         self.exit(0)
@@ -154,6 +194,7 @@ class ScreenHost(Window, App[int]):
         self.line_style = LineStyle(palette, self.line_style.glyphs, preferences.ids, preferences.links)
         self.log_view.restyle(self.line_style)
         self.second_view.restyle(self.line_style)
+        self.sheet.line_style = self.line_style
         if self.is_running:
             self.draw(EVERYTHING)
 

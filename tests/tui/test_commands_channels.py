@@ -68,9 +68,9 @@ async def test_next_goes_to_who_spoke_to_us_first_and_then_to_what_is_unread(s: 
 async def test_badges_count_what_is_unread_until_it_is_looked_at(s: Stage) -> None:
     s.say("one", channel="dev")
     s.say("two, ann", channel="dev")
-    await s.until_text("@1")
+    await s.until_text("1!")
     await s.press("alt+2")
-    assert "@1" not in s.text()
+    assert "1!" not in s.text()
     assert s.app.models["dev"].unread == 0
 
 
@@ -88,7 +88,7 @@ async def test_who_tells_who_is_here(s: Stage) -> None:
     await s.until(lambda: len(s.app.view.channel("lobby").people()) == 2)
     await s.enter("/who")
     await s.until_text("2 here, 2 known:")
-    assert any("bob" in line and "here, heard" in line for line in s.log())
+    assert any("bob" in line and "here, heard" in line for line in s.lines())
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,12 @@ async def test_a_message_to_us_alone_opens_its_conversation_in_the_list_with_a_b
     await s.until_text("2 @bob")
     assert s.app.channel == "lobby"
     assert "psst" not in s.text()
-    assert "@1" in s.text()
+    assert "1!" in s.text()
     assert rung
     await s.press("alt+a")
     assert s.app.label(s.app.channel) == "@bob"
     assert any("psst" in line for line in s.log())
-    assert "@1" not in s.text()
+    assert "1!" not in s.text()
     assert " new " in "".join(s.log())
 
 

@@ -63,7 +63,7 @@ def _channels(host: Host, argument: str) -> None:
         unread = f", {model.unread} unread" if model.unread else ""
         said = count(model.conversation.count(), "message")
         lines.append(f"{number} {host.label(name)}: {host.badge(name)}, {said}{unread}")
-    host.show_notice("\n".join(lines))
+    host.answer("\n".join(lines), "channels")
 
 
 def _who(host: Host, argument: str) -> None:
@@ -72,7 +72,7 @@ def _who(host: Host, argument: str) -> None:
     here = f"{sum(person.online for person in people)} here" if host.view.connected(host.room) else "not connected"
     lines = [f"{here}, {len(people)} known:"]
     lines += [f"  {person_line(person, now)}" for person in people]
-    host.show_notice("\n".join(lines))
+    host.answer("\n".join(lines), "people")
 
 
 def person_line(person: Participant, now: int) -> str:
@@ -96,7 +96,7 @@ def _split(host: Host, argument: str) -> None:
 def _notify(host: Host, argument: str) -> None:
     level = argument.lower()
     if not level:
-        host.show_notice(f"news of this channel: {host.preferences.level(host.channel)}")
+        host.answer(f"news of this channel: {host.preferences.level(host.channel)}", "notify")
         return
     if level not in LEVELS:
         raise CommandError(f"/notify takes one of {', '.join(LEVELS)}.")

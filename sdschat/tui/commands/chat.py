@@ -54,7 +54,7 @@ def _nick(host: Host, argument: str) -> None:
 def _outbox(host: Host, argument: str) -> None:
     found = host.conversation.open_messages()
     if not found:
-        host.show_notice(_NOTHING)
+        host.answer(_NOTHING, "outbox")
         return
     glyphs, now = host.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
@@ -68,7 +68,7 @@ def _outbox(host: Host, argument: str) -> None:
         lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_line(entry)[:60]}")
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")
-    host.show_notice("\n".join(lines))
+    host.answer("\n".join(lines), "outbox")
 
 
 def _resend(host: Host, argument: str) -> None:

@@ -105,7 +105,7 @@ def _info(host: Host, argument: str) -> None:
         gap = host.model.gap_sentence(message_id)
         if gap is None:
             raise CommandError("That message is not in this log.")
-        host.show_notice(gap)
+        host.answer(gap, "missing")
         return
     entry = host.model.entry_for(shown)
     lines = ["about the message", f"  {clean_name(message_id, limit=_ID)}", f"  {provenance(entry)}"]
@@ -116,7 +116,7 @@ def _info(host: Host, argument: str) -> None:
         people, partner = host.conversation.people(), host.conversation.partner()
         lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall, partner)}")
     lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
-    host.show_notice("\n".join(lines))
+    host.answer("\n".join(lines), "message")
 
 
 def _links(host: Host, argument: str) -> None:
@@ -125,7 +125,7 @@ def _links(host: Host, argument: str) -> None:
         raise CommandError("There is no link in the part of the log that is at hand.")
     lines = ["links, newest first; /open N opens one, /copy link N copies it:"]
     lines += [f"  {number} {link}" for number, link in enumerate(found, 1)]
-    host.show_notice("\n".join(lines), help=True)
+    host.answer("\n".join(lines), "links")
 
 
 def _recent_links(host: Host) -> list[str]:
@@ -195,7 +195,7 @@ def _export(host: Host, argument: str) -> None:
                 after, written = found[-1].key, written + len(found)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-    host.show_notice(f"{count(written, 'message')} written to {path}")
+    host.answer(f"{count(written, 'message')} written to {path}", "export")
 
 
 def _copy_words(host: Host, argument: str) -> Iterable[str]:

@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
 from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
 from sdschat.tui.model.cleaning import clean
+from sdschat.tui.model.pages import Page
 from sdschat.tui.themes import PALETTES
+
+FIRST_STEPS: Final = "first steps"
 
 
 def _help(host: Host, argument: str) -> None:
     if argument:
-        host.show_notice("\n".join(_explained(host, argument.lstrip("/"))), help=True)
-        return
+        name = argument.lstrip("/")
+        host.answer("\n".join(_explained(host, name)), name)
+    else:
+        host.show_pages(_pages(host), FIRST_STEPS)
+
+
+def _pages(host: Host) -> list[Page]:
+    """Return the pages of help."""
+    return [
+        Page(FIRST_STEPS, list(_spaced(lines_of(TOPICS["chat"], host.glyphs)))),
+        Page("keys", _key_lines(host)),
+        Page("commands", _command_lines(host)),
+        Page("signs", lines_of(SIGNS, host.glyphs)),
+    ]
+
+
+def _spaced(lines: list[str]) -> Iterator[str]:
+    """Yield lines with an empty one before each paragraph and each list, so that they are read with ease."""
+    before = lines[0]
+    for line in lines[1:]:
+        if line[:1] != before[:1] or line[:1] not in "- ":
+            yield ""
+        yield line.replace("- ", "-  ", 1) if line.startswith("- ") else line  # two spaces: the rest hangs below
+        before = line
+
+
+def _command_lines(host: Host) -> list[str]:
     listed = [each for page in (COMMANDS_PAGE, LENS) for each in lines_of(page, host.glyphs, only_tables=True)]
     named = set(re.findall(r"/(\w+)", "\n".join(listed)))
     listed += [f"  {each.usage:<21} {each.summary}" for each in host.registry.commands if each.name not in named]
@@ -24,7 +53,7 @@ def _help(host: Host, argument: str) -> None:
         f"/help NAME tells more of a command, or of {', '.join(TOPICS)}; /keys lists the keys, /legend the signs. "
         "//x sends /x."
     )
-    host.show_notice("\n".join(listed), help=True)
+    return listed
 
 
 def _explained(host: Host, name: str) -> list[str]:
@@ -41,15 +70,20 @@ def _explained(host: Host, name: str) -> list[str]:
 def _keys(host: Host, argument: str) -> None:
     if argument:
         _set_key(host, argument)
-        return
+    else:
+        host.show_pages(_pages(host), "keys")
+
+
+def _key_lines(host: Host) -> list[str]:
     lines = ["keys (/keys ACTION KEY changes one):"]
     lines += [f"  {key:<22} {action:<14} {label}" for action, key, label in host.key_table()]
-    lines += [
+    return [
+        *lines,
         "in the input:",
         "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches",
-        "in the log (f6): up and down select, r answers, y copies, o opens a link, n and N are hits, esc leaves",
+        "in the log (f6):",
+        "  up and down select, r answers, y copies, o opens a link, n and N are hits, esc leaves",
     ]
-    host.show_notice("\n".join(lines), help=True)
 
 
 def _set_key(host: Host, argument: str) -> None:
@@ -70,7 +104,7 @@ def _set_key(host: Host, argument: str) -> None:
 
 
 def _legend(host: Host, argument: str) -> None:
-    host.show_notice("\n".join(lines_of(SIGNS, host.glyphs)), help=True)
+    host.show_pages(_pages(host), "signs")
 
 
 def _theme(host: Host, argument: str) -> None:
@@ -92,7 +126,8 @@ def _alias(host: Host, argument: str) -> None:
     name = name.lstrip("/").lower()
     if not name:
         shown = [f"  /{each} is /{stands_for}" for each, stands_for in sorted(aliases.items())]
-        host.show_notice("\n".join(["aliases:", *shown]) if shown else "no aliases; /alias NAME LINE makes one")
+        text = "\n".join(["aliases:", *shown]) if shown else "no aliases; /alias NAME LINE makes one"
+        host.answer(text, "aliases")
         return
     if not line:
         if aliases.pop(name, None) is None:

@@ -43,7 +43,7 @@ def _list(host: Host) -> None:
         lines.append(
             f"  {host.label(place)} {short(peer, 8)}: {count(host.view.conversation(place).count(), 'message')}"
         )
-    host.show_notice("\n".join(lines))
+    host.answer("\n".join(lines), "conversations of two")
 
 
 def people(host: Host, argument: str) -> Iterable[str]:

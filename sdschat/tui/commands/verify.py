@@ -31,18 +31,19 @@ def _verify(host: Host, argument: str) -> None:
     if answer:
         set_verified(node, sender_id, _ANSWERS[answer.lower()])
         host.model.reload()
-        host.show_notice(f"{who} is {'verified' if is_verified(node, sender_id) else 'not verified any more'}")
+        host.answer(f"{who} is {'verified' if is_verified(node, sender_id) else 'not verified any more'}", "verify")
         return
     verified = " You have verified this key before." if is_verified(node, sender_id) else ""
-    host.show_notice(f"{words}\nDoes {who} see the same six words? Then: /verify {name.strip()} yes.{verified}")
+    host.answer(f"{words}\nDoes {who} see the same six words? Then: /verify {name.strip()} yes.{verified}", "verify")
 
 
 def _list(host: Host) -> None:
     people = verified_people(host.view.node)
     if not people:
-        host.show_notice("You have verified nobody yet. /verify NICK shows six words to compare.")
+        host.answer("You have verified nobody yet. /verify NICK shows six words to compare.", "verify")
         return
-    host.show_notice("\n".join(f"verified: {nick_text(nick)} {short(sender_id, 8)}" for sender_id, nick in people))
+    found = "\n".join(f"verified: {nick_text(nick)} {short(sender_id, 8)}" for sender_id, nick in people)
+    host.answer(found, "verified")
 
 
 def _people(host: Host, argument: str) -> Iterable[str]:

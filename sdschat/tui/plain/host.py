@@ -34,6 +34,7 @@ from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase
+from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import clock, count, day, day_number
 from sdschat.tui.preferences import Preferences
@@ -140,9 +141,15 @@ class PlainHost(Host):
 
     # The rest of `Host`.
 
-    def show_notice(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str) -> None:
         for line in text.split("\n"):
             self.say(f"* {line}")
+
+    def answer(self, text: str, title: str) -> None:
+        self.show_notice(text)
+
+    def show_pages(self, pages: Sequence[Page], title: str) -> None:
+        self.show_notice("\n".join(next(page.lines for page in pages if page.title == title)))
 
     def warn(self, text: str) -> None:
         self.show_notice(text)

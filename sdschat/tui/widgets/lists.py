@@ -29,10 +29,10 @@ class ChannelLine:
 
 
 def unread_mark(line: ChannelLine) -> str:
-    """Return the unread mark: 3, or @1 for a mention; at most 999+."""
+    """Return the unread mark: +3 for three new ones, 1! for one that is to the user; at most +999."""
     if line.mentions:
-        return f"@{line.mentions}"
-    return "" if not line.unread else "999+" if line.unread > 999 else str(line.unread)
+        return f"{min(line.mentions, 999)}!"
+    return f"+{min(line.unread, 999)}" if line.unread else ""
 
 
 class ChannelList(Static):

@@ -1,0 +1,14 @@
+"""Pages of a sheet: plain values, without Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Page(NamedTuple):
+    """One page: its title, its lines, and what Enter does on each line of a list."""
+
+    title: str
+    lines: Sequence[str]
+    runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose

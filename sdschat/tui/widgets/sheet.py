@@ -1,0 +1,168 @@
+"""A sheet over the log: help, answers of commands, and lists that have no room beside the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.markup import escape
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from sdschat.tui.line_style import LineStyle, hanging
+from sdschat.tui.model.pages import Page
+
+_KEYS_OF_A_TEXT: Final = "type to filter | Esc closes"
+_KEYS_OF_PAGES: Final = "Tab next page | type to filter | Esc closes"
+_KEYS_OF_A_LIST: Final = "Enter chooses | type to filter | Esc closes"
+
+
+class Sheet(ScrollView, can_focus=True):
+    """Shows one of several pages. Typed letters filter its lines; Esc, which the application handles, closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,right", "turn(1)", "Next page", show=False),
+        Binding("shift+tab,left", "turn(-1)", "Previous page", show=False),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("enter", "choose", "Choose", show=False),
+        Binding("backspace", "shorten", "Shorten the filter", show=False),
+    ]
+    DEFAULT_CSS = """
+    Sheet { layer: sheet; width: 100%; height: 100%; display: none; background: $surface; padding: 0 1;
+        border: round $secondary; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
+    Sheet:focus { border: round $accent; }
+    """
+
+    @dataclass
+    class Picked(Message):
+        """A line of a list was chosen; `line` is a command without its slash."""
+
+        line: str
+
+    def __init__(self, line_style: LineStyle, *, id: str) -> None:
+        super().__init__(id=id)
+        self.line_style = line_style
+        self._pages: Sequence[Page] = ()
+        self._at = 0
+        self._filter = ""
+        self._found: list[int] = []  # the lines of the page that the filter leaves
+        self._chosen = 0  # index in `_found` of the line that is chosen, in a list
+        self._rows: list[tuple[str, int]] = []  # text of each row, and the index in `_found` of its line
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is shown; None while the sheet is closed."""
+        return self._pages[self._at] if self._pages and self.display else None
+
+    def open(self, pages: Sequence[Page], title: str = "") -> None:
+        """Show pages, the one with this title first."""
+        self._pages = pages
+        titles = [page.title for page in pages]
+        self._at = titles.index(title) if title in titles else 0
+        self._filter, self._chosen = "", 0
+        self.display = True
+        self._lay_out()
+        self.scroll_home(animate=False)
+
+    def close(self) -> None:
+        self.display = False
+        self._pages = ()
+
+    def filter(self, words: str) -> None:
+        """Leave only the lines that have all these words."""
+        self._filter, self._chosen = words, 0
+        self._lay_out()
+        self.scroll_home(animate=False)
+
+    def _lay_out(self) -> None:
+        page = self.page
+        if page is None:
+            return
+        words = self._filter.lower().split()
+        self._found = [at for at, line in enumerate(page.lines) if all(word in line.lower() for word in words)]
+        width = max(10, self.scrollable_content_region.width)
+        self._rows = [(part, place) for place, at in enumerate(self._found) for part in hanging(page.lines[at], width)]
+        self.virtual_size = Size(width, len(self._rows))
+        self._draw_frame(page)
+        self.refresh()
+
+    def _draw_frame(self, page: Page) -> None:
+        names = (f" {escape(other.title)} " for other in self._pages)
+        self.border_title = "".join(
+            f"[reverse]{name}[/reverse]" if other is page and len(self._pages) > 1 else name
+            for name, other in zip(names, self._pages, strict=True)
+        )
+        keys = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if len(self._pages) > 1 else _KEYS_OF_A_TEXT
+        if not self.has_focus:
+            keys = "PgUp PgDn | Esc closes"
+        self.border_subtitle = escape(f" filter: {self._filter}_ " if self._filter else f" {keys} ")
+
+    def render_line(self, y: int) -> Strip:
+        at, width, base = y + round(self.scroll_y), self.scrollable_content_region.width, self.rich_style
+        if at >= len(self._rows):
+            return Strip.blank(width, base)
+        text, place = self._rows[at]
+        page = self.page
+        chosen = page is not None and bool(page.runs) and place == self._chosen
+        style = self.line_style.style("mention" if text.endswith(":") and not text.startswith(" ") else "help")
+        if chosen:
+            style += self.line_style.style("chosen")
+        strip = Strip([Segment(text, style)])
+        return strip.crop_extend(0, width, style if chosen else base).apply_style(base)
+
+    # Keys.
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.is_printable and event.character is not None and not (event.character == " " and not self._filter):
+            event.stop()
+            event.prevent_default()
+            self.filter(self._filter + event.character)
+
+    def action_shorten(self) -> None:
+        self.filter(self._filter[:-1])
+
+    def action_turn(self, by: int) -> None:
+        if len(self._pages) > 1:
+            self._at = (self._at + by) % len(self._pages)
+            self.filter("")
+
+    def action_move(self, by: int) -> None:
+        page = self.page
+        if page is None or not page.runs:
+            self.scroll_relative(y=by, animate=False)
+            return
+        self._chosen = max(0, min(len(self._found) - 1, self._chosen + by))
+        row = next((row for row, (_, place) in enumerate(self._rows) if place == self._chosen), 0)
+        height = self.scrollable_content_region.height
+        if not self.scroll_y <= row < self.scroll_y + height:
+            self.scroll_to(y=row if by < 0 else row - height + 1, animate=False)
+        self.refresh()
+
+    def action_choose(self) -> None:
+        page = self.page
+        if page is not None and page.runs and self._found:
+            self.post_message(self.Picked(page.runs[self._found[self._chosen]]))
+
+    def on_click(self, event: events.Click) -> None:
+        row = event.y - 1 + round(self.scroll_y)
+        if 0 <= row < len(self._rows):
+            self._chosen = self._rows[row][1]
+            self.action_choose()
+
+    def on_resize(self) -> None:
+        self._lay_out()
+
+    def on_focus(self) -> None:
+        self._lay_out()
+
+    def on_blur(self) -> None:
+        self._lay_out()

@@ -1,0 +1,90 @@
+"""The sheet: help, answers and lists over the log."""
+
+from __future__ import annotations
+
+from tests.tui.stage import Stage, staged
+
+
+async def _long_log(s: Stage) -> None:
+    for number in range(40):
+        await s.enter(f"number {number}")
+
+
+@staged(size=(80, 24))
+async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
+    await s.press("f1")
+    assert "sdschat join lobby --name ann" in s.text()
+    await s.press("tab")
+    assert "ctrl+p" in s.text() or "/keys ACTION KEY" in s.text()
+    await s.press("escape")
+    assert "/keys ACTION KEY" not in s.text()
+    assert s.app.composer.has_focus
+
+
+@staged(size=(80, 24))
+async def test_f1_again_closes_help(s: Stage) -> None:
+    await s.press("f1", "f1")
+    assert s.app.sheet.page is None
+
+
+@staged(size=(80, 24))
+async def test_typed_letters_leave_only_the_lines_that_have_them(s: Stage) -> None:
+    await s.enter("/legend")
+    await s.press(*"unack")
+    assert "filter: unack_" in s.text()
+    assert "unacked" in s.text()
+    assert "refused" not in s.text()
+    await s.press(*("backspace",) * 5)
+    assert "refused" in s.text()
+    assert s.app.composer.text == ""
+
+
+@staged(size=(80, 24), peers=("bob",))
+async def test_an_answer_is_seen_wherever_one_reads_and_typing_goes_on(s: Stage) -> None:
+    await _long_log(s)
+    await s.press("pageup", "pageup")
+    assert not s.follows()
+    await s.enter("/help goto")
+    assert "also: /g" in s.text()
+    await s.type("hello")
+    assert s.app.composer.text == "hello"
+    await s.press("escape")
+    assert "also: /g" not in s.text()
+    assert not s.follows()
+
+
+@staged(size=(80, 24))
+async def test_a_short_answer_stands_above_the_input_and_goes(s: Stage) -> None:
+    await s.enter("/outbox")
+    assert "nothing waits" in s.hint()
+    assert s.app.sheet.page is None
+    s.app._forget(s.hint())
+    assert s.hint() == ""
+
+
+@staged("lobby", "dev", "attic", size=(80, 24))
+async def test_f3_lists_the_channels_where_no_list_has_room_and_enter_shows_one(s: Stage) -> None:
+    await s.press("f3")
+    assert "1 lobby: " in s.text()
+    await s.press("down", "enter")
+    assert s.app.channel == "dev"
+    assert s.app.sheet.page is None
+    assert s.app.composer.has_focus
+    await s.press("f3", *"att", "enter")
+    assert s.app.channel == "attic"
+
+
+@staged(size=(80, 24), peers=("bob",))
+async def test_f4_lists_who_is_here_with_their_ids(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.press("f4")
+    bob = s.peers["bob"].node.sender_id
+    assert f"bob {bob[:8]}" in s.text()
+    await s.press("f4")
+    assert f"bob {bob[:8]}" not in s.text()
+
+
+@staged(size=(60, 15))
+async def test_everything_of_a_page_can_be_reached_at_a_small_size(s: Stage) -> None:
+    await s.press("f1", "tab", "tab", "end")
+    await s.until_text("NAME tells more of a command")
