@@ -40,7 +40,6 @@ _INDEXES: Final[Mapping[str, str]] = {
     "shown": "member, message",
     "log": "message",
     "lacker": "member",
-    "absent": "member",
     "needs": "dependency",
 }
 _COPIES: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, ?)"

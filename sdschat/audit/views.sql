@@ -69,10 +69,9 @@ WHERE l.copies = 1 AND h.member <> s.member
   AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle)
   AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
--- Which node does not have which message of the canonical log, for whatever reason?
-CREATE TABLE absent AS
-SELECT l.message, p.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon,
-  p.retained_from, p.last_ms
+-- Which node does not have which message of the canonical log, for whatever reason? Keys alone: there may be many.
+CREATE TABLE gap AS
+SELECT l.message, p.member
 FROM log AS l
 JOIN crowd AS w ON w.chan = l.chan
 JOIN presence AS p ON p.chan = l.chan
@@ -80,10 +79,18 @@ LEFT ANTI JOIN copy AS c ON c.message = l.message AND c.member = p.member
 LEFT ANTI JOIN extra AS e ON e.message = l.message
 WHERE l.copies < w.nodes;
 
+-- What is known of these messages and nodes?
+CREATE VIEW absent AS
+SELECT g.message, g.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon,
+  p.retained_from, p.last_ms
+FROM gap AS g
+JOIN log AS l ON l.message = g.message
+JOIN presence AS p ON p.member = g.member;
+
 -- Which nodes lack something?
 CREATE TABLE lacker AS
 SELECT DISTINCT member
-FROM absent;
+FROM gap;
 
 -- What is the last Lamport time in the log of such a node?
 CREATE VIEW newest_time AS

@@ -12,9 +12,11 @@ CREATE VIEW crowd AS SELECT chan, COUNT(*) AS nodes FROM presence GROUP BY chan;
 
 CREATE TABLE extra AS SELECT l.message, h.member FROM log AS l JOIN copy AS h ON h.message = l.message JOIN presence AS s ON s.chan = l.chan AND s.node = l.sender CROSS JOIN rule AS r WHERE (l.copies = 1 AND h.member <> s.member AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle) AND l.lamport >= s.horizon AND l.lamport >= s.retained_from) AND NOT EXISTS(SELECT 1 FROM shown AS w WHERE w.member = s.member AND w.message = l.message);
 
-CREATE TABLE absent AS SELECT l.message, p.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon, p.retained_from, p.last_ms FROM log AS l JOIN crowd AS w ON w.chan = l.chan JOIN presence AS p ON p.chan = l.chan WHERE (l.copies < w.nodes AND NOT EXISTS(SELECT 1 FROM copy AS c WHERE c.message = l.message AND c.member = p.member)) AND NOT EXISTS(SELECT 1 FROM extra AS e WHERE e.message = l.message);
+CREATE TABLE gap AS SELECT l.message, p.member FROM log AS l JOIN crowd AS w ON w.chan = l.chan JOIN presence AS p ON p.chan = l.chan WHERE (l.copies < w.nodes AND NOT EXISTS(SELECT 1 FROM copy AS c WHERE c.message = l.message AND c.member = p.member)) AND NOT EXISTS(SELECT 1 FROM extra AS e WHERE e.message = l.message);
 
-CREATE TABLE lacker AS SELECT DISTINCT member FROM absent;
+CREATE VIEW absent AS SELECT g.message, g.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon, p.retained_from, p.last_ms FROM gap AS g JOIN log AS l ON l.message = g.message JOIN presence AS p ON p.member = g.member;
+
+CREATE TABLE lacker AS SELECT DISTINCT member FROM gap;
 
 CREATE VIEW newest_time AS SELECT c.member, MAX(c.lamport) AS lamport FROM lacker AS a JOIN copy AS c ON c.member = a.member GROUP BY c.member;
 

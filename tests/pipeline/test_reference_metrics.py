@@ -118,3 +118,9 @@ def test_an_acknowledgement_from_a_filter_is_wrong_where_the_peer_has_nothing() 
 
 def test_three_of_nothing_are_nothing() -> None:
     assert three([]) == (None, None, None)
+
+
+def test_a_message_that_is_wanted_twice_is_wanted_once() -> None:
+    rows = [event("bob", 1, "repair_wanted", 1_000, "m1"), event("bob", 2, "repair_wanted", 2_000, "m1")]
+    (row,) = figures(*rows, event("bob", 3, "delivered", 3_000, "m1", sender="ann", lamport=1, cause="repair")).repair
+    assert (row.wanted, row.healed) == (1, 1)

@@ -16,8 +16,10 @@ from sdschat.audit.rules import DEFAULT
 from sdschat.audit.schemas import MetricsRepair
 from sdschat.pipeline.report.from_databases import report_data
 from sdschat.pipeline.report.page import page
+from sdschat.pipeline.report.svg import duration
 from sdschat.pipeline.report.tables import repair_note
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
+from tests.audit.worlds import event
 from tests.needs import needs_program
 
 START = 1_760_000_000_000
@@ -168,3 +170,16 @@ def test_what_nobody_asked_for_nobody_is_said_not_to_have_answered(values: dict[
     nothing = {name: None if "_p" in name else 0 for name in MetricsRepair._fields}
     row = MetricsRepair(**nothing | {"run_id": "field", "channel": "lobby", "node": "ann"} | values)
     assert repair_note([row]) == says
+
+
+def test_half_of_the_deliveries_counts_those_of_every_way(untouched: Path) -> None:
+    found, silver = compare_rows(databases([untouched]), START, DEFAULT)
+    ways = [("live", 10)] * 4 + [("repair", 1_000)] * 3 + [("sync", 2_000)] * 3
+    journal = []
+    for seq, (via, took) in enumerate(ways):
+        sent = event("ann", 2 * seq + 1, "sent", 5_000, f"m{seq}", cause="message")
+        got = event("bob", 2 * seq + 2, "delivered", 5_000 + took, f"m{seq}", sender="ann", lamport=5_000, cause=via)
+        journal += [sent, got]
+    silver.journal = journal
+    html = page(report_data(found, silver, DEFAULT, START))
+    assert f"<b>{duration(1_000)}</b><span>half of the deliveries</span>" in html

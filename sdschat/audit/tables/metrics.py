@@ -75,7 +75,8 @@ class MetricsRepair(NamedTuple):
 
     `useful` were delivered by repair, `synced` by anti-entropy and history sync, `stored` by Stores. Stores were asked
     for `store_asked` messages, did not have `store_unknown` of them, and did not answer about `store_silent`. A message
-    is healed if it was missing and then delivered; buffered if it had to wait for another one.
+    is wanted once, however often a request was scheduled; healed if it was missing and then delivered; buffered if it
+    had to wait for another one.
     """
 
     run_id: str

@@ -82,7 +82,7 @@ def repairs(journal: Iterable[Journal]) -> list[MetricsRepair]:
         found.append(
             MetricsRepair(
                 *member,
-                events["repair_wanted"],
+                len(first(rows, "repair_wanted")),
                 named["repair_requested"],
                 events["repair_responded"],
                 via["repair"],

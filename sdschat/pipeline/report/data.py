@@ -43,6 +43,7 @@ class ReportData(NamedTuple):
     metrics: Metrics
     cells: list[Cell]
     curves: list[Curve]
+    all_ways: list[Curve]  # one curve for each channel
     provenance: Mapping[str, str]
     sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
 
@@ -66,12 +67,13 @@ def cells_of(missing: Iterable[AuditMissing], messages: Mapping[Channel, int]) -
     return [Cell(*key, lost[key], count - lost[key]) for key, count in sorted(every.items())]
 
 
-def curves_of(passages: Iterable[Passage], metrics: Metrics) -> list[Curve]:
+def curves_of(passages: Iterable[Passage], metrics: Metrics, by_way: bool = True) -> list[Curve]:
+    """Return a curve for each channel and way of delivery, or one for all ways, with an empty name."""
     known = offsets(metrics.clock)
     times: dict[tuple[Channel, str], list[float]] = defaultdict(list)
     for passage in passages:
         time = corrected(passage, known)
-        times[passage.channel, passage.via].append(passage.raw if time is None else time)
+        times[passage.channel, passage.via if by_way else ""].append(passage.raw if time is None else time)
     found = []
     for (channel, via), each in sorted(times.items()):
         ordered = sorted(each)

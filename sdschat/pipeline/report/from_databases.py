@@ -18,7 +18,7 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
     figures = metrics(silver, [])
     counts = {(row.run_id, row.channel): row.messages for row in found.audit.channels}
     provenance = {
-        "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, plain Python, tables of version {VERSION}",
+        "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
         "Databases": ", ".join(sorted(str(path) for path in found.paths.values())),
         "Rows": f"{counted(len(silver.copies), 'copy of a message', 'copies of messages')}, "
         f"{counted(len(silver.journal), 'event', 'events')}",
@@ -30,6 +30,7 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
         figures,
         cells_of(found.audit.missing, counts),
         curves_of(passages(silver.journal), figures),
+        curves_of(passages(silver.journal), figures, by_way=False),
         provenance,
         sources_of(silver.nodes),
     )

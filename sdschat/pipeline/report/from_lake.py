@@ -34,6 +34,7 @@ def report_data(lake: Lake, made_ms: int) -> ReportData:
         metrics_of(lake),
         cells(lake.read(tables.AuditMissing), lake.read(tables.AuditChannel)),
         curves(lake.read(tables.MetricsDelivery)),
+        curves(lake.read(tables.MetricsDelivery).withColumn("via", F.lit(""))),
         provenance(lake, nodes, made_ms),
         sources_of(nodes),
     )

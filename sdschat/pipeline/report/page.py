@@ -63,7 +63,7 @@ def _tiles(data: ReportData, channel: AuditChannel) -> str:
     key = (channel.run_id, channel.channel)
     figures = data.metrics
     curves = [curve for curve in data.curves if curve.channel == key]
-    live = max(curves, key=lambda curve: curve.n, default=None)
+    every = next((curve for curve in data.all_ways if curve.channel == key), None)
     repair, sent = of(figures.repair, key), of(figures.traffic, key)
     messages, deliveries = channel.messages or 1, sum(curve.n for curve in curves)
     heal = [row.heal_p95 for row in repair if row.heal_p95 is not None]
@@ -71,7 +71,7 @@ def _tiles(data: ReportData, channel: AuditChannel) -> str:
         (f"{channel.nodes:,}", "nodes"),
         (f"{channel.messages:,}", "messages"),
         (f"{channel.missing:,}", "missing"),
-        (duration(live.times[20]) if live else NOTHING, "half of the deliveries"),
+        (duration(every.times[20]) if every else NOTHING, "half of the deliveries"),
         (duration(max(heal, default=None)), "95 % healed, slowest node"),
         (size(sum(row.bytes for row in sent) / messages), "sent for each message"),
         (f"{sum(row.duplicates for row in repair) / max(1, deliveries):.2f}", "duplicates for each delivery"),

@@ -60,7 +60,7 @@ def repairs(events: DataFrame) -> DataFrame:
         return F.sum(F.when(kind == event, F.coalesce(F.size("deps"), F.lit(0))).otherwise(0))
 
     counts = here.groupBy(*MEMBER).agg(
-        F.count_if(kind == "repair_wanted").alias("wanted"),
+        F.count_distinct(F.when(kind == "repair_wanted", F.col("message_id"))).alias("wanted"),
         named("repair_requested").alias("requested"),
         F.count_if(kind == "repair_responded").alias("answered"),
         F.count_if((kind == DELIVERED) & (cause == "repair")).alias("useful"),
