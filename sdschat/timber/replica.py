@@ -410,7 +410,10 @@ class Replica:
             slot = self.committee.slots[number]
             if slot.last is None:
                 slot.proof = slot.seq if by_their_word else 0
-                self._close(slot, last, "removed")
+                if slot.leaving is not None and slot.leaving <= last:
+                    self._close(slot, slot.leaving, "left")  # as where the checkpoint passes the leave first
+                else:
+                    self._close(slot, last, "removed")
         if not self.voters():
             self._end_turn(None, self.committee.open)
 

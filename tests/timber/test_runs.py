@@ -18,3 +18,10 @@ def test_random_runs(first: int) -> None:
         facts += found
     assert facts["removed"] > 0
     assert facts["settled"] > 1000
+
+
+@pytest.mark.parametrize("seed", [100015, 102029, 106387, 108149])
+def test_a_removal_after_a_leave_ends_the_membership_where_the_leave_does(seed: int) -> None:
+    """One replica passes the leave, another learns first that the leaver was removed at a later operation."""
+    problem, _ = outcome(seed)
+    assert problem == ""
