@@ -14,7 +14,7 @@ from sdschat.audit.processes import processors, side_by_side
 from sdschat.audit.rules import Rules
 from sdschat.audit.schemas import FIELD, Node, Quarantine
 from sdschat.audit.searching import search_is_damaged
-from sdschat.audit.several import logs_that_count, went_apart
+from sdschat.audit.several import logs_that_count, refuse_contradictions, went_apart
 from sdschat.audit.sound import SharedPackets, Sound, read_sound
 from sdschat.audit.sources.databases import MAGIC, PacketMemory, Reading, read_database
 from sdschat.audit.taken import Row, Taken
@@ -43,6 +43,7 @@ def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
     taken = Taken()
     for each in readings:
         taken.take(rows.get(each, ()))
+    refuse_contradictions(taken, read_ms)
     heard = testimony(conform(taken, rules))
     every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
     apart = went_apart(read)
@@ -55,6 +56,7 @@ def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Com
     read = {each: list(read_database(each)) for each in readings}
     for rows in logs_that_count(read).values():
         taken.take(rows)
+    refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
     unsearchable = [each.path for each in readings if search_is_damaged(each.path)]
     return _judged(testimony(silver)._replace(apart=went_apart(read)), taken, rules, unsearchable), silver

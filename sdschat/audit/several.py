@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from sdschat.audit.conform import Member, member_of
-from sdschat.audit.schemas import Declared, Message, Node
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar
 from sdschat.audit.sources.databases import Reading
 from sdschat.audit.sources.telling import UNREADABLE
-from sdschat.audit.taken import Row
+from sdschat.audit.taken import Row, Taken
 from sdschat.store.errors import StoreError
 
 
@@ -35,6 +35,20 @@ def logs_that_count(rows: Mapping[Reading, list[Row]]) -> dict[Reading, list[Row
         return (row.node, row.channel) in furthest and furthest[row.node, row.channel][1] == reading
 
     return {each: [row for row in found if counts(row, each)] for each, found in rows.items()}
+
+
+def refuse_contradictions(taken: Taken, read_ms: int) -> None:
+    """Move events to the quarantine of which two databases of a node say different things: none of them counts."""
+    said: dict[tuple[str, str, str, int], Journal] = {}
+    twice = {
+        key for row in taken.journal if said.setdefault(key := (row.run_id, row.node, row.boot, row.seq), row) != row
+    }
+    if not twice:
+        return
+    taken.journal = [row for row in taken.journal if (row.run_id, row.node, row.boot, row.seq) not in twice]
+    for run_id, node, boot, seq in sorted(twice):
+        reason = "two databases of this node say different things of this event; neither counts"
+        taken.quarantine.append(Quarantine(run_id, f"node {node}", f"journal {boot} {seq}", reason, "", read_ms, node))
 
 
 def went_apart(rows: Mapping[Reading, list[Row]]) -> list[tuple[Member, str]]:

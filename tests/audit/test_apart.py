@@ -1,4 +1,4 @@
-"""Two databases of one identity that went different ways are a fault, and an older copy of a database is none."""
+"""Several databases of one identity: a fault where they went different ways, none where one is an older copy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sdschat.audit.compare import Comparison, compare, compare_rows, databases
 from sdschat.audit.rules import DEFAULT
-from tests.audit.field import database
+from tests.audit.field import database, forge
 from tests.node.worlds import World
 
 
@@ -48,3 +48,17 @@ def test_an_older_copy_is_no_fault_of_this_kind(field: Path, tmp_path: Path) -> 
     asyncio.run(_speak(field, "said later"))
     assert [row for row in both(field, other).audit.findings if row.kind == "apart"] == []
     assert [row for row in both(other, field).audit.findings if row.kind == "apart"] == []
+
+
+def test_an_event_of_which_two_copies_say_different_things_is_named_and_does_not_count(
+    field: Path, tmp_path: Path
+) -> None:
+    other = copied(field, tmp_path)
+    forge(other, "ann", "journal", (1 << 40) + 5, ts_ms=5)
+    for folders in ((field, other), (other, field)):
+        found = both(*folders)
+        (row,) = found.quarantine
+        assert row.place.endswith(" 5")
+        assert "say different things" in row.reason
+        (journal,) = [row for row in found.audit.journals if row.lost]
+        assert journal.first_ms > 5
