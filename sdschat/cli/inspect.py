@@ -15,6 +15,7 @@ from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import as_object, status_of
+from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.saved import is_members_channel, saved_posts
 from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
@@ -168,6 +169,8 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     report = _stored(found) | {"channel": name, "dependencies": list(found.dependencies)}
     if found.damaged:
         report["damaged"] = found.damaged
+    if other := difference_to_copy(reader, name, found.message_id):
+        report["other_copy"] = other
     if detail.outgoing is not None:
         report["acknowledgement"] = _outgoing(detail.outgoing)
     report["ancestors"] = [_ancestor(each) for each in detail.ancestors]

@@ -88,7 +88,7 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     for work in outputs:
         emitted += work.events
     refused = session.refusals.take_merged()
-    values = gate.chains.take()
+    values = gate.chains.take() | gate.copies.take()
     return TurnBatch(
         session, ready.writes, ready.packets, emitted, texts, keys, values, journal, refused, now.wall, outputs
     )

@@ -19,6 +19,7 @@ from sdschat.identity.key_book import (
 )
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, refusal_of
+from sdschat.node.channel.copies import OtherCopies
 from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, Said
 from sdschat.sds.ids import recipe_of
@@ -47,6 +48,7 @@ class ContentGate:
         )
         self._format = content_format
         self.chains = OwnChains(store)
+        self.copies = OtherCopies()
         self._composed: OpenedContent | None = None
         self._own: dict[str, OpenedContent] = {}
         self._verified: OrderedDict[str, None] = OrderedDict()  # ids of messages with a signature that was checked

@@ -245,6 +245,7 @@ class ChannelSession:
                 self.channel.receive_id(now, message)
             else:
                 self.channel.receive_message(now, message, packet, source, unproven=self.proofs.unproven(heard))
+                self._gate.copies.compare(self.channel.state, message)
         self._mark_ready(self)
 
     def _exceeds(self, message: Message, now: Now) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.identity.content import ContentKind
+from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.user_texts import UserTexts
@@ -102,6 +102,11 @@ class ChannelConversation:
 
     def _shown(self, stored: DisplayMessage) -> Shown:
         kind, reply_to, twice = 0, "", False
+        other_copy = ""
+        if stored.verdict == Verdict.UNSIGNED:
+            from sdschat.node.channel.copies import difference_to_copy  # likewise
+
+            other_copy = difference_to_copy(self._reader, self.name, stored.message_id)
         packet = None if stored.raw is None else self._codec.decode(stored.raw)
         if isinstance(packet, Message) and packet.content:
             envelope = decode_envelope(packet.content)
@@ -127,6 +132,7 @@ class ChannelConversation:
             stored.state,
             stored.damaged,
             twice=twice,
+            other_copy=other_copy,
         )
 
     # What the engine knows.

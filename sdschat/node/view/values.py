@@ -49,6 +49,7 @@ class Shown(NamedTuple):
     damaged: str = ""  # what of it the disk altered
     why: str = ""  # what the verdict leaves open
     twice: bool = False  # its author signed another message under the same number
+    other_copy: str = ""  # what differs in another copy of it, where nothing proves which one is its author's
 
     @property
     def key(self) -> Key:

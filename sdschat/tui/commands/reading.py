@@ -17,6 +17,7 @@ from sdschat.tui.model.words import clock, count, day, stamp
 _FOUND = 200
 _LINKS = 20
 _ID = 128
+_COPY = 400
 
 
 def _search(host: Host, argument: str) -> None:
@@ -116,6 +117,8 @@ def _info(host: Host, argument: str) -> None:
         people, partner = host.conversation.people(), host.conversation.partner()
         lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall, partner)}")
     lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
+    if shown.other_copy:
+        lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")
     host.answer("\n".join(lines), "message")
 
 

@@ -55,9 +55,16 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
         fate=fate,
         mention=not shown.own and readable and mentions(text),
         readable=readable,
-        remark=shown.damaged or ("SAYS TWO THINGS" if shown.twice else verdict_words(shown.verdict, shown.own)),
+        remark=_remark(shown),
         quote=quote,
     )
+
+
+def _remark(shown: Shown) -> str:
+    if shown.damaged or shown.twice:
+        return shown.damaged or "SAYS TWO THINGS"
+    words = verdict_words(shown.verdict, shown.own)
+    return f"{words}, TWO COPIES".lstrip(", ") if shown.other_copy else words
 
 
 def verdict_words(verdict: str, own: bool = False) -> str:

@@ -1,0 +1,94 @@
+"""Two copies of one message of another make: the first one stands, the difference is shown, and comparisons end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.channel.copies import difference_to_copy
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.events import ConnectionChanged
+from sdschat.node.view.conversations import Conversations
+from sdschat.sds.events import RangeDiffered
+from sdschat.sds.values import HistoryEntry, Message
+from sdschat.store.reader import Reader
+from sdschat.wire.sds_codec import SdsCodec
+from tests.node.worlds import Member, World, world
+
+CODEC = SdsCodec()
+ID = "m1"
+
+
+def foreign(session: ChannelSession, message_id: str = ID) -> Message:
+    return Message("someone", message_id, "lobby", session.channel.state.clock.value + 1, content=b"plain")
+
+
+async def opened(w: World, name: str) -> tuple[Member, ChannelSession]:
+    member = w.start(name)
+    await member.until(ConnectionChanged, lambda c: c.state == "connected")
+    return member, member.node.sessions["lobby"]
+
+
+def shown(member: Member) -> str:
+    view = Conversations(member.node)
+    found = view.channel("lobby").message(ID)
+    view.close()
+    assert found is not None
+    return found.other_copy
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"content": b"other"}, "another text"),
+        ({"causal_history": ()}, "another causal history"),
+        ({"sender_id": "other"}, "another sender (other)"),
+        ({"causal_history": (HistoryEntry("m0", b"a hint"),)}, ""),
+        ({"bloom_filter": b"\xff"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_difference_of_another_copy_is_kept_and_shown(
+    tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, session = await opened(w, "ann")
+            session.receive(CODEC.encode(foreign(session, "m0")), "live")
+            message = replace(foreign(session), causal_history=(HistoryEntry("m0"),))
+            for each in (message, replace(message, **changes)):  # type: ignore[arg-type]
+                session.receive(CODEC.encode(each), "live")
+            ann.node.send("lobby", "after it")
+            await ann.until_texts("plain", "plain", "after it")
+            assert shown(ann) == words
+            with Reader.open(w.path("ann"), CODEC) as reader:
+                assert difference_to_copy(reader, "lobby", ID) == words
+
+    asyncio.run(story())
+
+
+def test_two_that_have_different_copies_know_it_and_fall_silent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            (ann, hers), (bob, his) = await opened(w, "ann"), await opened(w, "bob")
+            message = foreign(hers)
+            later = replace(message, lamport_timestamp=(message.lamport_timestamp or 0) + 1)
+            hers.receive(CODEC.encode(message), "live")
+            his.receive(CODEC.encode(later), "live")
+            for member in (ann, bob):
+                await member.until_texts("plain")
+            for session in (hers, his):
+                for each in (message, later):
+                    session.receive(CODEC.encode(each), "live")
+            ann.node.send("lobby", "hello")
+            await bob.until_texts("plain", "hello")
+            assert shown(ann) == f"another Lamport time ({later.lamport_timestamp})"
+            assert shown(bob) == f"another Lamport time ({message.lamport_timestamp})"
+            before = len(ann.of(RangeDiffered)) + len(bob.of(RangeDiffered))
+            await asyncio.sleep(2.0)  # ten sync intervals
+            assert len(ann.of(RangeDiffered)) + len(bob.of(RangeDiffered)) - before <= 4
+
+    asyncio.run(story())
