@@ -8,7 +8,7 @@ import json
 import shutil
 import signal
 import subprocess
-from base64 import b32encode, b64encode, urlsafe_b64encode
+from base64 import b32encode, b64decode, b64encode, urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -182,3 +182,31 @@ def _removal(home: Path, broker: str) -> None:
         assert "may I?" not in bob.texts()
     known = run(home, "channels", "--name", "bob", "--json")
     assert (json.loads(known.stdout)["private"], json.loads(known.stdout)["epoch"]) == (True, 2)
+
+
+def test_a_tap_with_a_link_records_what_is_said_opened(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as broker:
+            await asyncio.to_thread(_tap, tmp_path, broker.url)
+
+    asyncio.run(scenario())
+
+
+def _tap(home: Path, broker: str) -> None:
+    link = run(home, "create", "garden", "--private", "--name", "ann", "--broker", broker).stdout.strip()
+    arguments = command("tap", link, "--to", "tap")
+    with contextlib.ExitStack() as stack:
+        tap = subprocess.Popen(arguments, cwd=home, env=environment(home), stderr=subprocess.PIPE)
+        stack.callback(tap.communicate)
+        stack.callback(tap.kill)
+        assert tap.stderr is not None
+        while b"recording from" not in (line := tap.stderr.readline()):
+            assert line, "it ended"
+        sent = run(home, "send", "garden", "under the oak", "--name", "ann", "--wait", "sent")
+        assert sent.returncode == 0, sent.stderr
+        tap.send_signal(signal.SIGINT)
+        assert b" in 1 segment in " in tap.communicate(timeout=30)[1]
+    lines = [line for path in (home / "tap").glob("*.jsonl") for line in path.read_text().splitlines()]
+    packets = [b64decode(json.loads(line)["raw"]) for line in lines]
+    assert any(b"under the oak" in packet for packet in packets)
+    assert not any(packet.startswith(b"SDE1") for packet in packets)
