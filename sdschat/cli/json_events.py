@@ -30,6 +30,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.AuthorGapClosed: "author_gap_closed",
     events.SaidTwoThings: "said_two_things",
     events.OverLimit: "over_limit",
+    events.OwnOverLimit: "own_over_limit",
     events.SavingFailed: "saving_failed",
     events.SavingResumed: "saving_resumed",
     events.PacketRestored: "packet_restored",

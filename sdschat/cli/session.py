@@ -32,6 +32,10 @@ from sdschat.transport.options import MqttOptions
 from sdschat.transport.tasks import first, start
 from sdschat.transport.tls import TlsOptions
 
+_TOO_FAST = (
+    "you say more in a minute than others keep (trust.messages_per_minute): they have only the ids of the rest. "
+    "Say less at once, or tell them to raise it"
+)
 Body = Callable[[Node], Awaitable[int]]
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
 _PROFILES = 9  # profiles tried where the first one is in use
@@ -279,6 +283,8 @@ class EventPrinter:
                 )
             case events.SaidTwoThings(sender_id, number, message_id):
                 return f"{sender_id} says two things: message {number} of theirs is there twice ({message_id})"
+            case events.OwnOverLimit():
+                return _TOO_FAST
             case events.SavingFailed(detail):
                 return f"nothing can be saved, so nothing is sent or shown: {detail}"
             case events.SavingResumed():

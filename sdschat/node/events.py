@@ -125,6 +125,13 @@ class OverLimit(NamedTuple):
     messages: int
 
 
+class OwnOverLimit(NamedTuple):
+    """So many messages of our own in this run exceeded what is kept of one sender: others with our limit have only the
+    ids of them."""
+
+    messages: int
+
+
 class DeviceRenewed(NamedTuple):
     """Messages of this profile's own device came that are not in its database: it was restored or copied. It goes on
     as a new device."""
@@ -242,6 +249,7 @@ EventBody = (
     | AuthorGapClosed
     | SaidTwoThings
     | OverLimit
+    | OwnOverLimit
     | SavingFailed
     | SavingResumed
     | PacketRestored

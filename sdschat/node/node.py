@@ -101,7 +101,7 @@ class Node:
     def _counting(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.over_limit import OverLimitCounter
 
-        return OverLimitCounter(self.gate)
+        return OverLimitCounter(self.gate, self.settings.messages_per_minute)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring

@@ -15,7 +15,7 @@ from sdschat.node.channel.over_limit import Flood, OverLimitCounter
 from sdschat.node.channel.sender_limits import OLDER_TIMES, SPAN, SenderLimits
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
-from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit
+from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit, OwnOverLimit
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
@@ -226,5 +226,20 @@ def test_what_a_flood_names_is_not_shown_as_missing(tmp_path: Path) -> None:
         await ann.until(OverLimit)
         assert (shown.sync().missing, len(shown.missing())) == (0, 0)
         view.close()
+
+    run(tmp_path, story)
+
+
+def test_who_says_more_than_others_keep_is_told(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, _ = await opened(w)
+        bob = w.start("bob", changes={"trust.messages_per_minute": LIMIT})
+        await bob.until(ConnectionChanged, lambda c: c.state == "connected")
+        for number in range(LIMIT + 2):
+            ann.node.send("lobby", f"{number}")
+        assert await ann.until(OwnOverLimit, lambda told: told.messages == 2)
+        assert await bob.until(OverLimit, lambda told: told.messages == 2)
+        assert not ann.of(OverLimit)
+        assert not bob.of(OwnOverLimit)
 
     run(tmp_path, story)

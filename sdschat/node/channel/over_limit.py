@@ -6,8 +6,9 @@ from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.node.channel.extension import ExtensionOutput
-from sdschat.node.events import OverLimit
-from sdschat.sds.events import KeptAsId
+from sdschat.node.channel.sender_limits import SenderLimits
+from sdschat.node.events import EventBody, OverLimit, OwnOverLimit
+from sdschat.sds.events import Delivered, KeptAsId
 from sdschat.sds.values import Now
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ class Flood(NamedTuple):
 class OverLimitCounter:
     """A part of every channel."""
 
-    def __init__(self, gate: ContentGate) -> None:
+    def __init__(self, gate: ContentGate, messages_per_minute: int) -> None:
         self._gate = gate
+        self._own_limit = SenderLimits(messages_per_minute)
+        self._own = self._own_told = 0  # own messages that exceed the limit of others, if it is that of ours
         self._counts: Counter[str] = Counter()  # by sender
         self._changed: dict[str, None] = {}
         self._senders: OrderedDict[str, None] = OrderedDict()  # who exceeded a limit, the last one at the end
@@ -41,7 +44,7 @@ class OverLimitCounter:
         self._lately: deque[tuple[int, str]] = deque(maxlen=_LATELY)  # when, on the monotonic clock, and the sender
 
     def attach(self, session: ChannelSession) -> None:
-        """Nothing is heard here but what the engine did."""
+        self._open = session.private is None
 
     def connected(self, now: Now) -> None:
         """Counts go on."""
@@ -50,7 +53,7 @@ class OverLimitCounter:
         """Counts go on."""
 
     def next_wake(self) -> int | None:
-        return self._told_at + EVERY if self._changed else None
+        return self._told_at + EVERY if self._changed or self._own > self._own_told else None
 
     def advance(self, now: Now) -> None:
         """The turn that follows tells what has changed."""
@@ -59,12 +62,19 @@ class OverLimitCounter:
         for event in ready.events:
             if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
                 self._count(event.message.sender_id, now.mono)
-        if not self._changed or now.mono - self._told_at < EVERY:
+            elif isinstance(event, Delivered) and event.own and event.source == "live" and self._open:
+                self._own += self._own_limit.exceeded("", now.mono, fresh=True, sync=False, stranger=False)
+        if self.next_wake() is None or now.mono - self._told_at < EVERY:
             return ExtensionOutput()
         self._told_at = now.mono
+        events: list[EventBody] = []
+        if self._own > self._own_told:
+            self._own_told = self._own
+            events.append(OwnOverLimit(self._own))
         changed, self._changed = self._changed, {}
         nick_of, counts = self._gate.nick_of, self._counts
-        return ExtensionOutput(events=[OverLimit(sender, nick_of(sender), counts[sender]) for sender in changed])
+        events += (OverLimit(sender, nick_of(sender), counts[sender]) for sender in changed)
+        return ExtensionOutput(events=events)
 
     def is_flooding(self, sender_id: str) -> bool:
         """True if this sender exceeded the limit in this run: what only it names as missing is not shown as such."""

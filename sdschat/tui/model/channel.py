@@ -23,7 +23,7 @@ from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import author_gap_words, count, duration, ordinal, over_limit_words
+from sdschat.tui.model.words import author_gap_words, count, duration, ordinal, over_limit_words, own_over_limit_words
 
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
@@ -295,6 +295,8 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
+            case events.OwnOverLimit(messages):
+                self._put_over_limit(events.OverLimit("", "", messages), at, own_over_limit_words(messages))
             case events.OverLimit():
                 self._put_over_limit(body, at)
             case ev.SyncReceived() | ev.SyncSent():
@@ -407,16 +409,17 @@ class ChannelModel:
         self.changes |= ModelChange.ROWS
         return line
 
-    def _put_over_limit(self, body: events.OverLimit, at: int) -> None:
+    def _put_over_limit(self, body: events.OverLimit, at: int, own: str = "") -> None:
         """Add the line that stands for what exceeds the limit of a sender, or change its number."""
-        before = self._over_limit.get(body.sender_id)
+        key = self.view.node.sender_id if own else body.sender_id
+        before = self._over_limit.get(key)
         name = self.name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
-        text = over_limit_words(body.messages, name, short(body.sender_id, 8))
+        text = own or over_limit_words(body.messages, name, short(body.sender_id, 8))
         if before is None or self.timeline.index_of(before.place) is None:
-            self._over_limit[body.sender_id] = self.note(text, at)
+            self._over_limit[key] = self.note(text, at)
         else:
             after = NoteItem(text, before.tone, before.at, before.after, before.number)
-            self._over_limit[body.sender_id] = after
+            self._over_limit[key] = after
             self.timeline.put(after)
             self.changes |= ModelChange.ROWS
 

@@ -82,6 +82,11 @@ def over_limit_words(messages: int, name: str, key: str) -> str:
     return f"{what} | /mute {key} | /ignore {key}" if key else what
 
 
+def own_over_limit_words(messages: int) -> str:
+    """Return the line for own messages that exceed what others keep."""
+    return f"you say more in a minute than others keep: of {count(messages, 'message')} they have only ids"
+
+
 def author_gap_words(name: str, low: int, high: int) -> str:
     """Return the sentence on messages of an author that are missing by their numbers."""
     which = f"{ordinal(low)} message" if low == high else f"{ordinal(low)} to {ordinal(high)} messages"
