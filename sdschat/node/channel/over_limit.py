@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.node.channel.extension import ExtensionOutput
@@ -98,6 +99,15 @@ class OverLimitCounter:
         self._changed[sender_id] = None
 
 
-def over_limit_of(session: ChannelSession) -> OverLimitCounter:
-    """Return the counter of a channel."""
-    return next(extension for extension in session.extensions if isinstance(extension, OverLimitCounter))
+def flood_of(session: ChannelSession, mono: int) -> Flood:
+    """Return what exceeds the limits of a channel just now; nothing where a recording is replayed."""
+    return next((counter.flood(mono) for counter in _counters(session)), Flood(0, 0))
+
+
+def is_flooding(session: ChannelSession, sender_id: str) -> bool:
+    """True if this sender exceeded the limit of the channel in this run."""
+    return any(counter.is_flooding(sender_id) for counter in _counters(session))
+
+
+def _counters(session: ChannelSession) -> Iterator[OverLimitCounter]:
+    return (extension for extension in session.extensions if isinstance(extension, OverLimitCounter))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sdschat.node.channel.over_limit import over_limit_of
+from sdschat.node.channel.over_limit import flood_of, is_flooding
 from sdschat.node.view.values import (
     Lost,
     MissingMessage,
@@ -93,14 +93,12 @@ def lost(session: ChannelSession) -> dict[str, Lost]:
 
 
 def _given_up(session: ChannelSession) -> list[GapRow]:
-    counter = over_limit_of(session)
     gaps = session.channel.state.gaps.values()
-    return [gap for gap in gaps if gap.reason == _GIVEN_UP and not counter.is_flooding(gap.charged_to)]
+    return [gap for gap in gaps if gap.reason == _GIVEN_UP and not is_flooding(session, gap.charged_to)]
 
 
 def _shown(session: ChannelSession, entries: Iterable[MissingEntry]) -> list[MissingEntry]:
-    counter = over_limit_of(session)
-    return [entry for entry in entries if entry.proven and not counter.is_flooding(entry.charged_to)]
+    return [entry for entry in entries if entry.proven and not is_flooding(session, entry.charged_to)]
 
 
 def sync(session: ChannelSession, now: Now) -> SyncStatus:
@@ -111,7 +109,7 @@ def sync(session: ChannelSession, now: Now) -> SyncStatus:
             unacked += 1
             queued += not known.sends
     missing = len(_shown(session, state.requests.missing.values()))
-    flood = over_limit_of(session).flood(now.mono)
+    flood = flood_of(session, now.mono)
     return SyncStatus(missing, len(_given_up(session)), len(state.incoming.buffered), unacked, queued, flood)
 
 
