@@ -56,14 +56,19 @@ def command(
     # Modules never become garbage, and collecting while they load takes 50 ms before the first frame. The application
     # enables collection again after that frame.
     gc.disable()
+    from sdschat.node.profile import database_path
+
     names = list(dict.fromkeys(map(channel_name, channels)))
+    first_run = not database_path(chosen.data_dir, chosen.profile).exists()
     if plain or os.environ.get("TERM") == "dumb":
-        return _run(chosen, names, dataset, lambda node: recorded(node, record, _plain(node, names, _told(chosen))))
+        return _run(
+            chosen, names, dataset, lambda node: recorded(node, record, _plain(node, names, _told(chosen, first_run)))
+        )
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
-    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=_told(chosen))))
+    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=_told(chosen, first_run))))
 
 
 def _run(
@@ -74,13 +79,15 @@ def _run(
     return run_node(chosen, body, names, narrate=False, takes_another=True, data_set=dataset)
 
 
-def _told(chosen: Chosen) -> list[str]:
-    """Return what the user has to know of the profile: it may be another one than the last time."""
-    from sdschat.cli.setting_sources import IN_USE
+def _told(chosen: Chosen, first_run: bool) -> list[str]:
+    """Return what the user has to know of the profile: it may be another one than the last time, and its name one that
+    the user did not give."""
+    from sdschat.cli.setting_sources import IN_USE, WORKED_OUT
 
-    origin = chosen.general["profile"].origin
+    origin, named = chosen.general["profile"].origin, chosen.general["name"].origin
     if not origin.startswith(IN_USE):
-        return []
+        whose = f"You are {chosen.nick} here ({named}). --name NICK chooses another name, /nick changes it."
+        return [whose] if first_run and named in WORKED_OUT else []
     return [
         f"{origin.removeprefix(IN_USE)} is open in another terminal, so here you are {chosen.nick}: a participant of "
         "its own, with its own key and history. --name or --profile chooses another one."

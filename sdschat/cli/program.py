@@ -56,6 +56,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "man": "Show the manual page of everything.",
     "version": "Print the version.",
 }
+_OFFERS: Final[Mapping[str, tuple[str, str]]] = {
+    "1": ("join a channel", "join lobby"),
+    "2": ("watch a demonstration", "demo"),
+    "3": ("read the manual", "help chat"),
+}
 EXAMPLES: Final = """\b
 Examples:
   sdschat join lobby --name ann          chat in the channel lobby
@@ -90,9 +95,31 @@ class _Commands(LazyGroup):
 )
 @click.version_option(__version__, "-V", "--version", prog_name="sdschat")
 @click.pass_context
-def program(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+def program(ctx: click.Context) -> int:
+    if ctx.invoked_subcommand is not None:
+        return codes.DONE
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty():
+        return _offer()
+    click.echo(ctx.get_help())
+    return codes.DONE
+
+
+def _offer() -> int:
+    """Offer to a person what they may have come for, and do it. Return its exit code."""
+    click.echo("sdschat: group chat that does not lose messages.\n")
+    for key, (what, line) in _OFFERS.items():
+        click.echo(f"  {key}  {what:<24} sdschat {line}")
+    click.echo("\n`sdschat --help` lists all commands.\n")
+    key = click.prompt("1, 2, 3, or Enter to leave", default="", show_default=False).strip()
+    if not key:
+        return codes.DONE
+    if key not in _OFFERS:
+        raise click.UsageError(f"There is no {key!r} among these.")
+    arguments = _OFFERS[key][1].split()
+    if arguments[0] == "join":
+        arguments[1] = click.prompt("The channel", default=arguments[1]).strip()
+    code = program.main(arguments, prog_name="sdschat", standalone_mode=False)
+    return code if isinstance(code, int) else codes.DONE
 
 
 def run(arguments: Sequence[str]) -> int:

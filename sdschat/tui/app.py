@@ -11,6 +11,8 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.command import Provider
 from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widgets import TextArea
 
 from sdschat.node.events import NodeEvent
 from sdschat.node.node import Node
@@ -30,6 +32,7 @@ FRAME: Final = 0.05  # seconds between two frames, however much has changed
 _SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
 _LONGEST: Final = 0.4  # seconds without a new frame, at most
 _SAVE: Final = 5  # seconds between two saves of drafts and read marks
+_PAUSE: Final = 0.4  # seconds without a key after which the draft is saved
 
 
 def _palette() -> type[Provider]:
@@ -52,6 +55,7 @@ class ChatApp(KeyedHost):
     _drawn_at = 0.0
     _rest = FRAME
     _seconds = 0
+    _pause: Timer | None = None  # since the last key in the input
 
     # Making the screen.
 
@@ -204,6 +208,13 @@ class ChatApp(KeyedHost):
             self.composer.input_history.add(message.text)
         else:
             self.composer.put(message.text)  # for the user to correct
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        """Save the draft at the next pause."""
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(_PAUSE, self._keep)
 
     @on(Composer.Paged)
     def _paged(self, message: Composer.Paged) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
 from rich.segment import Segment
 from rich.style import Style
 
+from sdschat.node.view.values import Verdict
 from sdschat.tui.model.cleaning import short
-from sdschat.tui.model.from_events import link_spans
+from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
 from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone
@@ -24,8 +25,10 @@ Line = list[Segment]
 
 _WIDE: Final = 70  # columns from which there is room for seconds and ids
 _NARROW_NICK, _WIDE_NICK = 8, 11
-_LEAST_TEXT: Final = 10
+_LEAST_TEXT, _MOST_TEXT = 10, 110
+_MARKS: Final = 24  # columns for the marks beside a text of full width
 _NOTHING: Final = Style()
+_HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
 _COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
 _WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
 
@@ -38,14 +41,22 @@ class LineStyle:
     glyphs: Glyphs = UNICODE
     ids: bool = True  # show the first letters of ids
     links: bool = True  # as links of the terminal
+    hues: dict[str, int] = field(default_factory=dict, compare=False)  # the place of each participant's colour
 
     def style(self, name: str) -> Style:
         return self.palette.styles.get(name, _NOTHING)
 
     def nick_style(self, sender_id: str) -> Style:
-        """Return the style of a nick: always the same for a participant."""
+        """Return the style of a nick: the same for a participant in every channel, and another for each of the first
+        participants, as many as there are colours."""
         nicks = self.palette.nicks
-        return nicks[crc32(sender_id.encode(errors="replace")) % len(nicks)]
+        wanted = crc32(sender_id.encode(errors="replace")) % _HUES
+        if sender_id not in self.hues and len(self.hues) < _HUES:
+            taken = set(self.hues.values())
+            self.hues[sender_id] = next(
+                hue for step in range(_HUES) if (hue := (wanted + step * _APART) % _HUES) not in taken
+            )
+        return nicks[self.hues.get(sender_id, wanted) % len(nicks)]
 
 
 def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
@@ -73,7 +84,7 @@ def _columns(width: int) -> tuple[bool, int, int]:
     """Return True if the log is wide, the column of the text, and the width of the text."""
     wide = width >= _WIDE
     start = 2 + (9 if wide else 6) + (_WIDE_NICK if wide else _NARROW_NICK) + 1
-    return wide, start, max(_LEAST_TEXT, width - start - 1)
+    return wide, start, max(_LEAST_TEXT, min(_MOST_TEXT, width - start - 1))
 
 
 def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[Line]:
@@ -97,7 +108,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
     for low, high in wrapped(entry.text, room):
         lines.append([*head, *_linked(entry.text, low, high, style, line_style)])
         head = [Segment(" " * start)]
-    _add_marks(lines, _marks(entry, wide, line_style), start, width, line_style)
+    _add_marks(lines, _marks(entry, wide, line_style), start, min(width, start + _MOST_TEXT + _MARKS), line_style)
     return lines
 
 
@@ -135,7 +146,8 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle) -> Line:
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: Line = []
     if entry.remark:
-        marks.append(Segment(entry.remark, line_style.style("remark")))
+        calm = entry.remark == verdict_words(Verdict.NEW)  # said once, at the first message of a key
+        marks.append(Segment(entry.remark, line_style.style("time" if calm else "remark")))
     if entry.late:
         marks.append(Segment("late", line_style.style("late")))
     if entry.fate is not None:

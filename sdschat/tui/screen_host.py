@@ -191,7 +191,8 @@ class ScreenHost(Window, App[int]):
         self.set_class(palette is PLAIN, "-plain")
         self.set_class(self.line_style.glyphs is ASCII, "-ascii")
         preferences = self.preferences
-        self.line_style = LineStyle(palette, self.line_style.glyphs, preferences.ids, preferences.links)
+        before = self.line_style
+        self.line_style = LineStyle(palette, before.glyphs, preferences.ids, preferences.links, before.hues)
         self.log_view.restyle(self.line_style)
         self.second_view.restyle(self.line_style)
         self.sheet.line_style = self.line_style

@@ -336,3 +336,14 @@ async def test_the_mouse_picks_a_channel(s: Stage) -> None:
     await s.pilot.click("#channels", offset=(3, 2))
     await s.settle()
     assert s.app.channel == "dev"
+
+
+@staged()
+async def test_a_draft_is_saved_at_a_pause_and_not_only_every_few_seconds(s: Stage) -> None:
+    await s.type("half a thought")
+
+    def saved() -> bool:
+        s.app._seconds = 0  # the other way to be saved never comes
+        return s.app.conversation.draft() == "half a thought"
+
+    await s.until(saved, "the draft")

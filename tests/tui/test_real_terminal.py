@@ -235,3 +235,26 @@ def test_a_backspace_takes_the_letter_before_it_however_fast_the_next_one_is_typ
         ann.until_text("hosting the broker")
         ann.press("helx\x7flo\x1b[D\x1b[D\x1b[D\x7fE\r")
         ann.until_text("hEllo")
+
+
+def test_without_arguments_a_person_is_offered_what_there_is(tmp_path: Path) -> None:
+    with Terminal(command(), tmp_path) as terminal:
+        terminal.until_text("join a channel", "watch a demonstration", "read the manual")
+        terminal.enter("1")
+        terminal.until_text("The channel [lobby]")
+        terminal.enter("")
+        terminal.until_text("others join with: sdschat join lobby", "the user's name on this machine")
+        terminal.enter("/quit")
+        assert terminal.wait() == 0
+    with Terminal(command(), tmp_path) as terminal:
+        terminal.until_text("Enter to leave")
+        terminal.enter("")
+        assert terminal.wait() == 0
+
+
+def test_a_choice_that_is_not_offered_is_named(tmp_path: Path) -> None:
+    with Terminal(command(), tmp_path) as terminal:
+        terminal.until_text("Enter to leave")
+        terminal.enter("7")
+        assert terminal.wait() == 2
+        assert "There is no '7' among these" in terminal.text()

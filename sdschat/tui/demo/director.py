@@ -15,8 +15,9 @@ from sdschat.node.sync import extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.node.view.values import AckState
-from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
+from sdschat.tui.demo.script import ANSWER, GREETING, LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
+_ANSWER_AFTER: Final = 2.0  # seconds
 _LOOK: Final = 0.2  # seconds between two comparisons of all logs
 
 
@@ -92,6 +93,7 @@ class Director:
         self.watching = asyncio.Event()  # the watcher's channel is connected
         self._record = record
         self._recorder: Recorder | None = None
+        self._answering: asyncio.TimerHandle | None = None
 
     @property
     def nicks(self) -> tuple[str, ...]:
@@ -110,6 +112,8 @@ class Director:
             self._recorder = Recorder(watcher, self._record)
 
     async def close(self) -> None:
+        if self._answering is not None:
+            self._answering.cancel()
         await self.group.close()
         if self._recorder is not None:
             self._recorder.close()
@@ -120,10 +124,20 @@ class Director:
         node.listen(tally.hear)
         if node.nick == WATCHER:
             node.listen(self._begin)
+            node.listen(self._answer_soon)
 
     def _begin(self, event: NodeEvent) -> None:
         if isinstance(event.body, ConnectionChanged) and event.body.state == "connected":
             self.watching.set()
+
+    def _answer_soon(self, event: NodeEvent) -> None:
+        """Have the first peer answer what the watcher wrote."""
+        body = event.body
+        if isinstance(body, MessageDelivered) and body.said.own and body.said.opened.text != GREETING:
+            self._answering = asyncio.get_running_loop().call_later(_ANSWER_AFTER, self._answer)
+
+    def _answer(self) -> None:
+        self.group.nodes[self.peers[0]].send(self.group.channel, ANSWER)
 
     async def join(self) -> None:
         """Let the watcher join without a screen, and wait until its channel is connected."""
@@ -173,6 +187,8 @@ class Director:
         match act.verb:
             case Verb.SAY:
                 self.group.nodes[nick].send(self.group.channel, act.text)
+            case Verb.GREET:
+                self.group.nodes[WATCHER].send(self.group.channel, act.text)
             case Verb.TELL:
                 self.show_notice(act.text)
             case Verb.LOSS:

@@ -25,11 +25,14 @@ NAMES: Final = (
     "rupert",
     "sybil",
 )
-WATCHER: Final = "you"
+WATCHER: Final = "guest"  # no word that people say to each other: it would be a mention
+GREETING: Final = "hello, I am watching"
+ANSWER: Final = "I read you, guest: the sign at the right of your line says who has it"
 
 
 class Verb(StrEnum):
     SAY = "say"
+    GREET = "greet"  # the watcher says something
     LOSS = "loss"  # on all connections, as high as the user asked for
     DEAF = "deaf"  # the watcher loses everything that comes in
     HEAR = "hear"
@@ -56,6 +59,8 @@ def _talk(*lines: tuple[int, str]) -> list[Act]:
 OPENING: Final = [
     Act(0.5, Verb.TELL, text="Everybody here is a real node of its own, on a broker of this process."),
     *_talk((0, "hello, all"), (1, "hi ann"), (2, "is this on?"), (0, "yes: the tick says who has it")),
+    Act(1.0, Verb.GREET, text=GREETING),
+    Act(2.5, Verb.SAY, 0, ANSWER),
 ]
 SCENES: Final[tuple[list[Act], ...]] = (
     [

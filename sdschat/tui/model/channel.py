@@ -15,6 +15,7 @@ from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.private import privacy
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model import history
@@ -447,8 +448,14 @@ class ChannelModel:
         first = timeline.first_key()
         if timeline.at_start and (first is not None or not timeline.gaps):
             text = history.sentence(self.history, self.conversation.history_since())
-            text = text or ("" if first else history.EMPTY)
+            text = text or ("" if first else self._beginning())
         timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
+
+    def _beginning(self) -> str:
+        node = self.view.node
+        if self.conversation.peer or privacy(node, self.name) is not None:
+            return history.EMPTY  # others cannot join by a command
+        return history.beginning(node.nick, node.sender_id, self.name, node.broker)
 
     def seen(self) -> None:
         """Count everything as read. The unread line stays until another channel is shown."""

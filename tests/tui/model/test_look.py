@@ -142,6 +142,18 @@ def test_a_nick_has_one_colour_everywhere() -> None:
     assert len({str(look.nick_style(f"sender {number}")) for number in range(200)}) > 8
 
 
+def test_no_two_of_the_first_twelve_have_one_colour() -> None:
+    look = LineStyle()
+    assert len({str(look.nick_style(f"sender {number}")) for number in range(12)}) == 12
+
+
+def test_a_text_and_its_marks_stay_together_on_a_wide_screen() -> None:
+    (line,) = lines(own(1, "short"), 200)
+    assert len(line.rstrip()) <= 160
+    longest = max(lines(entry(1, "word " * 100), 200), key=len)
+    assert 100 <= len(longest.rstrip()) <= 160
+
+
 @pytest.mark.parametrize("name", PALETTES)
 def test_every_theme_has_every_style(name: str) -> None:
     assert set(PALETTES[name].styles) == set(PALETTES["dark"].styles)
