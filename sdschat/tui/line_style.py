@@ -30,7 +30,10 @@ _MARKS: Final = 24  # columns for the marks beside a text of full width
 _NOTHING: Final = Style()
 _HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
 _COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
-_WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
+_WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "perhaps", Phase.ACKED: "acked"}
+
+
+_STYLES: Final = {Phase.MAYBE: "maybe"}  # names of styles that are not the word
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
     sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
     counted = f" {fate.by}" if fate.by and fate.phase >= Phase.MAYBE else ""
     unproven = f", unproven {fate.unproven}" if fate.unproven else ""
-    return f"{sign} {_WORDS[fate.phase]}{counted}{unproven}", _WORDS[fate.phase]
+    return f"{sign} {_WORDS[fate.phase]}{counted}{unproven}", _STYLES.get(fate.phase, _WORDS[fate.phase])
 
 
 def item_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[Line]:

@@ -99,7 +99,7 @@ async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
 @staged(size=(100, 40))
 async def test_legend_shows_every_sign_with_its_word(s: Stage) -> None:
     await s.enter("/legend")
-    for shown in ("⧗ queued", "⇡ unacked", "◌ maybe", "✓ acked", "✗ refused"):
+    for shown in ("⧗ queued", "⇡ unacked", "◌ perhaps", "✓ acked", "✗ refused"):
         assert shown in s.text()
 
 

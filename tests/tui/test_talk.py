@@ -41,7 +41,7 @@ async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> No
     assert heard(s, "carol") == []
     assert s.app.view.channel("lobby").count() == 0
     await s.press("alt+up")
-    assert "1 peer: bob (said so, signed)" in s.app.panes.said("details")
+    assert "known: bob (said so, signed)" in s.app.panes.said("details")
 
 
 @staged(peers=("bob",), syncs=True, size=(120, 30))

@@ -22,8 +22,8 @@ def view(view: ViewInput) -> list[Line]:
     glyphs = view.glyphs
     lines = [heading("who is known to hold what")]
     for sign, style, meaning in (
-        (glyphs.acked, "acked", "proven: wrote it, named it, or has an equal log"),
-        (glyphs.maybe, "maybe", "possible: seems to be in a filter"),
+        (glyphs.acked, "acked", "known: wrote it, named it, or has an equal log"),
+        (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),
         (glyphs.unacked, "maybe", "unproven: it says so, and did not sign that"),
         (".", "time", "unknown. All of these are here"),
     ):

@@ -11,12 +11,12 @@ from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, count, countdown, duration, ordinal
+from sdschat.tui.model.words import clock, count, countdown, duration, listed, ordinal
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {
     AckState.UNACKED: "unacked",
-    AckState.POSSIBLY_ACKED: "possibly acked",
+    AckState.POSSIBLY_ACKED: "perhaps",
     AckState.ACKED: "acked",
 }
 _QUIET: Final = 60_000
@@ -54,11 +54,12 @@ def _own(view: ViewInput, message_id: str) -> list[Line]:
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
     sends = count(fate.sends, "time") if fate.sends else "not yet"
     lines = [
+        *paragraph(_sentence(view, fate.evidence), view.width, indent=2),
         line(
             "  ",
             (f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
             (f", sent {sends}", "note"),
-        )
+        ),
     ]
     lines += _timeline(view, message_id, fate.evidence)
     now = view.peek.now
@@ -68,6 +69,22 @@ def _own(view: ViewInput, message_id: str) -> list[Line]:
         again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
         lines += paragraph(again, view.width, "note", 2)
     return lines + _what_is_needed(view)
+
+
+def _sentence(view: ViewInput, evidence: tuple[Evidence, ...]) -> str:
+    """Return in one sentence each who has the message, and who has not said so."""
+    have = {each.sender_id for each in evidence if each.signed and each.proven}
+    perhaps = {each.sender_id for each in evidence if each.signed} - have
+    rest = [peer.sender_id for peer in view.peek.peers if peer.sender_id not in have | perhaps]
+    told = []
+    for known, one, several in (
+        (sorted(have), "is known to have it", "are known to have it"),
+        (sorted(perhaps), "perhaps has it", "perhaps have it"),
+        (rest, "has not confirmed it", "have not confirmed it"),
+    ):
+        if known:
+            told.append(f"{listed([view.who(one_of) for one_of in known])} {one if len(known) == 1 else several}")
+    return f"{'; '.join(told)}." if told else "Nobody else was heard in this channel yet."
 
 
 def _what_is_needed(view: ViewInput) -> list[Line]:

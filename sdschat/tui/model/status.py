@@ -135,7 +135,7 @@ def fate_sentence(
     sends = 0 if own is None else own.sends
     again = f" | next resend in {countdown(own.due - now)}" if own is not None and own.due > now and sends else ""
     if fate.phase is Phase.MAYBE:
-        return f"possibly acked, written {age} ago | {_evidence_words(evidence, names)}{again}"
+        return f"not known to be with anybody, written {age} ago | {_evidence_words(evidence, names)}{again}"
     if not sends:
         return f"queued for {age}: saved here, and sent once there is a connection"
     sent = f"sent {count(sends, 'time')}"
@@ -166,13 +166,13 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
     """Return in words the participants proven to have a message, those that perhaps have it, and those who say so
     without a signature."""
     how = {"mention": "named it", "filter": "its filter has it", "range": "same log", RECEIPT: "said so, signed"}
-    found: dict[str, list[str]] = {"": [], "perhaps ": [], "unproven, for it is not signed: ": []}
+    found: dict[str, list[str]] = {"known": [], "perhaps": [], "unproven, for it is not signed": []}
     proven, perhaps, unproven = found.values()
     for item in evidence:
         name = names.get(item.sender_id) or f"<{short(item.sender_id, 8)}>"
         kind = unproven if not item.signed else proven if item.certain else perhaps
         kind.append(f"{name} ({how.get(item.how, item.how)})")
-    return " | ".join(f"{word}{count(len(each), 'peer')}: {listed(each, 5)}" for word, each in found.items() if each)
+    return " | ".join(f"{word}: {listed(each, 5)}" for word, each in found.items() if each)
 
 
 def provenance(entry: MessageItem) -> str:

@@ -93,6 +93,7 @@ def test_why_names_the_packet_and_the_peer_that_acknowledged(tmp_path: Path) -> 
             told = await look.own.until(StateChanged, lambda s: s.message_id == mine and s.state is AckState.ACKED)
             assert told.evidence is not None
             shown = await look.until("why", "acked: bob names it in the causal history of", selection=mine)
+            assert shown.index("bob is known to have it.") < shown.index("acked: bob names it")
             assert "written: saved here, in the log" in shown
             assert "handed to the broker" in shown
             assert told.evidence.packet_id[:4] in (answer[:4], "sync")

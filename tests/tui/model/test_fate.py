@@ -50,7 +50,7 @@ def test_every_state_has_a_sign_and_a_word_of_its_own() -> None:
 
 
 def test_who_has_it_is_counted_once_anybody_may_have_it() -> None:
-    assert fate_words(Fate(Phase.MAYBE, 1), UNICODE)[0] == "◌ maybe 1"
+    assert fate_words(Fate(Phase.MAYBE, 1), UNICODE)[0] == "◌ perhaps 1"
     assert fate_words(Fate(Phase.ACKED, 3), UNICODE)[0] == "✓ acked 3"
     assert fate_words(Fate(Phase.UNACKED, 0), UNICODE)[0] == "⇡ unacked"
 
