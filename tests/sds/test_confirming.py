@@ -1,4 +1,4 @@
-"""What came is confirmed soon in a small group, by mostly one of those who have it."""
+"""A message is confirmed soon in a small group, by mostly one of those who have it."""
 
 from __future__ import annotations
 
