@@ -74,6 +74,8 @@ class Replica:
         self.base = CheckpointMark(0, b"")  # the compaction, at or before it
         self.settled: TreeNode | None = None  # the last operation behind the checkpoint
         self.settled_seq: dict[int, int] = {}  # by slot, behind the checkpoint
+        self.ends_passed = 0  # memberships that whoever has this checkpoint knows to have ended
+        self.leaves_passed = 0
         self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
         self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
         self.weighty: TreeNode | None = None  # last item in front of the checkpoint that carries an event
@@ -243,6 +245,9 @@ class Replica:
             if row.seq:
                 self.settled_seq[row.number] = row.seq if row.last is None else min(row.seq, row.last)
         self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
+        left = [row for row in state.slots if row.why == "left"]
+        self.leaves_passed = sum(row.last is not None and row.seq >= row.last for row in left)
+        self.ends_passed = max(self.leaves_passed, *(row.closed for row in state.slots), 0)
         self.turn = Turn(state.turn, state.electors)
         self.turn.load(state.votes, self.held)
         self.mark = self.base = state.mark
@@ -345,6 +350,7 @@ class Replica:
         node.settled = True
         self.settled = node
         self.settled_seq[body.slot] = body.seq
+        self.ends_passed = max(self.ends_passed, body.closed)
         self.mark = CheckpointMark(self.mark.number + 1, chained(self.mark.hash, node.id))
         if node is self.weighty:
             self.weighty = None
@@ -363,10 +369,13 @@ class Replica:
         if body.kind is Kind.INVITE:
             if self.committee.lives.get(body.key, 0) == body.life:
                 held = dict(self.settled_seq)
-                slot = self.committee.admit(body.key, SlotState(0, b"", held, 0, 0))
+                slot = self.committee.admit(body.key, SlotState(0, b"", held, 0, self.ends_passed))
                 self.changes.append(Admitted(slot.number))
         elif body.kind is Kind.LEAVE:
             slot = self.committee.slots[writer]
+            if body.author == writer:
+                self.leaves_passed += 1
+                self.ends_passed = max(self.ends_passed, self.leaves_passed)
             if body.author == writer and slot.last is None:
                 self._close(slot, seq, "left")
         else:

@@ -25,3 +25,10 @@ def test_a_removal_after_a_leave_ends_the_membership_where_the_leave_does(seed: 
     """One replica passes the leave, another learns first that the leaver was removed at a later operation."""
     problem, _ = outcome(seed)
     assert problem == ""
+
+
+@pytest.mark.parametrize("seed", [100301, 107789, 109890])
+def test_somebody_let_in_again_after_a_leave_gets_the_state(seed: int) -> None:
+    """Nobody compacts before the newcomer has shown that it knows of the leave; its invitation comes after it."""
+    problem, _ = outcome(seed)
+    assert problem == ""
