@@ -123,7 +123,7 @@ async def test_info_tells_everything_of_a_message(s: Stage) -> None:
     await s.press("alt+up")
     await s.enter("/info")
     assert (s.app.selection or "nothing") in s.text()
-    assert "peer: bob" in s.text()
+    assert "known: bob" in s.text()
 
 
 @staged()

@@ -24,7 +24,7 @@ def beginning(nick: str, own_id: str, channel: str, broker: str) -> str:
             EMPTY,
             f"you are {nick_text(nick)}, with the key {short(own_id, _ID)}",
             f"others join with:  sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}",
-            "F1 help, Esc one step back, Ctrl+C twice leaves",
+            "F1 help, Esc back, Ctrl+C twice leaves",
         )
     )
 
