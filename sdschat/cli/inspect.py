@@ -104,7 +104,7 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
                 "received_at": held.received_at,
                 "until": held.release_at or None,
             }
-            for held in snapshot.held
+            for held in snapshot.incoming
         ],
         "missing": [
             {

@@ -66,11 +66,11 @@ _NAMES: Final[Mapping[type, str]] = {
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
     ev.StateChanged: "state",
-    ev.LeftOutgoing: "left_outgoing",
+    ev.MessageRetired: "left_outgoing",
     ev.DependenciesMissing: "missing",
     ev.DependenciesLost: "lost",
     ev.GapClosed: "gap_closed",
-    ev.MessageParked: "parked",
+    ev.MessageDeferred: "parked",
     ev.DuplicateReceived: "duplicate",
     ev.SyncSent: "sync_sent",
     ev.SyncReceived: "sync_received",
@@ -86,7 +86,7 @@ _NAMES: Final[Mapping[type, str]] = {
     ev.RangeDiffered: "range_differed",
     ev.FilterIgnored: "filter_ignored",
     ev.FilterRolled: "filter_rolled",
-    ev.LayoutChanged: "layout_changed",
+    ev.FilterFormatChanged: "layout_changed",
     ev.ClockAhead: "clock_ahead",
     ev.Rejected: "rejected",
 }
@@ -137,7 +137,7 @@ def _fields(body: events.EventBody) -> Mapping[str, Any]:
             return {"message_id": message_id, "why": reason}
         case ev.FilterIgnored(sender_id, reason):
             return {"sender_id": sender_id, "why": reason}
-        case ev.LayoutChanged(filter_format):
+        case ev.FilterFormatChanged(filter_format):
             return {"layout": filter_format}
     return body._asdict()
 

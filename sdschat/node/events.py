@@ -210,11 +210,11 @@ class HostingChanged(NamedTuple):
 
 EventBody = (
     ev.StateChanged
-    | ev.LeftOutgoing
+    | ev.MessageRetired
     | ev.DependenciesMissing
     | ev.DependenciesLost
     | ev.GapClosed
-    | ev.MessageParked
+    | ev.MessageDeferred
     | ev.DuplicateReceived
     | ev.SyncSent
     | ev.SyncReceived
@@ -230,7 +230,7 @@ EventBody = (
     | ev.RangeDiffered
     | ev.FilterIgnored
     | ev.FilterRolled
-    | ev.LayoutChanged
+    | ev.FilterFormatChanged
     | ev.ClockAhead
     | ev.Rejected
     | Joined

@@ -167,7 +167,7 @@ def _state_changed(event: ev.StateChanged, view: _View) -> str:
 
 
 @_line.register
-def _left_outgoing(event: ev.LeftOutgoing, view: _View) -> str:
+def _message_retired(event: ev.MessageRetired, view: _View) -> str:
     return f"{view.name(event.message_id)} is no longer resent, so many newer ones are possibly acknowledged"
 
 
@@ -187,8 +187,8 @@ def _gap_closed(event: ev.GapClosed, view: _View) -> str:
 
 
 @_line.register
-def _message_parked(event: ev.MessageParked, view: _View) -> str:
-    return f"parked {view.name(event.message_id)} of {view.name(event.sender_id)} until {view.moment(event.due)}"
+def _message_deferred(event: ev.MessageDeferred, view: _View) -> str:
+    return f"deferred {view.name(event.message_id)} of {view.name(event.sender_id)} until {view.moment(event.due)}"
 
 
 @_line.register
@@ -270,7 +270,7 @@ def _filter_rolled(event: ev.FilterRolled, view: _View) -> str:
 
 
 @_line.register
-def _layout_changed(event: ev.LayoutChanged, view: _View) -> str:
+def _filter_format_changed(event: ev.FilterFormatChanged, view: _View) -> str:
     return f"filter layout is now {event.filter_format}"
 
 

@@ -43,7 +43,7 @@ class StateChanged(NamedTuple):
     unproven: tuple[str, ...] = ()  # participants who say that they have it, without a signature
 
 
-class LeftOutgoing(NamedTuple):
+class MessageRetired(NamedTuple):
     """An own message is possibly acknowledged, and so many newer ones are that it is no longer resent on our own
     account: only when somebody asks for it or turns out to lack it."""
 
@@ -71,7 +71,7 @@ class GapClosed(NamedTuple):
     message_id: str
 
 
-class MessageParked(NamedTuple):
+class MessageDeferred(NamedTuple):
     """Dated too far in the future: waits outside the log until its time comes."""
 
     message_id: str
@@ -169,7 +169,7 @@ class FilterRolled(NamedTuple):
     floor: int
 
 
-class LayoutChanged(NamedTuple):
+class FilterFormatChanged(NamedTuple):
     filter_format: str
 
 
@@ -193,11 +193,11 @@ Event = (
     | KeptAsId
     | EphemeralReceived
     | StateChanged
-    | LeftOutgoing
+    | MessageRetired
     | DependenciesMissing
     | DependenciesLost
     | GapClosed
-    | MessageParked
+    | MessageDeferred
     | DuplicateReceived
     | SyncSent
     | SyncReceived
@@ -213,7 +213,7 @@ Event = (
     | RangeDiffered
     | FilterIgnored
     | FilterRolled
-    | LayoutChanged
+    | FilterFormatChanged
     | ClockAhead
     | Rejected
 )

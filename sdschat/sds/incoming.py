@@ -19,7 +19,7 @@ from sdschat.sds.limits import (
     FUTURE_DATED_PER_CHANNEL,
     FUTURE_DATED_PER_SENDER,
 )
-from sdschat.sds.rows import HeldRow
+from sdschat.sds.rows import IncomingRow
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Message
 
@@ -50,9 +50,9 @@ class BufferedMessage:
         assert lamport is not None, "only messages of the log are ever held"
         return lamport
 
-    def row(self) -> HeldRow:
+    def row(self) -> IncomingRow:
         gap = tuple(self.gap)
-        return HeldRow(self.message, self.raw, self.source, self.generation, self.received_at, self.release_at, gap)
+        return IncomingRow(self.message, self.raw, self.source, self.generation, self.received_at, self.release_at, gap)
 
 
 @dataclass(slots=True, eq=False)

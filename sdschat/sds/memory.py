@@ -14,8 +14,8 @@ from sdschat.sds.rows import (
     ChannelRow,
     Drop,
     GapRow,
-    HeldRow,
     HintRow,
+    IncomingRow,
     MissingRow,
     OutgoingRow,
     PeerRow,
@@ -59,7 +59,7 @@ class MemoryStore:
             return None
         return Snapshot(
             channel=cast(ChannelRow, channel),
-            held=self._rows(Table.HELD, HeldRow),
+            incoming=self._rows(Table.INCOMING, IncomingRow),
             outgoing=keep_outgoing(self._rows(Table.OUTGOING, OutgoingRow)),
             missing=self._rows(Table.MISSING, MissingRow),
             gaps=self._rows(Table.GAP, GapRow),

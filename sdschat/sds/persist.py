@@ -12,7 +12,19 @@ from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import ARRIVALS_KEPT, BUFFERED_PER_CHANNEL, RECENT_WINDOW
 from sdschat.sds.recent_arrivals import RecentArrivals
-from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
+from sdschat.sds.rows import (
+    FROM_STORE,
+    ChannelRow,
+    Drop,
+    HintRow,
+    IncomingRow,
+    LogRow,
+    PeerRow,
+    Put,
+    Row,
+    Snapshot,
+    Table,
+)
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
@@ -76,8 +88,8 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
         s.pushes.restore(push, now, s.config)
     for peer in snapshot.peers:
         s.peers.restore(peer, now)
-    _restore_incoming(s, snapshot.held)
-    _restore_arrivals(s, snapshot.held)
+    _restore_incoming(s, snapshot.incoming)
+    _restore_arrivals(s, snapshot.incoming)
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
@@ -113,7 +125,7 @@ def _do_not_count(s: ChannelState, away: int) -> None:
         s.requests.grant(away, s.now.mono + s.config.lost_after)
 
 
-def _restore_arrivals(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+def _restore_arrivals(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
     since = s.now.wall - s.config.push_grace
     came = [(row.received_at, row.message.message_id) for row in rows if _is_recent_arrival(row, since)]
     old = 0
@@ -130,12 +142,12 @@ def _restore_arrivals(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     s.recent_arrivals = RecentArrivals((past_mono(s.now, at), message_id) for at, message_id in newest)
 
 
-def _is_recent_arrival(row: HeldRow | LogRow, since: int) -> bool:
+def _is_recent_arrival(row: IncomingRow | LogRow, since: int) -> bool:
     """It came in lately, and not as history."""
     return row.received_at > since and row.source != FROM_STORE
 
 
-def _restore_incoming(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+def _restore_incoming(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
     here = {row.message.message_id for row in rows}
     for row in rows:
         buffered = BufferedMessage(row.message, row.raw, row.source, row.received_at)
@@ -165,7 +177,7 @@ def collect_writes(s: ChannelState) -> None:
         for entry in gone if s.hints else ():
             forget_hint(s, entry.message_id)
     if s.incoming.changed:
-        _collect(s, Table.HELD, s.incoming.changed, s.incoming.buffered, lambda buffered, _: buffered.row())
+        _collect(s, Table.INCOMING, s.incoming.changed, s.incoming.buffered, lambda buffered, _: buffered.row())
     if s.gaps.changed:
         _collect(s, Table.GAP, s.gaps.changed, s.gaps, lambda gap, _: gap)
     if s.requests.changed:

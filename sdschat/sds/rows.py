@@ -96,7 +96,7 @@ class ChannelRow(NamedTuple):
     range_only_print: int = 0  # 1: a fingerprint answers, and no filter is owed
 
 
-class HeldRow(NamedTuple):
+class IncomingRow(NamedTuple):
     """A message that is here but not in the log: its dependencies are unmet, or it is dated in the future."""
 
     message: Message
@@ -121,7 +121,7 @@ class OutgoingRow(NamedTuple):
     lamport: int
     state: AckState
     sends: int
-    due: int  # when it is sent again; LEFT or FORGOTTEN where that is never
+    due: int  # when it is sent again; RETIRED or FORGOTTEN where that is never
     evidence: tuple[Evidence, ...]
 
     @property
@@ -202,7 +202,7 @@ class HintRow(NamedTuple):
 
 class Table(StrEnum):
     CHANNEL = "channel"
-    HELD = "held"
+    INCOMING = "held"  # also the name of the table in databases, and in recordings
     OUTGOING = "outgoing"
     MISSING = "missing"
     GAP = "gap"
@@ -212,7 +212,7 @@ class Table(StrEnum):
     HINT = "hint"
 
 
-Row = ChannelRow | HeldRow | OutgoingRow | MissingRow | GapRow | AnswerRow | PushRow | PeerRow | HintRow
+Row = ChannelRow | IncomingRow | OutgoingRow | MissingRow | GapRow | AnswerRow | PushRow | PeerRow | HintRow
 
 
 class Append(NamedTuple):
@@ -243,7 +243,7 @@ class Snapshot(NamedTuple):
     """Everything but the log, as it was on disk; rows of a table in the order in which they were first put."""
 
     channel: ChannelRow
-    held: tuple[HeldRow, ...] = ()
+    incoming: tuple[IncomingRow, ...] = ()
     outgoing: tuple[OutgoingRow, ...] = ()
     missing: tuple[MissingRow, ...] = ()
     gaps: tuple[GapRow, ...] = ()

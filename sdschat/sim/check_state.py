@@ -22,9 +22,9 @@ def check_sizes(record: NodeRecord) -> None:
         return
     s = channel.state
     waiting: dict[str, int] = {}
-    parked: dict[str, int] = {}
+    deferred: dict[str, int] = {}
     for buffered in s.incoming.buffered.values():
-        counts = parked if buffered.release_at else waiting
+        counts = deferred if buffered.release_at else waiting
         counts[buffered.message.sender_id] = counts.get(buffered.message.sender_id, 0) + 1
     blamed: dict[str, int] = {}
     for missing in s.requests.missing.values():
@@ -37,8 +37,8 @@ def check_sizes(record: NodeRecord) -> None:
     bounds = (
         ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
         ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),
-        ("messages parked", sum(parked.values()), limits.FUTURE_DATED_PER_CHANNEL),
-        ("messages of one sender parked", max(parked.values(), default=0), limits.FUTURE_DATED_PER_SENDER),
+        ("messages deferred", sum(deferred.values()), limits.FUTURE_DATED_PER_CHANNEL),
+        ("messages of one sender deferred", max(deferred.values(), default=0), limits.FUTURE_DATED_PER_SENDER),
         ("dependencies missing", len(s.requests.missing), limits.MISSING_PER_CHANNEL),
         ("dependencies of one sender missing", max(blamed.values(), default=0), limits.MISSING_PER_SENDER),
         ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
@@ -95,10 +95,10 @@ def check_waiting(record: NodeRecord) -> None:
         buffered = s.incoming.buffered.get(message_id)
         if message_id in record.log or (buffered is not None and not buffered.release_at):
             raise Violation("I3", f"{name} still waits for {message_id[:8]}, which it has")
-        # What is parked may be waited for, until it is given up like anything else, but it is not asked for.
+        # What is deferred may be waited for, until it is given up like anything else, but it is not asked for.
         asked = message_id in s.requests.requests
         if asked and buffered is not None:
-            raise Violation("I14", f"{name} means to ask for {message_id[:8]}, which is parked here")
+            raise Violation("I14", f"{name} means to ask for {message_id[:8]}, which is deferred here")
         if message_id not in s.requests.lost or (s.config.repair_enabled and not asked and buffered is None):
             raise Violation("I5", f"{name} waits for {message_id[:8]}, and will never ask for it or give it up")
     for message_id, buffered in s.incoming.buffered.items():

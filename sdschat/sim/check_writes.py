@@ -10,7 +10,7 @@ from sdschat.sds.rows import (
     ChannelRow,
     Drop,
     GapRow,
-    HeldRow,
+    IncomingRow,
     LogRow,
     MissingRow,
     OutgoingRow,
@@ -33,7 +33,7 @@ def check_writes(oracle: Oracle, record: NodeRecord, writes: list[Write]) -> Non
                     _horizon(oracle, record, row.horizon)
             elif isinstance(row, OutgoingRow):
                 _outgoing(record, row)
-            elif isinstance(row, HeldRow):
+            elif isinstance(row, IncomingRow):
                 _incoming(oracle, record, row)
             elif isinstance(row, GapRow):
                 _gap(record, row)
@@ -80,7 +80,7 @@ def _horizon(oracle: Oracle, record: NodeRecord, horizon: int) -> None:
     record.horizon = horizon
 
 
-def _incoming(oracle: Oracle, record: NodeRecord, row: HeldRow) -> None:
+def _incoming(oracle: Oracle, record: NodeRecord, row: IncomingRow) -> None:
     message_id = row.message.message_id
     if message_id in record.buffered:
         return
@@ -97,7 +97,7 @@ def _incoming(oracle: Oracle, record: NodeRecord, row: HeldRow) -> None:
 
 def _drop(record: NodeRecord, write: Drop) -> None:
     key, table = write.key, write.table
-    if table is Table.HELD:
+    if table is Table.INCOMING:
         record.future_dated.pop(key, None)
         if record.buffered.pop(key, None) is not None:
             record.masks.drop(key)

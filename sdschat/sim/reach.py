@@ -17,13 +17,13 @@ from sdschat.sds.events import (
     DependenciesLost,
     DuplicateReceived,
     Event,
+    FilterFormatChanged,
     FilterIgnored,
     FilterRolled,
     GapClosed,
-    LayoutChanged,
-    LeftOutgoing,
-    MessageParked,
+    MessageDeferred,
     MessageResent,
+    MessageRetired,
     PushCancelled,
     PushScheduled,
     RangeDiffered,
@@ -42,8 +42,8 @@ from sdschat.sds.values import Reason
 _BOUNDS: Final = (
     "messages waiting",
     "messages of one sender waiting",
-    "messages parked",
-    "messages of one sender parked",
+    "messages deferred",
+    "messages of one sender deferred",
     "dependencies missing",
     "dependencies of one sender missing",
     "gaps",
@@ -70,8 +70,8 @@ SITUATIONS: Final = (
     *(f"full: {bound}" for bound in _BOUNDS),
     "full by bytes: messages of one sender waiting",
     "full by bytes: messages waiting",
-    "full by bytes: messages of one sender parked",
-    "full by bytes: messages parked",
+    "full by bytes: messages of one sender deferred",
+    "full by bytes: messages deferred",
     "budget used up: answers",
     "budget used up: pushes",
     *(f"refused: {reason}" for reason in _REASONS),
@@ -111,7 +111,7 @@ SITUATIONS: Final = (
     "delivered: store",
     "duplicate received",
     "two messages of one date",
-    "message parked",
+    "message deferred",
     "clock ahead of the wall clock",
     "join horizon lowered after catching up",
     "join horizon mended after a clock was put right",
@@ -179,17 +179,17 @@ class Reach:
             self._by_bytes(s, event.sender_id, "waiting", limits.BUFFERED_PER_SENDER, limits.BUFFERED_PER_CHANNEL)
         elif event.reason is Reason.FUTURE_QUOTA:
             self._by_bytes(
-                s, event.sender_id, "parked", limits.FUTURE_DATED_PER_SENDER, limits.FUTURE_DATED_PER_CHANNEL
+                s, event.sender_id, "deferred", limits.FUTURE_DATED_PER_SENDER, limits.FUTURE_DATED_PER_CHANNEL
             )
 
     def _by_bytes(self, s: ChannelState, sender_id: str, what: str, each: int, every: int) -> None:
         """A message was refused, and it was not for the number of messages."""
-        parked = what == "parked"
-        buffered = [buffered for buffered in s.incoming.buffered.values() if bool(buffered.release_at) == parked]
+        deferred = what == "deferred"
+        buffered = [buffered for buffered in s.incoming.buffered.values() if bool(buffered.release_at) == deferred]
         own = [one for one in buffered if one.message.sender_id == sender_id]
         if len(own) >= each or len(buffered) >= every:
             return
-        bound = limits.FUTURE_DATED_BYTES_PER_SENDER if parked else limits.BUFFERED_BYTES_PER_SENDER
+        bound = limits.FUTURE_DATED_BYTES_PER_SENDER if deferred else limits.BUFFERED_BYTES_PER_SENDER
         longest = max((len(one.raw) for one in buffered), default=0)
         full = sum(len(one.raw) for one in own) + longest > bound
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
@@ -224,7 +224,7 @@ def _name(event: Event) -> str:
     if isinstance(event, FilterIgnored):
         kind = "unknown layout" if "unknown" in event.reason else "too full"
         return f"filter ignored: {'its range is ' if 'range' in event.reason else ''}{kind}"
-    if isinstance(event, LayoutChanged):
+    if isinstance(event, FilterFormatChanged):
         return f"format changed to {event.filter_format}"
     return _NAMES.get(type(event), "")
 
@@ -232,11 +232,11 @@ def _name(event: Event) -> str:
 _OF_ANSWERS: Final = ("answered_by_other", "peer_has_it", "pushed", "resent", "no_body")
 _PROOFS: Final = {"mention": "a mention", "range": "an equal range"}
 _NAMES: Final[dict[type, str]] = {
-    LeftOutgoing: "possibly acknowledged, and no longer sent again",
+    MessageRetired: "possibly acknowledged, and no longer sent again",
     DependenciesLost: "dependency lost",
     GapClosed: "gap closed",
     DuplicateReceived: "duplicate received",
-    MessageParked: "message parked",
+    MessageDeferred: "message deferred",
     RangeDiffered: "range differed",
     ClockAhead: "clock ahead of the wall clock",
 }

@@ -13,8 +13,8 @@ from sdschat.sds.rows import (
     Entry,
     Evidence,
     GapRow,
-    HeldRow,
     HintRow,
+    IncomingRow,
     LogRow,
     MissingRow,
     OutgoingRow,
@@ -84,17 +84,17 @@ def load_ids(text: str) -> tuple[str, ...]:
     return () if text == "[]" else tuple(json.loads(text))
 
 
-def _held_to_sql(row: HeldRow) -> SqlRow:
+def _held_to_sql(row: IncomingRow) -> SqlRow:
     times = (row.generation, row.received_at, row.release_at)
     return (row.message.message_id, row.raw, row.source, *times, dump_ids(row.gap))
 
 
-def _held_from_sql(values: Any, codec: Codec) -> HeldRow:
+def _held_from_sql(values: Any, codec: Codec) -> IncomingRow:
     message_id, raw, via, generation, received_at, release_at, gap = values
     message = codec.decode(raw)
     if not isinstance(message, Message) or message.message_id != message_id:
         raise RowAltered(f"the held packet of {message_id} does not decode to it")
-    return HeldRow(message, raw, via, generation, received_at, release_at, load_ids(gap))
+    return IncomingRow(message, raw, via, generation, received_at, release_at, load_ids(gap))
 
 
 def _outgoing_to_sql(row: OutgoingRow) -> SqlRow:
@@ -132,7 +132,7 @@ def _plain(table: Table, kind: type[MissingRow | GapRow | PeerRow | HintRow]) ->
 
 
 SHAPES: Final[dict[Table, BufferShape]] = {
-    Table.HELD: BufferShape(
+    Table.INCOMING: BufferShape(
         "held",
         ("message_id", "raw", "via", "generation", "received_at", "release_at", "gap"),
         _held_to_sql,

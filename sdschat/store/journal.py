@@ -71,11 +71,11 @@ class JournalRow(NamedTuple):
 
 # Events of the engine: the name in the journal, and the column for each field of the event.
 EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
-    ev.LeftOutgoing: ("left_outgoing", {"message_id": "message_id"}),
+    ev.MessageRetired: ("left_outgoing", {"message_id": "message_id"}),
     ev.DependenciesMissing: ("missing", {"message_id": "message_id", "dependencies": "deps"}),
     ev.DependenciesLost: ("lost", {"dependencies": "deps"}),
     ev.GapClosed: ("gap_closed", {"message_id": "message_id"}),
-    ev.MessageParked: ("parked", {"message_id": "message_id", "sender_id": "sender", "due": "attempt"}),
+    ev.MessageDeferred: ("parked", {"message_id": "message_id", "sender_id": "sender", "due": "attempt"}),
     ev.DuplicateReceived: ("duplicate", {"message_id": "message_id", "sender_id": "sender"}),
     ev.SyncReceived: ("sync_received", {"sender_id": "peer"}),
     ev.RepairWanted: ("repair_wanted", {"message_id": "message_id", "due": "attempt"}),
@@ -92,7 +92,7 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.RangeDiffered: ("range_differed", {"sender_id": "peer", "low": "lamport"}),
     ev.FilterIgnored: ("filter_ignored", {"sender_id": "peer", "reason": "cause"}),
     ev.FilterRolled: ("filter_rolled", {"generation": "attempt", "floor": "lamport"}),
-    ev.LayoutChanged: ("layout_changed", {"filter_format": "cause"}),
+    ev.FilterFormatChanged: ("layout_changed", {"filter_format": "cause"}),
     ev.ClockAhead: ("clock_ahead", {"lamport": "lamport", "ahead": "attempt"}),
     ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
 }

@@ -12,8 +12,8 @@ from sdschat.sds.rows import (
     AnswerRow,
     ChannelRow,
     GapRow,
-    HeldRow,
     HintRow,
+    IncomingRow,
     MissingRow,
     OutgoingRow,
     PeerRow,
@@ -64,7 +64,7 @@ class Loader:
             return None
         return Snapshot(
             channel=state,
-            held=self._rows(Table.HELD, HeldRow),
+            incoming=self._rows(Table.INCOMING, IncomingRow),
             outgoing=self._outgoing(),
             missing=self._rows(Table.MISSING, MissingRow),
             gaps=self._rows(Table.GAP, GapRow),

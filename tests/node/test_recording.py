@@ -20,7 +20,7 @@ from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, LogRow, OutgoingRow, Put, Table
+from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, IncomingRow, LogRow, OutgoingRow, Put, Table
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.node.worlds import Member, World, world
 
@@ -52,6 +52,32 @@ def test_values_come_back_from_json_as_they_were(value: Any) -> None:
 def test_what_a_later_version_wrote_is_told_apart(unknown: Any) -> None:
     with pytest.raises(Unrecorded):
         from_json(unknown)
+
+
+WAITING = IncomingRow(MESSAGE, b"raw", "live", 1, 3, 9, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [
+        ("LeftOutgoing", ev.MessageRetired("m1")),
+        ("MessageParked", ev.MessageDeferred("m1", "bob", 9)),
+        ("LayoutChanged", ev.FilterFormatChanged("waku")),
+        ("HeldRow", WAITING),
+    ],
+)
+def test_a_recording_of_an_earlier_version_is_read(tmp_path: Path, name: str, now: Any) -> None:
+    path = tmp_path / "old.jsonl"
+    value = {"o": name, "v": [to_json(part) for part in now]}
+    head = {"t": 1, "v": 1, "sender_id": "ann", "nick": "ann", "timing": "spec", "config": {}}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (head, {"t": 2, "c": "lobby", "f": value})))
+    step = read_recording(path).steps[0]
+    assert from_json(step.fields["f"]) == now
+
+
+def test_the_table_of_buffered_messages_keeps_its_name_in_recordings() -> None:
+    put = {"o": "Put", "v": [{"e": "Table", "v": "held"}, "m1", {"o": "HeldRow", "v": [to_json(x) for x in WAITING]}]}
+    assert from_json(put) == Put(Table.INCOMING, "m1", WAITING)
 
 
 RECORDERS: list[Recorder] = []

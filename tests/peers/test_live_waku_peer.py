@@ -299,7 +299,7 @@ def test_our_filter_takes_the_peers_layout_once_it_is_heard(tmp_path: Path) -> N
                 hello = await peer.send("hello")
                 await ann.until(MessageDelivered, lambda told: told.said.message.message_id == hello)
                 later = ann.node.send("lobby", "now you hear me").message_id
-                assert (await ann.until(ev.LayoutChanged)).filter_format == "waku"
+                assert (await ann.until(ev.FilterFormatChanged)).filter_format == "waku"
                 await peer.until("acknowledged", id=hello)  # the peer reads the filter before it checks dependencies
                 sizes = {each.message_id: len(each.bloom_filter or b"") for each in said_by(ann, peer.given)}
                 assert sizes[early] < sizes[later] == WAKU_FILTER_BYTES == 18_752

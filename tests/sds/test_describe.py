@@ -37,11 +37,11 @@ LINES: list[tuple[ev.Event, str]] = [
         ev.StateChanged("m1", AckState.ACKED, ("b",), 2, Evidence("b", "filter", "s1", 5, 0.0004)),
         "m1 is acknowledged: filter by b in s1, wrong with 4e-04",
     ),
-    (ev.LeftOutgoing("m1"), "m1 is no longer resent, so many newer ones are possibly acknowledged"),
+    (ev.MessageRetired("m1"), "m1 is no longer resent, so many newer ones are possibly acknowledged"),
     (ev.DependenciesMissing("m3", ("m1", "m2")), "missing m1 m2, named by m3"),
     (ev.DependenciesLost(("m1",)), "lost m1"),
     (ev.GapClosed("m1"), "gap m1 closed"),
-    (ev.MessageParked("m1", "b", 99), "parked m1 of b until 99"),
+    (ev.MessageDeferred("m1", "b", 99), "deferred m1 of b until 99"),
     (ev.DuplicateReceived("m1", "b"), "duplicate m1 of b"),
     (ev.SyncSent("s1"), "sync sent, s1"),
     (ev.SyncReceived("b"), "sync received from b"),
@@ -57,7 +57,7 @@ LINES: list[tuple[ev.Event, str]] = [
     (ev.RangeDiffered("b", 1, 9), "range 1..9 differs from that of b"),
     (ev.FilterIgnored("b", "70% full"), "filter of b ignored, 70% full"),
     (ev.FilterRolled(3, 9), "filter rolled to generation 3, complete since 9"),
-    (ev.LayoutChanged("waku"), "filter layout is now waku"),
+    (ev.FilterFormatChanged("waku"), "filter layout is now waku"),
     (ev.ClockAhead(99, 7), "own clock 99 is 7 ms ahead of the wall clock"),
     (ev.Rejected(Reason.CLOCK_ZERO, "b", "m1", "0"), "rejected m1 of b, clock_zero"),
     (ev.Rejected(Reason.UNREADABLE, "", "", ""), "rejected a packet, unreadable"),
@@ -89,9 +89,9 @@ def test_a_refusal_in_one_line() -> None:
 
 
 def test_the_caller_names_ids_and_moments() -> None:
-    event = ev.MessageParked("0123456789abcdef", "b", START)
+    event = ev.MessageDeferred("0123456789abcdef", "b", START)
     assert describe(event, {"0123456789abcdef": "m1", "b": "Bob"}.__getitem__, lambda wall: "noon") == (
-        "parked m1 of Bob until noon"
+        "deferred m1 of Bob until noon"
     )
 
 

@@ -106,7 +106,7 @@ def test_a_dependency_that_no_row_speaks_of_and_nothing_has_room_for_is_a_gap() 
     group.collect("a")
     assert group["a"].log == ["child"]
     assert not group["a"].channel.state.incoming.buffered
-    assert not tables[Table.HELD]
+    assert not tables[Table.INCOMING]
 
 
 def test_own_messages_keep_their_bodies_until_they_are_acknowledged() -> None:

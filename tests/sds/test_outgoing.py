@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdschat.sds.events import LeftOutgoing, StateChanged
+from sdschat.sds.events import MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
 from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
@@ -127,7 +127,7 @@ def test_with_one_peer_that_never_mentions_anything_the_buffer_stays_bounded() -
 
 
 def left_behind(group: Group) -> list[str]:
-    return [event.message_id for event in group["a"].of(LeftOutgoing)]
+    return [event.message_id for event in group["a"].of(MessageRetired)]
 
 
 def test_what_leaves_the_buffer_is_told_and_does_not_come_back_with_a_restart() -> None:

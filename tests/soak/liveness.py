@@ -35,7 +35,7 @@ class Rest(NamedTuple):
 def rest_of(snapshot: Snapshot) -> Rest:
     return Rest(
         sum(row.state is not AckState.ACKED for row in snapshot.outgoing),
-        len(snapshot.held),
+        len(snapshot.incoming),
         len(snapshot.missing),
         sum(row.due > 0 for row in snapshot.answers),
         sum(row.due > 0 for row in snapshot.pushes),

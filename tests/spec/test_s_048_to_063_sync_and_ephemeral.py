@@ -7,7 +7,7 @@ from dataclasses import replace
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncReceived, SyncSent
-from sdschat.sds.rows import AckState, ChannelRow, HeldRow, Put
+from sdschat.sds.rows import AckState, ChannelRow, IncomingRow, Put
 from sdschat.sds.values import Message
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 
@@ -219,7 +219,7 @@ def test_s_059_a_received_sync_is_never_kept() -> None:
     group = Group("a")
     group.give("a", forge("b", "s1", START + 10, "m1", content=None))
     kept = [write.row for write in group["a"].writes if isinstance(write, Put)]
-    assert not any(isinstance(row, HeldRow) for row in kept)
+    assert not any(isinstance(row, IncomingRow) for row in kept)
     assert group["a"].channel.state.incoming.buffered == {}
     assert group["a"].log == []
 

@@ -15,8 +15,8 @@ from sdschat.sds.rows import (
     Entry,
     Evidence,
     GapRow,
-    HeldRow,
     HintRow,
+    IncomingRow,
     LogRow,
     MissingRow,
     OutgoingRow,
@@ -156,10 +156,10 @@ class Talk:
         sender = message.sender_id
         peer = row_of(PeerRow, sender_id=sender, last_lamport=self._lamport, behind=b"\x01\x02", layout="compact")
         waiting = packet_of(self.channel, sender, self._lamport + 1, "waits " + self.text(), ("f" * 64,))
-        held = HeldRow(waiting, CODEC.encode(waiting), "live", 1, self._lamport, 0, ("f" * 64, "é"))
+        held = IncomingRow(waiting, CODEC.encode(waiting), "live", 1, self._lamport, 0, ("f" * 64, "é"))
         rows: list[tuple[Table, str, Row]] = [
             (Table.PEER, sender, peer),
-            (Table.HELD, waiting.message_id, held),
+            (Table.INCOMING, waiting.message_id, held),
             (Table.MISSING, f"m{len(self.messages) % 7}", _missing(f"m{len(self.messages) % 7}", self._lamport)),
             (Table.GAP, f"g{len(self.messages) % 5}", GapRow(f"g{len(self.messages) % 5}", "lost", None, 7)),
             (Table.ANSWER, message.message_id, AnswerRow(message.message_id, "bert", 1, 2, 3)),

@@ -16,8 +16,8 @@ from sdschat.sds.rows import (
     AnswerRow,
     ChannelRow,
     GapRow,
-    HeldRow,
     HintRow,
+    IncomingRow,
     MissingRow,
     OutgoingRow,
     PeerRow,
@@ -202,13 +202,13 @@ def test_every_column_of_the_engine_s_rows_has_its_column_here(path: Path) -> No
         "push": PushRow,
         "peer": PeerRow,
         "hint": HintRow,
-        "held": HeldRow,
+        "held": IncomingRow,
     }
     connection = _connect(path)
     for table, kind in kinds.items():
         columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} - {"place", "channel", "sum"}
         expected = set(kind._fields)  # type: ignore[attr-defined]
-        if kind is HeldRow:
+        if kind is IncomingRow:
             expected = expected - {"message", "source"} | {"message_id", "via"}
         assert columns == expected, table
     connection.close()

@@ -200,7 +200,7 @@ def test_channels_at_a_glance(reader: Reader, talk: Talk) -> None:
     assert snapshot is not None
     assert losses == []
     assert (lobby.held, lobby.missing, lobby.peers) == (
-        len(snapshot.held),
+        len(snapshot.incoming),
         len(snapshot.missing),
         len(snapshot.peers),
     )

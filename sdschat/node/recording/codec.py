@@ -41,6 +41,15 @@ _CLASSES: Final[dict[str, type]] = {
 }
 
 
+# Classes under their names in recordings of earlier versions.
+_FORMER_NAMES: Final = {
+    "LeftOutgoing": "MessageRetired",
+    "MessageParked": "MessageDeferred",
+    "LayoutChanged": "FilterFormatChanged",
+    "HeldRow": "IncomingRow",
+}
+
+
 class Unrecorded(ValueError):
     """A value in a recording that this version does not know."""
 
@@ -80,6 +89,7 @@ def from_json(value: Any) -> Any:
             return base64.b64decode(value["b"], validate=True)
         if "e" in value:
             return _ENUMS[value["e"]](value["v"])
-        return _CLASSES[value["o"]](*(from_json(part) for part in value["v"]))
+        name = value["o"]
+        return _CLASSES[_FORMER_NAMES.get(name, name)](*(from_json(part) for part in value["v"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Unrecorded(f"{type(error).__name__}: {error}") from error

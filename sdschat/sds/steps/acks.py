@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, filterfalse, islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
-from sdschat.sds.events import FilterIgnored, LeftOutgoing, StateChanged
+from sdschat.sds.events import FilterIgnored, MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Evidence
@@ -120,7 +120,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     unproven = tuple(known.unproven) if known.unproven else ()
     s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps, unproven))
     for message_id in left:
-        s.events.append(LeftOutgoing(message_id))
+        s.events.append(MessageRetired(message_id))
 
 
 def _make_room(kept: dict[str, Evidence], evidence: Evidence) -> bool:

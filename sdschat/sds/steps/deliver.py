@@ -110,7 +110,7 @@ def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Buffe
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
         return []
-    # The first of them in the log: who waited first is on no disk, since what was parked began to wait when it was due.
+    # The first of them in the log: who waited first is on no disk, since what was deferred began to wait when due.
     charged_to = min(
         (s.incoming.buffered[waiter] for waiter in waiting),
         key=lambda buffered: (buffered.lamport, buffered.message.message_id),

@@ -6,7 +6,7 @@ from sdschat.sds.bloom import waku
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import MAX_FILL
 from sdschat.sds.bloom.waku import WakuFilter
-from sdschat.sds.events import FilterRolled, LayoutChanged
+from sdschat.sds.events import FilterFormatChanged, FilterRolled
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FUTURE_DATED_PER_CHANNEL
 from sdschat.sds.state import ChannelState
 
@@ -117,7 +117,7 @@ def choose_filter_format(s: ChannelState) -> None:
     else:  # with what came late, which others would send again and again if the new filter did not have it
         s.filter_stale = False
         _fill(own, elder, young, floor)
-    s.events.append(LayoutChanged(filter_format))
+    s.events.append(FilterFormatChanged(filter_format))
 
 
 def restore_filter(s: ChannelState, filter_format: str, generation: int, floor: int) -> None:

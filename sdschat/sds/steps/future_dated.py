@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.events import MessageParked
+from sdschat.sds.events import MessageDeferred
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.rows import FROM_STORE
 from sdschat.sds.state import ChannelState
@@ -29,11 +29,11 @@ def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: i
     s.incoming.future_dated.set(message.message_id, buffered.release_at)
     if source != FROM_STORE:
         s.note_arrival(message.message_id)
-    s.events.append(MessageParked(message.message_id, message.sender_id, buffered.release_at))
+    s.events.append(MessageDeferred(message.message_id, message.sender_id, buffered.release_at))
 
 
 def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool:
-    """Room for one more, at the expense of what is due last: of its own sender, or of whoever has most parked."""
+    """Room for one more, at the expense of what is due last: of its own sender, or of whoever has most deferred."""
     incoming = s.incoming
     if incoming.may_defer(message, size):
         return True

@@ -7,7 +7,7 @@ What comes this way is history, not traffic. It is delivered at once, the depend
 as its gap, and never waits. It takes its place in the log, closes the gap that it fills, releases what waited for it,
 and ends our own request for it. It tells nothing of what its sender has or lacks by now: nothing is acknowledged,
 answered, pushed, put off or sent because of it, and no participant is known by it. The clock follows it only as far
-as `sds.max_skew` allows; what is dated beyond is parked like anything else. Into the filter goes only what is dated
+as `sds.max_skew` allows; what is dated beyond is deferred like anything else. Into the filter goes only what is dated
 from the filter's floor on, which is what the filter promises to hold, and in the waku format the minutes before.
 
 Messages come thousands in a row: take the writes every few hundred. Those dated before the recent window are only in

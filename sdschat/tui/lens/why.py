@@ -217,6 +217,6 @@ def _arrival(view: ViewInput, message_id: str, timed: TimedEvent) -> tuple[str, 
             return f"we ask in {seconds(due - timed.at)} (T_req) unless it comes or another asks", "gap"
         case ev.RepairRequested(carrier=carrier):
             return f"asked for, with our packet {view.packet(carrier)}", "gap"
-        case ev.MessageParked(due=due):
+        case ev.MessageDeferred(due=due):
             return f"dated ahead: waits until {clock(due)}", "late"
     return _step(view, timed)

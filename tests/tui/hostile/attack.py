@@ -87,7 +87,7 @@ def told(text: str) -> Iterator[EventBody]:
     yield ev.RepairCancelled(text, text)
     yield ev.SyncReceived(text)
     yield ev.FilterIgnored(text, text)
-    yield ev.LayoutChanged(text)
+    yield ev.FilterFormatChanged(text)
     yield events.IdentityUsedElsewhere(text)
 
 
