@@ -15,7 +15,10 @@ class Gaps(dict[str, GapRow]):
 
     def __init__(self, rows: tuple[GapRow, ...] = ()) -> None:
         super().__init__()
+        # Ids whose row on disk is out of date.
         self.changed: dict[str, None] = {}
+        # By participant: ids of the rows that are charged to it, the oldest first. At most `GAPS_PER_SENDER` each and
+        # `GAPS_PER_CHANNEL` in all; no participant has an empty share.
         self._shares: dict[str, dict[str, None]] = {}
         for row in rows:
             self._put(row)

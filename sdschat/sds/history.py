@@ -50,8 +50,11 @@ class OrderedEntries:
     __slots__ = ("_chunks", "_lasts", "count")
 
     def __init__(self) -> None:
+        # Entries in log order, in chunks of at most twice `_CHUNK`, none of them empty.
         self._chunks: list[list[Entry]] = []
+        # The last entry of each chunk.
         self._lasts: list[Entry] = []
+        # Number of entries in all chunks.
         self.count = 0
 
     def add(self, entry: Entry) -> None:
@@ -106,12 +109,17 @@ class MemoryHistory:
     __slots__ = ("_added", "_bodies", "_index", "_kept", "_order", "_unacked")
 
     def __init__(self, bodies: int | None = None) -> None:
+        # Number of bodies kept; None: all.
         self._kept = bodies
+        # By message id: the entries of `_order`, without dependencies where `_kept` is a number.
         self._index: dict[str, Entry] = {}
         self._order = OrderedEntries()
-        # Ordered, because finding the oldest key of a plain dict takes longer with every key deleted before it.
+        # By message id, the oldest first: the bodies kept, without those in `_unacked`. An OrderedDict, because
+        # finding the oldest key of a plain dict takes longer with every key deleted before it.
         self._bodies: OrderedDict[str, LogRow] = OrderedDict()
+        # By message id: bodies of own messages that are not acknowledged.
         self._unacked: dict[str, LogRow] = {}
+        # Ids in the order in which they were put in.
         self._added: deque[str] = deque(maxlen=16_384)
 
     def __len__(self) -> int:

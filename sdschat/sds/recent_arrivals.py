@@ -20,9 +20,14 @@ class RecentArrivals:
     __slots__ = ("_came", "_newer", "_newer_bits", "_older")
 
     def __init__(self, came: Iterable[tuple[int, str]] = ()) -> None:
+        # By message id: when it came, in monotonic milliseconds, ascending. At most `ARRIVALS_KEPT`.
         self._came = OrderedDict((message_id, at) for at, message_id in came)
-        self._older: list[tuple[str, int, int]] = []  # when each came, and its bits; the oldest of all is the last
-        self._newer: list[str] = []  # not yet in the sum
+        # Id, time, and the bits of it and of all before it in this list; the oldest of all is the last. An id that
+        # has gone from `_came` is removed when it is the last.
+        self._older: list[tuple[str, int, int]] = []
+        # Ids that came after those in `_older` and are not in `_newer_bits`. Empty while `_older` is.
+        self._newer: list[str] = []
+        # Bits of the other ids that came after those in `_older`, in a filter of the own shape.
         self._newer_bits = 0
 
     def __contains__(self, message_id: object) -> bool:

@@ -185,10 +185,15 @@ class RepairRequest(ScheduledSend):
 
     def __init__(self, message_id: str, requested_by: str) -> None:
         super().__init__(message_id)
+        # The participant whose request the answer is for; it counts against its quota.
         self.requested_by = requested_by
+        # The last request or answer, in monotonic milliseconds. -1: neither yet.
         self.at = -1
+        # Number of requests since the last answer.
         self.asked = 0
-        self.called_off = False  # because the filters of all who asked had it, and not answered since
+        # True if the filters of all who asked had the message, and it was not answered since.
+        self.called_off = False
+        # Participants that asked, each with a filter that lacked the message. None: not known of all.
         self.lacked_by: dict[str, None] | None = None
 
     @property

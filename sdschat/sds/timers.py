@@ -29,7 +29,10 @@ class Deadlines:
     __slots__ = ("_due", "_heap")
 
     def __init__(self) -> None:
+        # By key: its deadline in force, in monotonic milliseconds.
         self._due: dict[str, int] = {}
+        # A heap with (deadline, key) of each item of `_due`, and of some that are not in force any more. `set` clears
+        # those away when it holds more than 64 and four for each item.
         self._heap: list[tuple[int, str]] = []
 
     def __len__(self) -> int:

@@ -19,10 +19,14 @@ class RecentWindow:
     __slots__ = ("_heads", "_named", "entries", "order")
 
     def __init__(self, entries: list[Entry]) -> None:
+        # By message id: the entries of `order`.
         self.entries: dict[str, Entry] = {}
+        # In the order of the log: Lamport time, then id. At most `RECENT_WINDOW` of them after a trim.
         self.order: list[Entry] = []
+        # By message id: the entries with a body on which no entry here depends.
         self._heads: dict[str, Entry] = {}
-        self._named: dict[str, int] = {}  # how many entries here depend on it, whether it is here or not
+        # By message id, here or not: number of entries here that depend on it. No number is 0.
+        self._named: dict[str, int] = {}
         for entry in entries:
             self.insert(entry)
 

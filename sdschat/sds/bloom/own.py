@@ -32,12 +32,21 @@ class OwnFilter:
     )
 
     def __init__(self, filter_format: str, capacity: int, error_rate: float, floor: int) -> None:
+        # "compact" or "waku".
         self.filter_format = filter_format
+        # Number of ids of both generations.
         self.capacity = waku.CAPACITY if filter_format == "waku" else capacity
+        # Bits and hashes of the compact filter at its full size. They never change.
         self.shape = compact.shape_for(capacity, error_rate)
+        # Number of ids in each generation. A roll is due once `young` is half of `capacity`.
         self.elder = self.young = 0
+        # The highest Lamport time in each generation; -1: none.
         self._elder_newest = self._young_newest = -1
+        # Bytes of the filter as it is; None: to be made when they are asked for.
         self._cached: bytes | None = None
+        # Set by `restart`: `floor`, a Lamport time; `generation`, a count of rolls; and the bits of both generations
+        # and of the younger one, as numbers (`_value`, `_young_value`, compact) and as bytes (`_body`, `_young_body`,
+        # waku). The bits of the younger one are part of the others.
         self.restart((), floor, 0)
 
     @property
