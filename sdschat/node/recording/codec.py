@@ -89,7 +89,7 @@ def from_json(value: Any) -> Any:
             return base64.b64decode(value["b"], validate=True)
         if "e" in value:
             return _ENUMS[value["e"]](value["v"])
-        name = value["o"]
+        name: str = value["o"]
         return _CLASSES[_FORMER_NAMES.get(name, name)](*(from_json(part) for part in value["v"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Unrecorded(f"{type(error).__name__}: {error}") from error
