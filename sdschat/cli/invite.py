@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
@@ -18,7 +18,6 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.node.private.inviting import invite_link, private_state
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path
-from sdschat.node.settings import duration
 from sdschat.node.view.qr import qr_lines
 
 _LIGHT_ON_DARK: Final = "\x1b[97;40m"
@@ -68,10 +67,7 @@ def limits(expires: str | None) -> int:
     """Return the time that a link lasts in milliseconds; 0 for ever. Raises Problem for a text that is no time."""
     if expires is None:
         return 0
-    try:
-        found = duration(expires)
-    except ValueError as error:
-        raise CommandProblem(f"--expires is {expires!r}, and {error}; 7d is seven days.", WRONG_USE) from error
+    found = time_option("--expires", expires, "; 7d is seven days.")
     if found <= 0:
         raise CommandProblem("--expires is no time at all. Write 7d for seven days.", WRONG_USE)
     return found

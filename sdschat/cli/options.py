@@ -129,3 +129,16 @@ def _checked_link(text: str) -> str:
     except LinkError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     return text
+
+
+def time_option(option: str, text: str, ending: str = ".") -> int:
+    """Return the time given with an option in milliseconds. Raises CommandProblem for a text that is no time.
+
+    `ending` ends the sentence of the error: an example, or another value that the option takes.
+    """
+    from sdschat.node.settings import duration
+
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise CommandProblem(f"{option} is {text!r}, and {error}{ending}", WRONG_USE) from error

@@ -10,13 +10,12 @@ import click
 from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import INPUT_REFUSED, json_line, named_line
 from sdschat.cli.json_input import InputLine, read_line
-from sdschat.cli.options import channel_name, channel_options, data_set_option, say
+from sdschat.cli.options import channel_name, channel_options, data_set_option, say, time_option
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
 from sdschat.node.events import ConnectionChanged, DeliveryChanged, HandedOver, NodeEvent, NotPublished
 from sdschat.node.node import Node
-from sdschat.node.settings import duration
 from sdschat.node.stdin import lines
 from sdschat.node.sync.extension import sync_part
 from sdschat.sds.events import StateChanged
@@ -52,13 +51,7 @@ def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
-    if linger == "forever":
-        patience = None
-    else:
-        try:
-            patience = duration(linger) / 1000
-        except ValueError as error:
-            raise CommandProblem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
+    patience = None if linger == "forever" else time_option("--linger", linger, ", or forever.") / 1000
     embedded = chosen.text("broker") is None
     return run_node(
         chosen,

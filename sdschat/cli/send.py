@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input
+from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input, time_option
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
 from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotPublished, PresenceChanged
-from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 
@@ -85,10 +84,7 @@ def command(
     who is away now.
     """
     name = channel_name(channel)
-    try:
-        patience = duration(timeout) / 1000
-    except ValueError as error:
-        raise CommandProblem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
+    patience = time_option("--timeout", timeout) / 1000
     if to and (ephemeral or wait == "possibly-acked"):
         what = "--ephemeral" if ephemeral else "--wait possibly-acked"
         raise CommandProblem(f"With --to, a message is kept, and acknowledged or not. Leave out {what}.", WRONG_USE)

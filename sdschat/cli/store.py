@@ -10,13 +10,12 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
 from sdschat.node.retention import ServedChannel
-from sdschat.node.settings import duration
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
 from sdschat.node.store_server.node import StoreNode
@@ -79,10 +78,7 @@ def _as_store(chosen: Chosen) -> Chosen:
 def _time(name: str, text: str | None) -> int:
     if text is None:
         return 0
-    try:
-        found = duration(text)
-    except ValueError as error:
-        raise CommandProblem(f"{name} is {text!r}, and {error}; 90d is 90 days.", WRONG_USE) from error
+    found = time_option(name, text, "; 90d is 90 days.")
     if found < 60_000:
         raise CommandProblem(
             f"{name} is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE

@@ -15,14 +15,13 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen, FoundSettings
 from sdschat.cli.tap_folder import TapFolder, tap_folder
 from sdschat.cli.text import counted, safe
 from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
 from sdschat.node.private.record import is_link
-from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Transport, Why
 from sdschat.transport.client import MqttTransport
@@ -76,8 +75,10 @@ def command(
     if folder is None:
         from sdschat.cli.lint import lint
 
-        return lint(chosen, [channel_name(name) for name in channels], _seconds("--for", length) if length else None)
-    longest, kept = _seconds("--every", every), int(_seconds("--keep", keep))
+        return lint(
+            chosen, [channel_name(name) for name in channels], time_option("--for", length) / 1000 if length else None
+        )
+    longest, kept = time_option("--every", every) / 1000, time_option("--keep", keep) // 1000
     named = [link_channel(name) if is_link(name) else name for name in map(channel_name, channels)]
     topics = [Topics(name, chosen.settings.topic_prefix).everything for name in named]
     if links and chosen.text("broker") is None and (broker := link_broker(links[0])):
@@ -98,13 +99,6 @@ async def _record(
     chosen: Chosen, topics: list[str], spool: Spool, folder: TapFolder, longest: float, kept: int, link: str = ""
 ) -> int:
     return await _Tap(chosen, topics, spool, folder, longest, kept, link).run()
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        return duration(text) / 1000
-    except ValueError as error:
-        raise CommandProblem(f"{option} is {text!r}, and {error}.", WRONG_USE) from error
 
 
 class _Tap:
