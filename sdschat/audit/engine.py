@@ -15,7 +15,7 @@ from sdschat.audit.rules import MAX_LAMPORT, Rules
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.taken_apart import Version
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Held, Testimony, Told, Witness
+from sdschat.audit.witness import ChannelJournal, Held, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
 _STATEMENT: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS")
@@ -156,7 +156,7 @@ class _Loader:
             key = known[name] = self._count
         return key
 
-    def _told(self, chan: int, member: int, told: Told) -> None:
+    def _told(self, chan: int, member: int, told: ChannelJournal) -> None:
         known, message = self._messages[chan], self._message
         rows = [(member, known.get(name) or message(chan, name), moment) for name, moment in told.shown.items()]
         self._database.executemany(_SHOWN, rows)

@@ -17,7 +17,7 @@ from sdschat.audit.sources.databases import Reading
 from sdschat.audit.sources.taken_apart import IdLists, Packets
 from sdschat.audit.sources.telling import UNREADABLE
 from sdschat.audit.told import Journals, JournalSpan
-from sdschat.audit.witness import Held, Told, Witness
+from sdschat.audit.witness import ChannelJournal, Held, Witness
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import fingerprint_text
 
@@ -76,7 +76,7 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Sound:
         found.nodes.append(node)
         found.declared.extend(declared)
         presence = _presence(node, log.held, [span for span in journals.spans if span.channel == number])
-        found.witnesses.append(Witness(presence, log.held, told.get(number, Told({}, {}))))
+        found.witnesses.append(Witness(presence, log.held, told.get(number, ChannelJournal({}, {}))))
     return found
 
 

@@ -12,7 +12,7 @@ from sdschat.audit.schemas import AuditJournal
 from sdschat.audit.sources.columnar import Columns
 from sdschat.audit.sources.taken_apart import IdLists
 from sdschat.audit.sources.telling import SEQ_MASK
-from sdschat.audit.witness import GAP_CLOSED, LOST, Told, note
+from sdschat.audit.witness import GAP_CLOSED, LOST, ChannelJournal, note
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
@@ -57,9 +57,9 @@ class Journals:
             rows = zip(channels, places, events, ids, deps, strict=True)
             self._gaps += [(*row[:4], row[4] or ()) for row in rows if row[2] in _GAPS]
 
-    def told(self) -> dict[int | None, Told]:
+    def told(self) -> dict[int | None, ChannelJournal]:
         """Return the facts of each channel."""
-        found: dict[int | None, Told] = defaultdict(lambda: Told({}, {}))
+        found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
         for channel, parts in self._delivered.items():
             for ids, places in reversed(parts):  # the first delivery counts, so it is added last
                 found[channel].shown.update(zip(reversed(ids), reversed(places), strict=True))

@@ -24,7 +24,7 @@ class Held(NamedTuple):
     damage: dict[str, str]  # id: description of the damage; a damaged message has a version too
 
 
-class Told(NamedTuple):
+class ChannelJournal(NamedTuple):
     """The journal of a node for one channel. Times are indices that grow in the order of writing."""
 
     shown: dict[str, int]  # id: when it was first delivered, or sent
@@ -32,7 +32,7 @@ class Told(NamedTuple):
 
 
 _NOTHING_HELD: Final = Held({}, {}, set(), {})
-_NOTHING_TOLD: Final = Told({}, {})
+_NOTHING_TOLD: Final = ChannelJournal({}, {})
 
 
 class Witness(NamedTuple):
@@ -40,7 +40,7 @@ class Witness(NamedTuple):
 
     presence: Presence
     held: Held
-    told: Told
+    told: ChannelJournal
 
 
 class Testimony(NamedTuple):
@@ -76,17 +76,17 @@ def holdings(copies: Iterable[Copy]) -> dict[Member, Held]:
     return found
 
 
-def journals_say(journal: Iterable[Journal]) -> dict[Member, Told]:
+def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:
     """Return the journal facts of each node and channel. `journal`: per node in the order of writing."""
-    found: dict[Member, Told] = {}
+    found: dict[Member, ChannelJournal] = {}
     for at, row in enumerate(journal):
         if row.event in MOMENTS:
-            told = found.setdefault(member_of(row), Told({}, {}))
+            told = found.setdefault(member_of(row), ChannelJournal({}, {}))
             note(told, at, row.event, row.message_id, row.deps or ())
     return found
 
 
-def note(told: Told, at: int, event: str, message_id: str | None, deps: Iterable[str]) -> None:
+def note(told: ChannelJournal, at: int, event: str, message_id: str | None, deps: Iterable[str]) -> None:
     if event == DELIVERED and message_id is not None:
         told.shown.setdefault(message_id, at)
     if event == LOST:
