@@ -29,7 +29,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
       sdschat help join
       sdschat help signs
 
-    Topics are the commands, and chat, keys, signs, lens, private, store, json, settings, audit and spark.
+    Topics are the commands, and chat, keys, signs, lens, private, members, store, json, settings, audit and spark.
     """
     root = ctx.find_root()
     group = root.command

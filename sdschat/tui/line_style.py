@@ -69,7 +69,8 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
     sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
     counted = f" {fate.by}" if fate.by and fate.phase >= Phase.MAYBE else ""
     unproven = f", unproven {fate.unproven}" if fate.unproven else ""
-    return f"{sign} {_WORDS[fate.phase]}{counted}{unproven}", _STYLES.get(fate.phase, _WORDS[fate.phase])
+    word = fate.word or f"{_WORDS[fate.phase]}{counted}"
+    return f"{sign} {word}{unproven}", _STYLES.get(fate.phase, _WORDS[fate.phase])
 
 
 def item_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[Line]:

@@ -33,6 +33,7 @@ TOPICS: Final[Mapping[str, Section]] = {
     "signs": SIGNS,
     "lens": LENS,
     "private": Section("node/private/README.md", "Private channels"),
+    "members": Section("node/members/README.md", "Members' channels"),
     "store": Section("node/store_server/README.md", "Store nodes"),
     "json": Section(FOR_PROGRAMS, "JSON lines"),
     "settings": Section(FOR_PROGRAMS, "Settings"),

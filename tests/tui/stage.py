@@ -136,12 +136,14 @@ async def stage(
     no_color: bool = False,
     theme: str | None = None,
     syncs: bool = False,
+    extends: Callable[[Node], object] = _nothing,
 ) -> AsyncIterator[Stage]:
-    """Start the application, with peers in its channels. `syncs`: with history by comparison and direct messages."""
+    """Start the application, with peers in its channels. `syncs`: with history by comparison and direct messages.
+    `extends`: installs something else."""
     wanted = channels or ("lobby",)
     changes = CALM | dict(changes or {})
     async with world(folder) as place:
-        before = extension.install if syncs else _nothing
+        before = extension.install if syncs else extends
         others = {name: place.start(name, *wanted, changes=changes, before=before) for name in peers}
         own = place.start(nick, *wanted, changes=changes, before=before)
         app = make_app(

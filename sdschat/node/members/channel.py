@@ -15,7 +15,14 @@ from sdschat.identity.signing import sender_id_of, verify
 from sdschat.node.channel.content import save_book
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.events import EventBody, NodeEvent, PresenceChanged
-from sdschat.node.members.events import DataSetFound, KindRefused, Knocked, MemberStatusChanged, TimberRejected
+from sdschat.node.members.events import (
+    DataSetFound,
+    KindRefused,
+    Knocked,
+    MemberPost,
+    MemberStatusChanged,
+    TimberRejected,
+)
 from sdschat.node.members.ids import sender_of
 from sdschat.node.members.record import MembersRecord, load_record
 from sdschat.node.members.told import Told
@@ -24,7 +31,7 @@ from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.timber import load_timber, save_timber
 from sdschat.timber.core import Signer
-from sdschat.timber.engine import TimberEngine
+from sdschat.timber.engine import Delivery, TimberEngine
 from sdschat.timber.events import Compacted, EventSettled, Report, StateAdopted
 from sdschat.timber.ids import member_id
 from sdschat.timber.values import Kind, Packet, PostId, Reason
@@ -102,6 +109,23 @@ class MembersChannel:
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""
         return self._made(self.engine.delete(self.told.name(message_id), self._now()))
+
+    def posts(self) -> list[MemberPost]:
+        """Return the posts that are alive, in order, and after them what waits until we are a member."""
+        found = [self.told.shown(view) for view in self.engine.posts()]
+        me, nick = self._node.sender_id, self._node.nick
+        for draft in self.engine.drafts():
+            if draft.kind is Kind.SAY:
+                message_id = self.told.draft_id(draft.number)
+                found.append(
+                    MemberPost(message_id, me, nick, draft.text, draft.time, edited=False, settled=False, own=True)
+                )
+        return found
+
+    def delivery(self, message_id: str) -> Delivery:
+        """Return what became of an event of ours."""
+        name = self.told.find(message_id)
+        return Delivery("queued", 0, 0) if name is None else self.engine.delivery(name)
 
     def invite(self, who: str) -> str:
         """Let somebody in, by nick or by id. Return their sender id."""

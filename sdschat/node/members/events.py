@@ -63,6 +63,7 @@ class CheckpointPassed(NamedTuple):
     hash: str
     operations: int
     alive: int  # posts
+    deleted: int  # deletions among the operations that are new behind it
 
 
 class MemberStatusChanged(NamedTuple):

@@ -43,6 +43,7 @@ class Told:
         self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events that are not settled
         self._was: dict[PostId, str] = {}  # ids from before we were a member
         self._passed = engine.checkpoint.number
+        self._deleted = 0  # deletions that the checkpoint passed since it was told
         self._ballot = engine.ballot()
         self._member = engine.me is not None
         unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
@@ -59,6 +60,10 @@ class Told:
 
     def draft_id(self, number: int) -> str:
         return draft_id_of(self._engine.data_set, bytes.fromhex(self._me), number)
+
+    def find(self, message_id: str) -> PostId | None:
+        """Return the name of a post that is alive or of an event that we made; None for another id."""
+        return self._names.get(message_id)
 
     def name(self, message_id: str) -> PostId:
         """Return the name of the post with this id, or with this beginning of it. Raises ValueError, for a person."""
@@ -123,7 +128,10 @@ class Told:
             case ev.CheckpointMoved(mark):
                 passed, self._passed = mark.number - self._passed, mark.number
                 last_id = self._engine.last_settled().hex()
-                yield CheckpointPassed(mark.number, last_id, mark.hash.hex(), passed, self._engine.alive())
+                deleted, self._deleted = self._deleted, 0
+                yield CheckpointPassed(mark.number, last_id, mark.hash.hex(), passed, self._engine.alive(), deleted)
+            case ev.EventSettled(_, kind, _, counts):
+                self._deleted += counts and kind is Kind.DELETE
             case ev.MemberChanged(_, member, status):
                 sender = sender_of(member)
                 if sender == self._me and status in ("member", "removed", "left"):

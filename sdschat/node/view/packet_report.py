@@ -9,6 +9,7 @@ from sdschat.identity.content import open_content
 from sdschat.identity.key_book import KeyBook
 from sdschat.identity.place import refusal_of
 from sdschat.node.view.packet_rules import broken_rules
+from sdschat.node.view.timber_report import timber_report
 from sdschat.sds.describe import describe_filter
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.values import Codec, HistoryEntry, Message, Refusal
@@ -30,6 +31,9 @@ def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool
     `accepted`: `codec` takes it; by default, that of the specification. Without `signatures`, that of the content is
     not checked, which takes longer than all the rest.
     """
+    timber = timber_report(packet)
+    if timber is not None:
+        return timber
     plain = _PLAIN.decode(packet)
     taken = plain if codec is None else codec.decode(packet)
     if isinstance(plain, Message) and not counts_from_zero(plain.lamport_timestamp):

@@ -116,7 +116,6 @@ COMMANDS = (
         "/part [CHANNEL]",
         "Leave a channel; its history stays",
         _part,
-        aliases=("leave",),
         group="channels",
         complete=_open_names,
     ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.settings import duration
-from sdschat.node.view import private
+from sdschat.node.view import members, private
+from sdschat.node.view.members import is_members_channel, members_of
 from sdschat.node.view.qr import qr_lines
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
@@ -16,6 +17,9 @@ def _create(host: Host, argument: str) -> None:
     words = argument.split()
     if not words:
         raise CommandError("/create needs a name: /create garden.")
+    if len(words) > 1 and words[-1] == "members":
+        _create_members(host, " ".join(words[:-1]))
+        return
     try:
         name = host.open_channel(private.create(host.view.node, argument.strip()))
     except ValueError as error:
@@ -24,7 +28,21 @@ def _create(host: Host, argument: str) -> None:
     host.show_notice(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.")
 
 
+def _create_members(host: Host, wanted: str) -> None:
+    try:
+        name = host.open_channel(members.create(host.view.node, wanted))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    host.show_channel(name)
+    host.show_notice(
+        f"{clean_name(name)} is a members' channel, and you are its first member. /invite NICK lets others in."
+    )
+
+
 def _invite(host: Host, argument: str) -> None:
+    if is_members_channel(host.view.node, host.room):
+        _let_in(host, argument)
+        return
     uses, lasts = 0, 0
     for word in argument.split():
         if word.isdecimal() and int(word) > 0:
@@ -41,6 +59,16 @@ def _invite(host: Host, argument: str) -> None:
     host.show_notice("\n".join([words, *qr_lines(link, dark_ink=host.on_light)]))
     host.show_notice(link)
     host.copy(link, "the invite")
+
+
+def _let_in(host: Host, nick: str) -> None:
+    """Let somebody into a members' channel."""
+    if not nick:
+        raise CommandError("/invite needs a nick in a members' channel: /invite bob.")
+    try:
+        members_of(host.view.node, host.room).invite(nick)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def _time(word: str) -> int:
@@ -75,13 +103,21 @@ def _people(host: Host, argument: str) -> Iterable[str]:
 
 
 COMMANDS = (
-    Command("create", "/create CHANNEL", "Make a private channel, for those whom you invite", _create, group="private"),
+    Command(
+        "create",
+        "/create CHANNEL [members]",
+        "Make a private channel, for those whom you invite, or a members' channel",
+        _create,
+        group="private",
+    ),
     Command(
         "invite",
         "/invite [PEOPLE] [TIME]",
         "A link and a QR code that let others into this channel",
         _invite,
-        details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in.",
+        details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in. In a members' "
+        "channel, /invite NICK lets in somebody who is here.",
+        complete=_people,
         group="private",
     ),
     Command(

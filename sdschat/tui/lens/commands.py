@@ -7,7 +7,21 @@ from typing import Final
 
 from sdschat.tui.host import Command, Host
 
-_VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "events", "faults")
+_VIEWS: Final = (
+    "why",
+    "repair",
+    "packet",
+    "graph",
+    "matrix",
+    "filter",
+    "peers",
+    "events",
+    "faults",
+    "tree",
+    "clock",
+    "checkpoint",
+    "committee",
+)
 _FAULTS: Final = (
     "loss",
     "duplicate",
@@ -109,6 +123,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
     _view("matrix", "/matrix", "Who is known to hold which message"),
     _view("filter", "/filter", "How full the filters are, and how often one is wrong", aliases=("bloom",)),
     _view("peers", "/peers", "Clocks, timers and make of the participants"),
+    _view("tree", "/tree", "Operations of a members' channel, branches and order"),
+    _view("clock", "/clock", "Who is known to have which operations, in a members' channel"),
+    _view("checkpoint", "/checkpoint", "What is settled, and who is waited for, in a members' channel"),
+    _view("committee", "/committee", "Members, silence and ballots of a members' channel"),
     _view("events", "/events [WORDS]", "Everything that happened; words narrow it down"),
     Command(
         "fault",

@@ -13,8 +13,9 @@ from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
+from sdschat.node.view.members import peek_members
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
-from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, packet, peers, repair, why
+from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LensTrace, LogLine
 from sdschat.tui.lens.view_input import ViewInput
@@ -32,6 +33,10 @@ VIEWS: Final[Mapping[str, Callable[[ViewInput], list[Line]]]] = {
     "peers": peers.view,
     "events": events.view,
     "faults": faulting.view,
+    "tree": members.tree,
+    "clock": members.clock,
+    "checkpoint": members.checkpoint,
+    "committee": members.committee,
 }
 _EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024
@@ -143,6 +148,7 @@ class LensInspector:
             width,
             glyphs,
             injection.describe(),
+            peek_members(node, channel),
             tuple(_carried(injection)),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sdschat.node.view.engine_snapshot import Peek
+from sdschat.node.view.members import MembersPeek
 from sdschat.node.view.values import OwnFate, Shown
 from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.cleaning import clean, nick_text, short
@@ -26,6 +27,7 @@ class ViewInput(NamedTuple):
     width: int = 60
     glyphs: Glyphs = UNICODE
     faults: str = ""
+    members: MembersPeek | None = None  # of a members' channel
     carried: tuple[str, ...] = ()  # effects of the faults so far, in words
 
     def who(self, sender_id: str | None) -> str:

@@ -15,6 +15,7 @@ from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import MembersConversation
 from sdschat.node.view.private import privacy
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.node.view.verifying import is_verified
@@ -23,6 +24,7 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
+from sdschat.tui.model.members import HEARD, MembersLines, members_fate
 from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import author_gap_words, count, duration, ordinal, over_limit_words, own_over_limit_words
 
@@ -95,6 +97,7 @@ class ChannelModel:
         self._gaps_stale = True
         self._notes = 0
         self._over_limit: dict[str, NoteItem] = {}  # the line that stands for what exceeds the limit, by sender
+        self._members = MembersLines(self)
         if self.unread:
             self.unread_after = conversation.read_mark()
 
@@ -174,6 +177,8 @@ class ChannelModel:
         known = self._fates.get(entry.message_id)
         if known is not None:
             return known
+        if isinstance(self.conversation, MembersConversation):
+            return members_fate(self.conversation.delivery(entry.message_id))
         assert entry.fate is not None
         own = self.conversation.remembered(entry.message_id)
         if own is None:
@@ -237,7 +242,7 @@ class ChannelModel:
                 if isinstance(body, NickChanged):
                     self.note(f"{nick_text(body.before)} is now known as {nick_text(body.after)}", event.time)
             case _:
-                self._hear_rarer(body, event.time)
+                self._hear_rarer(body, event.time, looking)
 
     def _hear_of_members(self, what: events.EpochChanged | events.NotAMember | events.MessageWithheld, at: int) -> None:
         """Take an event of a private channel."""
@@ -280,7 +285,7 @@ class ChannelModel:
                     Tone.ALERT,
                 )
 
-    def _hear_rarer(self, body: events.EventBody, at: int) -> None:
+    def _hear_rarer(self, body: events.EventBody, at: int, looking: bool) -> None:
         match body:
             case (
                 ev.DependenciesMissing()
@@ -329,6 +334,8 @@ class ChannelModel:
             case StoreLeft(store_id, nick, detail):
                 who = f"{nick_text(nick)} ({short(store_id, 8)})"
                 self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
+            case _ if isinstance(body, HEARD):
+                self._members.hear(body, at, looking)
             case events.Joined(known=known) if known:
                 text, tone = left_over(self.conversation, known, at)
                 self.note(text, at, tone)
@@ -353,6 +360,34 @@ class ChannelModel:
         if not shown.own and not looking:
             self._count_unread(entry)
         self.changes |= ModelChange.BADGES
+
+    # Members' channels.
+
+    def now_of_members(self) -> None:
+        """Follow a channel that turned out to be one of members."""
+        self.conversation = self.view.conversation(self.name)
+        self.reload()
+
+    def take_post(self, post: events.MemberPost, looking: bool, *, late: bool) -> None:
+        """Take a post that is new here. Of our own ones the row is there since they were written."""
+        shown = self.conversation.message(post.message_id)
+        if shown is None:
+            return
+        if late or post.own or post.message_id in self.timeline.entries:
+            self.reload()
+        else:
+            self._take(shown, looking)
+
+    def replace_row(self, entry: MessageItem) -> None:
+        self.timeline.put(entry)
+        self.changes |= ModelChange.ROWS
+
+    def drop_note(self, line: NoteItem) -> None:
+        self.timeline.remove(line)
+        self.changes |= ModelChange.ROWS
+
+    def people_changed(self) -> None:
+        self.changes |= ModelChange.PEOPLE | ModelChange.BADGES
 
     def _count_unread(self, entry: MessageItem) -> None:
         if self.unread_after is None:

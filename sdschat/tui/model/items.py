@@ -30,6 +30,7 @@ class Fate(NamedTuple):
     by: int = 0  # number of participants: proven to have it if ACKED, whose filters seem to have it if MAYBE
     unproven: int = 0  # number of participants who say without a signature that they have it
     refused: str = ""  # reason of the broker or this machine not to take it, while nobody has it
+    word: str = ""  # stands for the word of the phase, in a members' channel
 
     def moved(self, phase: Phase, by: int, unproven: int = 0) -> Fate:
         """Return the state after new evidence. It only goes forward: known evidence stays."""

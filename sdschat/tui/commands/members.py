@@ -1,0 +1,100 @@
+"""Commands of members' channels: changing a post, taking it back, leaving."""
+
+from __future__ import annotations
+
+from sdschat.node.view.members import is_members_channel, members_of
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+from sdschat.tui.model.cleaning import clean_name
+from sdschat.tui.model.items import first_line
+
+_QUOTED = 40
+
+
+def _target(host: Host, argument: str) -> tuple[str, str]:
+    """Return the post that the first word names, and the rest; without such a word, the selected post, or the own one
+    that was written last."""
+    word, _, rest = argument.partition(" ")
+    found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
+    if len(found) == 1:
+        return found[0], rest.strip()
+    if host.selection is not None:
+        return host.selection, argument
+    own = [shown for shown in host.conversation.messages(limit=200) if shown.own]
+    if not own:
+        raise CommandError("There is no post of yours here. Select one with Alt+Up, or give the beginning of its id.")
+    return own[-1].message_id, argument
+
+
+def _edit(host: Host, argument: str) -> None:
+    try:
+        members = members_of(host.view.node, host.room)
+        message_id, text = _target(host, argument)
+        if not text:
+            raise CommandError(
+                "/edit needs a text: /edit [ID] TEXT. Without an id it changes the selected post, or your last."
+            )
+        members.edit(message_id, text)
+    except ValueError as error:
+        raise CommandError(f"Not changed: {error}") from error
+
+
+def _delete(host: Host, argument: str) -> None:
+    try:
+        members = members_of(host.view.node, host.room)
+        message_id, rest = _target(host, argument.removesuffix("yes").strip())
+        if rest:
+            raise CommandError("/delete takes the beginning of an id: /delete 6db70564.")
+        shown = host.conversation.message(message_id)
+        if shown is None:
+            raise CommandError("That post is not here.")
+        if argument.split()[-1:] != ["yes"]:
+            quoted = first_line(host.model.entry_for(shown))[:_QUOTED]
+            host.warn(f"“{quoted}” would be taken back, from everybody. /delete {message_id[:8]} yes does it.")
+            return
+        members.delete(message_id)
+    except ValueError as error:
+        raise CommandError(f"Not deleted: {error}") from error
+
+
+async def _leave(host: Host, argument: str) -> None:
+    """Give up writing in a members' channel; in a channel of another kind, do what /part does."""
+    if not is_members_channel(host.view.node, host.room):
+        await host.registry.find("part").run(host, argument)  # type: ignore[misc]
+        return
+    if argument != "yes":
+        host.warn(f"You would write nothing more in {clean_name(host.room)}. /leave yes does it.")
+        return
+    try:
+        members_of(host.view.node, host.room).leave()
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+COMMANDS = (
+    Command(
+        "edit",
+        "/edit [ID] TEXT",
+        "Change a post of yours, in a members' channel",
+        _edit,
+        details="Without an id, the selected post, or the last one of yours. An edited post says so.",
+        group="members",
+    ),
+    Command(
+        "delete",
+        "/delete [ID]",
+        "Take back a post, in a members' channel",
+        _delete,
+        details="It asks first. The post is gone from the screens at once, and from all disks once it is settled. Only "
+        "its author may, and who made the channel.",
+        group="members",
+    ),
+    Command(
+        "leave",
+        "/leave",
+        "Write nothing more in a members' channel; as /part in another",
+        _leave,
+        details="In a members' channel it asks first, and /part only stops looking at it here.",
+        group="members",
+    ),
+)

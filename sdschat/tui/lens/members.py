@@ -1,0 +1,110 @@
+"""The views of members' channels: operations, clocks, checkpoint, committee."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.view.members import MembersPeek
+from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
+from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.model.words import count
+
+_SHOWN: Final = 60  # operations
+_NONE: Final = "This is no members' channel: it has no committee, and its log is that of SDS."
+
+
+def tree(view: ViewInput) -> list[Line]:
+    """Operations in front of the compaction, in their order."""
+    peek = view.members
+    if peek is None:
+        return paragraph(_NONE, view.width)
+    rows = peek.tree[-_SHOWN:]
+    lines = [heading(f"operations: {len(peek.tree)} that are not compacted, oldest first")]
+    for row in rows:
+        state = "settled" if row.settled else "without effect" if row.dead else "open"
+        sign = "\\" if row.branches else "|"
+        lines.append(
+            columns(
+                (2, 14, 6, 8),
+                f" {sign}",
+                (view.who(row.writer), f"nick:{row.writer}"),
+                str(row.seq),
+                row.what or "-",
+                (state, "note"),
+            )
+        )
+    return [*lines, *paragraph("\\ is a branch: an operation that does not hang below the one above it.", view.width)]
+
+
+def clock(view: ViewInput) -> list[Line]:
+    """Operations that each member is known to have, by their writers."""
+    peek = view.members
+    if peek is None:
+        return paragraph(_NONE, view.width)
+    slots = sorted({slot for member in peek.committee for slot in member.clock})
+    names = {member.slot: view.who(member.sender_id) for member in peek.committee}
+    widths = (14, *(8 for _ in slots))
+    lines = [
+        heading("clocks: the newest operation of each writer (columns) that each member (rows) is known to have"),
+        columns(widths, "", *(names.get(slot, f"slot {slot}") for slot in slots)),
+    ]
+    for member in peek.committee:
+        cells = (str(member.clock.get(slot, 0)) for slot in slots)
+        lines.append(columns(widths, (view.who(member.sender_id), f"nick:{member.sender_id}"), *cells))
+    return lines
+
+
+def checkpoint(view: ViewInput) -> list[Line]:
+    """The checkpoint, and the members whose word is waited for."""
+    peek = view.members
+    if peek is None:
+        return paragraph(_NONE, view.width)
+    open_rows = sum(not row.settled for row in peek.tree)
+    lines = [
+        heading(f"checkpoint: {count(peek.number, 'operation')} behind it, {count(peek.posts, 'post')} alive"),
+        line("  hash ", (peek.hash[:32], "id")),
+        line(f"  in front of it: {count(open_rows, 'operation')}"),
+        line("  data set ", (peek.data_set, "id")),
+    ]
+    if peek.waiting_for:
+        lines += paragraph(
+            f"It waits for {', '.join(map(view.who, peek.waiting_for))} to show that they have what comes next.",
+            view.width,
+            "note",
+            2,
+        )
+    else:
+        lines += paragraph("Nothing is waited for: all is settled, for everybody.", view.width, "note", 2)
+    if peek.refused:
+        counts = ", ".join(f"{number} {reason.replace('_', ' ')}" for reason, number in sorted(peek.refused.items()))
+        lines += paragraph(f"refused since the start: {counts}", view.width, "note", 2)
+    return lines
+
+
+def committee(view: ViewInput) -> list[Line]:
+    """Members, how silent they are, and the ballot."""
+    peek = view.members
+    if peek is None:
+        return paragraph(_NONE, view.width)
+    lines = [heading(f"committee: {count(len(peek.committee), 'member')}")]
+    for member in peek.committee:
+        silence = f"silent, {member.missed} of {member.limit} operations" if member.missed else "up to date"
+        lines.append(
+            columns(
+                (14, 16),
+                (view.who(member.sender_id), f"nick:{member.sender_id}"),
+                count(member.seq, "operation"),
+                (silence, "note"),
+            )
+        )
+    if not peek.is_member:
+        lines += paragraph("You are no member: a member has to invite you.", view.width, "note", 2)
+    return lines + _ballot(view, peek)
+
+
+def _ballot(view: ViewInput, peek: MembersPeek) -> list[Line]:
+    if peek.ballot is None:
+        return paragraph("No ballot is under way.", view.width, "note", 2)
+    removed, agree, need = peek.ballot
+    names = ", ".join(map(view.who, removed))
+    return paragraph(f"removing {names}: {agree} of {need} agree", view.width, "note", 2)

@@ -1,0 +1,143 @@
+"""Rows and lines of the log, from the events of a members' channel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sdschat.node import events
+from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.items import Fate, NoteItem, Phase, Tone
+from sdschat.tui.model.words import clock, count
+
+if TYPE_CHECKING:
+    from sdschat.tui.model.channel import ChannelModel
+
+_DETAIL: Final = 300
+_PHASES: Final = {
+    "queued": Phase.QUEUED,
+    "sent": Phase.UNACKED,
+    "written": Phase.UNACKED,
+    "known": Phase.MAYBE,
+    "settled": Phase.ACKED,
+}
+_STATUS: Final = {
+    "invited": "is invited",
+    "member": "is a member",
+    "silent": "is silent: the others may put them out",
+    "reinstated": "was heard: they stay",
+    "evicted": "was put out",
+    "left": "has left",
+}
+
+
+HEARD: Final = (
+    events.DataSetFound,
+    events.KindRefused,
+    events.Knocked,
+    events.PostSaid,
+    events.PostEdited,
+    events.PostDeleted,
+    events.DeliveryChanged,
+    events.PostRewritten,
+    events.StateTaken,
+    events.MemberStatusChanged,
+    events.BallotChanged,
+    events.CheckpointPassed,
+    events.ForkFound,
+)
+
+
+def members_fate(words: str) -> Fate:
+    """Return the state of an own post from its words, such as `known 2 of 3`."""
+    return Fate(_PHASES.get(words.partition(" ")[0], Phase.ACKED), word=words)
+
+
+class MembersLines:
+    """Takes the events of a members' channel into its model."""
+
+    def __init__(self, model: ChannelModel) -> None:
+        self._model = model
+        self._settled: NoteItem | None = None  # the line of the last checkpoint
+        self._deleted = 0  # posts that are gone from the disk
+        self._rewritten = 0
+
+    def hear(self, body: events.EventBody, at: int, looking: bool) -> None:
+        model = self._model
+        match body:
+            case events.DataSetFound(data_set):
+                model.note(
+                    f"a members' channel, with the data set {data_set}. You knock: a member has to invite you. "
+                    "What you write until then waits",
+                    at,
+                )
+                model.now_of_members()
+            case events.KindRefused(_, detail):
+                model.note(clean(detail, limit=_DETAIL), at, Tone.ALERT)
+            case events.Knocked(sender_id, nick):
+                name = nick_text(nick)
+                model.note(f"{name} ({short(sender_id, 8)}) knocks. /invite {name} lets them in", at)
+            case events.PostSaid(post, late):
+                model.take_post(post, looking, late=late)
+            case events.PostEdited():
+                model.reload()
+            case events.PostDeleted():
+                model.note("a post was taken back: it is off the screen, and off the disks once that is settled", at)
+                model.reload()
+            case events.DeliveryChanged(message_id, word, known, members):
+                self._delivery(message_id, word, known, members)
+            case events.PostRewritten():
+                self._rewritten += 1
+                model.note(f"{count(self._rewritten, 'post')} of yours written again", at)
+            case events.StateTaken(number, _, again):
+                self._rewritten = 0
+                words = f", {count(again, 'event')} of yours will be written again" if again else ""
+                model.note(
+                    f"the others went on without you: {count(number, 'operation')} behind their checkpoint{words}", at
+                )
+                model.reload()
+            case _:
+                self._hear_of_committee(body, at)
+
+    def _hear_of_committee(self, body: events.EventBody, at: int) -> None:
+        model = self._model
+        match body:
+            case events.MemberStatusChanged(sender_id, nick, status):
+                own = sender_id == model.view.node.sender_id
+                name = "you" if own else model.name_of(sender_id, nick_text(nick))
+                words = _STATUS[status]
+                if own:
+                    words = words.replace("is ", "are ", 1).replace("was ", "were ", 1).replace("has ", "have ", 1)
+                    words = words.replace("them", "you").replace("they stay", "you stay")
+                model.note(f"{name} {words}", at, Tone.ALERT if own and status == "evicted" else Tone.INFO)
+                model.people_changed()
+            case events.BallotChanged(removed, agree, need):
+                names = ", ".join(model.name_of(one) for one in removed)
+                model.note(f"removing {names}: {agree} of {need} agree", at)
+            case events.CheckpointPassed():
+                self._checkpoint(body, at)
+            case events.ForkFound(sender_id, seq):
+                model.note(f"{model.name_of(sender_id)} cheats: two operations have the number {seq}", at, Tone.ALERT)
+
+    def _checkpoint(self, body: events.CheckpointPassed, at: int) -> None:
+        """Draw the line below what is settled; there is one, which moves."""
+        model = self._model
+        self._deleted += body.deleted
+        deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
+        text = (
+            f"settled up to here by all, {clock(at, seconds=False)}: {count(body.number, 'operation')} became "
+            f"{count(body.alive, 'post')}{deleted}"
+        )
+        if self._settled is not None:
+            model.drop_note(self._settled)
+        self._settled = model.note(text, at)
+
+    def _delivery(self, message_id: str, word: str, known: int, members: int) -> None:
+        model = self._model
+        entry = model.timeline.entries.get(message_id)
+        if entry is None or entry.fate is None:
+            if word == "queued":
+                model.reload()
+            return
+        words = f"known {known} of {members}" if word == "known" else word
+        model.replace_row(replace(entry, fate=members_fate(words)))

@@ -1,0 +1,69 @@
+"""`decode` of the packets of members' channels."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from sdschat.identity.keys import Identity
+from sdschat.identity.members import seal_packet
+from sdschat.node.view.timber_report import timber_report
+from sdschat.timber.values import CheckpointMark, Message, Operation, Sync
+from sdschat.wire.members_codec import decode_timber_envelope
+from sdschat.wire.timber_codec import TimberCodec
+from tests.timber.group import Group
+
+_IDENTITY = Identity(bytes(32))
+
+
+def _operations() -> tuple[Operation, ...]:
+    group = Group("ann", "bob")
+    group.say("ann", "one", "two")
+    sent = [packet.message for packet in group["ann"].sent if isinstance(packet.message, Sync)]
+    return next(sync.operations for sync in reversed(sent) if sync.operations)
+
+
+def _sealed(message: Message) -> bytes:
+    return seal_packet(_IDENTITY, "garden", bytes(32), "ann", TimberCodec().encode(message))
+
+
+def _sync(*operations: Operation) -> Sync:
+    return Sync(CheckpointMark(1, bytes(32)), ((0, 3),), bytes(32), operations)
+
+
+def test_a_sound_packet_is_told_with_its_fields() -> None:
+    report = timber_report(_sealed(_sync(*_operations())))
+    assert report is not None
+    assert (report["verdict"], report["dialect"], report["kind"], report["nick"]) == ("sound", "timber", "sync", "ann")
+    assert report["sender_id"] == _IDENTITY.sender_id
+    assert report["operations"][0]["seq"] > 0
+
+
+def test_operations_that_are_not_oldest_first_break_a_rule() -> None:
+    one = _operations()[0]
+    report = timber_report(_sealed(_sync(one, one)))
+    assert report is not None
+    assert [found["rule"] for found in report["broken_rules"]] == ["T-059"]
+
+
+def test_every_cut_packet_is_no_packet_or_broken() -> None:
+    whole = _sealed(_sync(*_operations()))
+    envelope = decode_timber_envelope(whole)
+    assert envelope is not None
+    for size in range(len(envelope.packet)):
+        cut = seal_packet(_IDENTITY, "garden", bytes(32), "ann", envelope.packet[:size])
+        report = timber_report(cut)
+        assert report is not None
+        assert report["verdict"] == "broken", size
+    assert timber_report(whole[:40]) is None
+
+
+def test_the_command_ends_with_0_for_a_sound_packet_and_1_for_a_broken_one() -> None:
+    whole = _sealed(_sync())
+    broken = seal_packet(_IDENTITY, "garden", bytes(32), "ann", b"\x0a\x01\xff")
+    for packet, code in ((whole, 0), (broken, 1)):
+        command = [sys.executable, "-m", "sdschat", "decode"]
+        done = subprocess.run(command, input=packet.hex(), capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert json.loads(done.stdout)["dialect"] == "timber"

@@ -1,0 +1,101 @@
+"""Members' channels on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from sdschat.node.members.channel import install
+from sdschat.node.node import Node
+from sdschat.node.settings import Value
+from tests.node.worlds import Member
+from tests.tui.stage import Stage, stage
+
+SHORT: dict[str, Value] = {
+    "timber.heartbeat": 100,
+    "timber.stagger": 30,
+    "timber.retry": 200,
+    "timber.sync_interval": 200,
+}
+
+
+@contextlib.asynccontextmanager
+async def _garden(folder: Path, size: tuple[int, int] = (100, 34)) -> AsyncIterator[tuple[Stage, Member]]:
+    """ann at the application in a channel that she made, and bob, who was let in."""
+    async with stage(folder, "ann", "lobby", size=size, changes=SHORT, extends=install) as made:
+        await made.enter("/create garden members")
+        await made.until_text("you are its first member")
+        bob = made.world.start("bob", "garden", changes=SHORT, before=install)
+        await made.until_text("bob (")
+        await made.enter("/invite bob")
+        await made.until_text("bob is a member")
+        await made.until(lambda: _members(bob.node).engine.me is not None, "bob is let in")
+        yield made, bob
+
+
+def _members(node: Node):  # type: ignore[no-untyped-def]
+    found = node.sessions["garden"].members
+    assert found is not None
+    return found
+
+
+def _told(folder: Path, story: Callable[[Stage, Member], object]) -> None:
+    async def run() -> None:
+        async with _garden(folder) as (made, bob):
+            await story(made, bob)  # type: ignore[misc]
+
+    asyncio.run(run())
+
+
+def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("good morning")
+        await made.until_text("settled")
+        await made.until(lambda: any("good morning" in one and "settled" in one for one in made.log()), "settled")
+        await made.enter("/edit good evening")
+        await made.until_text("good evening (edited)")
+        await made.enter("/delete")
+        assert "would be taken back" in made.text()
+        await made.enter_instead("/delete yes")
+        await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
+        await made.until_text("settled up to here by all")
+        await made.until_text("deleted post gone from the disk here")
+
+    _told(tmp_path, story)
+
+
+def test_posts_of_others_come_and_only_their_authors_change_them(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        message_id = bob.node.say("garden", "I am bob")
+        await made.until_text("I am bob")
+        await made.enter(f"/edit {message_id[:8]} I am ann")
+        await made.until_text("only its author can change a post")
+
+    _told(tmp_path, story)
+
+
+def test_the_four_views_show_the_engine(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        made.app.node.say("garden", "one")
+        for command, text in (
+            ("/tree", "that are not compacted"),
+            ("/clock", "the newest operation of each writer"),
+            ("/checkpoint", "data set"),
+            ("/committee", "committee: 2 members"),
+        ):
+            await made.enter(command)
+            await made.until_text(text[:20])
+
+    _told(tmp_path, story)
+
+
+def test_a_channel_of_another_kind_refuses_in_words(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with stage(tmp_path, "ann", "lobby", extends=install) as made:
+            for line in ("/edit other", "/delete"):
+                await made.enter_instead(line)
+                await made.until_text("is no members' channel")
+
+    asyncio.run(run())
