@@ -72,6 +72,8 @@ def _as_store(chosen: Chosen) -> Chosen:
         general["profile"] = FoundSettings(general["name"].value, "the nick")
     if "journal.keep" not in chosen.settings.explicit:
         chosen.settings = replace(chosen.settings, journal_keep=_JOURNAL_KEEP)
+    if "trust.messages_per_minute" not in chosen.settings.explicit:
+        chosen.settings = replace(chosen.settings, messages_per_minute=0)  # an archive has its size as its limit
     return chosen
 
 

@@ -101,7 +101,7 @@ class Node:
     def _counting(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.over_limit import OverLimitCounter
 
-        return OverLimitCounter(self.gate, self.settings.messages_per_minute)
+        return OverLimitCounter(self.gate, self.settings.messages_per_minute, self.settings.messages_at_once)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring
@@ -152,6 +152,7 @@ class Node:
             self.settings.qos,
             unsigned_counts=self.settings.unsigned_counts,
             messages_per_minute=self.settings.messages_per_minute,
+            messages_at_once=self.settings.messages_at_once,
             dialect=dialect,
             emit=self._emit,
             mark_ready=self._mark_ready,

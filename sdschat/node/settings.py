@@ -145,6 +145,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
     "trust.unsigned": Setting(_one_of("mark", "count"), "node", "trust_unsigned"),
     "trust.messages_per_minute": Setting(_integer, "node", "messages_per_minute"),
+    "trust.messages_at_once": Setting(_integer, "node", "messages_at_once"),
     "history.on_join": Setting(_one_of("all", "24h", "none"), "node", "history_on_join"),
     "journal.keep": Setting(duration, "node", "journal_keep"),
     "store.max_size": Setting(size, "node", "max_size"),
@@ -171,7 +172,8 @@ class Settings:
     topic_prefix: str = DEFAULT_PREFIX
     content_format: str = "chat"
     trust_unsigned: str = "mark"  # "count": what participants without a key say they have counts as acknowledged
-    messages_per_minute: int = 100  # kept in full of one sender; 0: no limit
+    messages_per_minute: int = 100  # kept in full of one sender, once it has said `messages_at_once`; 0: no limit
+    messages_at_once: int = 2000  # a text that is pasted or piped stays whole
     wire: str = "spec"  # of channels that were not used before
     history_on_join: str = "all"  # how far back the history is fetched when a channel is joined for the first time
     journal_keep: int = 30 * 24 * 3600 * 1000
@@ -239,7 +241,8 @@ def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings
 
 def _check(node: Mapping[str, Any]) -> None:
     bounds = {"qos": (0, 1), "embedded_port": (1, 65535), "expected_participants": (0, 1_000_000)}
-    bounds["messages_per_minute"] = (0, 100_000)
+    bounds["messages_per_minute"] = (0, 60_000)
+    bounds["messages_at_once"] = (1, 1_000_000)
     names = {setting.target: name for name, setting in SETTINGS.items()}
     for target, (low, high) in bounds.items():
         value = node.get(target, low)

@@ -55,7 +55,7 @@ class Honest:
         self.claims: list[StateChanged] = []
         self.ids_only: set[str] = set()
         self.differences = 0  # that comparisons have shown
-        self._limits = SenderLimits(limit)
+        self._limits = SenderLimits(limit, limit)
         self.channel = Channel(
             CHANNEL,
             self.key.sender_id,

@@ -12,7 +12,7 @@ from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.keys import Identity
 from sdschat.node.channel import author_chains
 from sdschat.node.channel.over_limit import Flood, OverLimitCounter
-from sdschat.node.channel.sender_limits import OLDER_TIMES, SPAN, SenderLimits
+from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SenderLimits
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit, OwnOverLimit
@@ -27,6 +27,7 @@ from tests.node.worlds import Member, World, world
 CODEC = SdsCodec()
 CAROL = Identity(b"c" * 32)
 LIMIT = 5
+LIMITED = {"trust.messages_per_minute": LIMIT, "trust.messages_at_once": LIMIT}
 
 
 def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
@@ -38,7 +39,7 @@ def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
 
 
 async def opened(w: World) -> tuple[Member, ChannelSession]:
-    ann = w.start("ann", changes={"trust.messages_per_minute": LIMIT})
+    ann = w.start("ann", changes=LIMITED)
     await ann.until(ConnectionChanged, lambda c: c.state == "connected")
     return ann, ann.node.sessions["lobby"]
 
@@ -97,7 +98,7 @@ def test_the_log_is_whole_after_a_restart(tmp_path: Path) -> None:
         await ann.until(OverLimit)
         before = ann.node.profile.store.log("lobby").summary(LOWEST, HIGHEST)
         await ann.node.close(0.1)
-        again = w.start("ann", changes={"trust.messages_per_minute": LIMIT})
+        again = w.start("ann", changes=LIMITED)
         assert not again.node.profile.store.losses
         ours = again.node.send("lobby", "hello")
         assert [entry.message_id for entry in ours.causal_history] == [
@@ -171,34 +172,42 @@ def test_sync_messages_beyond_the_limit_are_refused(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_a_limit_holds_for_a_minute() -> None:
-    limits = SenderLimits(2)
+def test_a_limit_gives_way_with_time() -> None:
+    limits = SenderLimits(2, 2)
 
     def exceeded(mono: int, sender: str = "b", *, fresh: bool = True, stranger: bool = False) -> bool:
         return limits.exceeded(sender, mono, fresh=fresh, sync=False, stranger=stranger)
 
     assert [exceeded(0), exceeded(10), exceeded(20)] == [False, False, True]
     assert not exceeded(30, "c")
-    assert exceeded(SPAN - 1)
-    assert not exceeded(SPAN)
-    assert exceeded(SPAN + 1)
+    assert exceeded(MINUTE // 2 - 1)
+    assert not exceeded(MINUTE // 2)
+    assert exceeded(MINUTE // 2 + 1)
+
+
+def test_what_is_pasted_at_once_is_kept() -> None:
+    limits = SenderLimits(60, 500)
+    found = [limits.exceeded("b", 0, fresh=True, sync=False, stranger=False) for _ in range(502)]
+    assert found == [False] * 500 + [True, True]
+    assert not limits.exceeded("b", 1_000, fresh=True, sync=False, stranger=False)
+    assert limits.exceeded("b", 1_000, fresh=True, sync=False, stranger=False)
 
 
 def test_what_is_old_may_come_in_bursts() -> None:
-    limits = SenderLimits(2)
+    limits = SenderLimits(2, 2)
     found = [limits.exceeded("b", 0, fresh=False, sync=False, stranger=False) for _ in range(11)]
     assert found == [False] * 10 + [True]
 
 
 def test_strangers_have_a_limit_together() -> None:
-    limits = SenderLimits(2)
+    limits = SenderLimits(2, 2)
     found = [limits.exceeded(str(at), 0, fresh=True, sync=False, stranger=True) for at in range(11)]
     assert found == [False] * 10 + [True]
     assert not limits.exceeded("somebody known", 0, fresh=True, sync=False, stranger=False)
 
 
 def test_no_limit() -> None:
-    limits = SenderLimits(0)
+    limits = SenderLimits(0, 2)
     assert not any(limits.exceeded("b", 0, fresh=True, sync=False, stranger=True) for _ in range(1000))
 
 
@@ -233,7 +242,7 @@ def test_what_a_flood_names_is_not_shown_as_missing(tmp_path: Path) -> None:
 def test_who_says_more_than_others_keep_is_told(tmp_path: Path) -> None:
     async def story(w: World) -> None:
         ann, _ = await opened(w)
-        bob = w.start("bob", changes={"trust.messages_per_minute": LIMIT})
+        bob = w.start("bob", changes=LIMITED)
         await bob.until(ConnectionChanged, lambda c: c.state == "connected")
         for number in range(LIMIT + 2):
             ann.node.send("lobby", f"{number}")

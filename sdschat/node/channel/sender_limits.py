@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Final
 
-SPAN: Final = 60_000  # milliseconds in which messages are counted
+MINUTE: Final = 60_000  # milliseconds
 FRESH: Final = 120_000  # what is dated earlier may come back in bursts: somebody was away, or lacked it
 OLDER_TIMES: Final = 5  # so many times as many of those, and of what all strangers say together
 SENDERS: Final = 1024  # counted apart
 
 
-class _Count:
-    """Times of what was let through, on the monotonic clock."""
+class _Rate:
+    """A rate with a burst: `at_once` messages, then one more with every `step` milliseconds of the monotonic clock."""
 
-    __slots__ = ("_most", "_times")
+    __slots__ = ("_burst", "_next", "_step")
 
-    def __init__(self, most: int) -> None:
-        self._times: deque[int] = deque(maxlen=most)
-        self._most = most
+    def __init__(self, per_minute: int, at_once: int) -> None:
+        self._step = MINUTE // per_minute
+        self._burst = (at_once - 1) * self._step
+        self._next = 0  # time at which all that was let through would have been said at the rate alone
 
     def full(self, mono: int) -> bool:
-        return len(self._times) == self._most and mono - self._times[0] < SPAN
+        return self._next - mono > self._burst
 
     def add(self, mono: int) -> None:
-        self._times.append(mono)
+        self._next = max(self._next, mono) + self._step
 
 
 class SenderLimits:
-    """The limits in one channel: `most` messages of a sender in a minute of our clock, 0 for any number. Sync messages
-    are counted apart from those with content. Strangers and senders without a key have a limit together besides, for
-    they cost nothing to make."""
+    """The limits in one channel: `per_minute` messages of a sender by our clock, 0 for any number, and `at_once` before
+    that rate counts. Sync messages are counted apart from those with content. Strangers and senders without a key have
+    a limit together besides, for they cost nothing to make."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._counts: OrderedDict[tuple[str, bool], tuple[_Count, _Count]] = OrderedDict()  # fresh ones, and all
-        self._strangers = _Count(OLDER_TIMES * most)
+    def __init__(self, per_minute: int, at_once: int) -> None:
+        self._per_minute = per_minute
+        self._at_once = max(1, at_once)
+        self._rates: OrderedDict[tuple[str, bool], tuple[_Rate, _Rate]] = OrderedDict()  # of fresh ones, and of all
+        self._strangers = self._rate(OLDER_TIMES) if per_minute else None
 
     def exceeded(self, sender_id: str, mono: int, *, fresh: bool, sync: bool, stranger: bool) -> bool:
         """Count a message, unless it is one too many."""
-        if not self._most:
+        if self._strangers is None:
             return False
         newest, every = self._of(sender_id, sync)
         if every.full(mono) or (fresh and newest.full(mono)) or (stranger and self._strangers.full(mono)):
@@ -51,13 +53,16 @@ class SenderLimits:
             self._strangers.add(mono)
         return False
 
-    def _of(self, sender_id: str, sync: bool) -> tuple[_Count, _Count]:
+    def _of(self, sender_id: str, sync: bool) -> tuple[_Rate, _Rate]:
         key = sender_id, sync
-        found = self._counts.get(key)
+        found = self._rates.get(key)
         if found is None:
-            found = self._counts[key] = _Count(self._most), _Count(OLDER_TIMES * self._most)
-            if len(self._counts) > SENDERS:
-                self._counts.popitem(last=False)
+            found = self._rates[key] = self._rate(1), self._rate(OLDER_TIMES)
+            if len(self._rates) > SENDERS:
+                self._rates.popitem(last=False)
         else:
-            self._counts.move_to_end(key)
+            self._rates.move_to_end(key)
         return found
+
+    def _rate(self, times: int) -> _Rate:
+        return _Rate(times * self._per_minute, times * self._at_once)

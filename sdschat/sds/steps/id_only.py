@@ -2,8 +2,8 @@
 
     receive_id(s, message)   one message that its caller has verified and does not want in full
 
-So the logs of all participants stay equal as sets, and comparisons by filters and ranges stay quiet, while nothing is
-spent on the message: it does not wait for dependencies, none of them is asked for, nothing that it says about its
+So the logs of all participants who hear the message stay equal as sets, and their comparisons stay quiet, while nothing
+is spent on the message: it does not wait for dependencies, none of them is asked for, nothing that it says about its
 sender is reviewed, it is not sent again for anybody, and none of our messages names it. Messages that wait for it are
 released.
 
