@@ -198,7 +198,7 @@ class DirectHistory:
             row.message_id,
             row.received_at,
             self._me if row.own else row.peer,
-            (),
+            row.gap,
             row.own,
             DIRECT,
             row.received_at,

@@ -111,11 +111,11 @@ def _fields(body: events.EventBody) -> Mapping[str, Any]:
             return {"message": message_object(said), "late": late, "gap": gap, "via": via}
         case events.EphemeralSaid(said):
             return {"message": message_object(said)}
-        case DirectSaid(message_id, sender_id, to, nick, opened, own):
+        case DirectSaid(message_id, sender_id, to, nick, opened, own, gap):
             found = described(message_id, sender_id, nick, None, opened.text, b"", own=own, verdict=str(opened.verdict))
             if opened.kind == ContentKind.ACTION:
                 found["action"] = True
-            return {"message": found, "to": to}
+            return {"message": found, "to": to} | ({"gap": gap} if gap else {})
         case ev.StateChanged(message_id, state, by, resends, _, perhaps, unproven):
             witnesses = {"by": by} | ({"perhaps": perhaps} if perhaps else {})
             witnesses |= {"unproven": unproven} if unproven else {}

@@ -29,6 +29,8 @@ def as_text(message: DisplayMessage) -> str:
         marks += f" [{message.verdict.replace('_', ' ')}]"
     if message.damaged:
         marks += f" [{message.damaged}]"
+    if message.via == DIRECT and message.dependencies:
+        marks += f" [{len(message.dependencies)} before it lost]"
     text = safe(message.text or "", lines=True).replace("\n", "\n    ")
     return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
 
@@ -96,6 +98,8 @@ def direct_as_json(other: str, me: str) -> Callable[[DisplayMessage], str]:
             "message": said,
             "to": other if message.own else me,
         }
+        if message.dependencies:
+            line["gap"] = message.dependencies
         if message.state is not None:
             line["state"] = state_name(message.state)
         return json.dumps(line, separators=(",", ":"))

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, Final
 
 from sdschat.store.checksums import row_sum
-from sdschat.store.direct_rows import COLUMNS, DirectRow, sound_row
+from sdschat.store.direct_rows import COLUMNS, READ, DirectRow, sound_row
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -17,10 +17,8 @@ _PUT: Final = (
     f"ON CONFLICT (channel, message_id) DO UPDATE SET sum = excluded.sum, "
     + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[2:])
 )
-_WITH: Final = (
-    f"SELECT {COLUMNS}, sum FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
-)
-_ONE: Final = f"SELECT {COLUMNS}, sum FROM direct WHERE channel = ? AND message_id = ?"
+_WITH: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
+_ONE: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND message_id = ?"
 
 
 class DirectMessages:
@@ -32,7 +30,7 @@ class DirectMessages:
 
     def put(self, transaction: Transaction, row: DirectRow) -> None:
         def write(connection: sqlite3.Connection, number: int) -> None:
-            values = (number, *(int(value) if isinstance(value, bool) else value for value in row))
+            values = (number, *(int(value) if isinstance(value, bool) else value for value in row[:-1]))
             connection.execute(_PUT, (*values, row_sum(values)))
 
         transaction.also(self._channel, write)

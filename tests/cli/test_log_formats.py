@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from sdschat.cli.log_formats import as_markdown
+from sdschat.cli.log_formats import DIRECT, as_markdown, as_text, direct_as_json
 from sdschat.store.display_rows import DisplayMessage
 
 
@@ -44,3 +46,11 @@ def test_who_has_no_nick_goes_by_the_id_in_markdown() -> None:
 def test_a_text_makes_no_heading_and_no_list_in_markdown() -> None:
     shown = as_markdown(said("ann", "title\n=====\n- one\n+ two\nthree - four"))
     assert shown.endswith("title  \n\\=====  \n\\- one  \n\\+ two  \nthree - four\n")
+
+
+def test_a_direct_message_names_how_many_before_it_are_lost() -> None:
+    without = said("ann", "hi")._replace(via=DIRECT, dependencies=("p" * 64,))
+    assert as_text(without).endswith("ann: hi [1 before it lost]")
+    assert json.loads(direct_as_json("5" * 32, "6" * 32)(without))["gap"] == ["p" * 64]
+    assert "lost" not in as_text(without._replace(dependencies=()))
+    assert "gap" not in json.loads(direct_as_json("5" * 32, "6" * 32)(without._replace(dependencies=())))

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.mvds.values import Payload
+from sdschat.mvds.values import Packet, Payload
 from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.node.sync.direct import DirectMessaging
+from sdschat.node.sync.direct import CONFIG, DirectMessaging
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
+from sdschat.node.view.conversation import conversation_id
+from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Now
 from sdschat.store.direct_rows import DirectRow
+from sdschat.tui.model.workspace import TalkModel
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
 from tests.node.catching import say, start, stop
 from tests.node.worlds import Member, World, world
@@ -283,6 +286,49 @@ def test_what_is_sealed_for_a_key_that_is_gone_is_not_sent_for_ever(tmp_path: Pa
             direct(ann).presence_changed(bob.node.sender_id, True)
             _, packets, _ = _day_of(direct(ann), now)
             assert packets > 0
+
+    asyncio.run(story())
+
+
+def _hand_over(author: Member, reader: Member, message_id: str) -> None:
+    """One message of the author reaches the reader, and no other."""
+    message = direct(author)._kept.load(bytes.fromhex(message_id))
+    assert message is not None
+    payload = Payload(messages=(message,))
+    packet = direct(author).post(Packet(reader.node.sender_id, payload))
+    direct(reader).heard(author.node.sender_id, packet, payload, reader.node.clock.now())
+
+
+def test_a_message_that_goes_without_an_earlier_one_says_so_until_that_comes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await _met(ann, bob)
+            bob.node.sessions["lobby"].transport.unsubscribe(f"sds/1/lobby/sync/{bob.node.sender_id}/+")
+            first, second = (direct(ann).send("bob", text) for text in ("first", "second"))
+            await ann.until(DirectSaid, lambda told: told.message_id == second)
+            views = Conversations(bob.node)
+            view = views.direct(name := conversation_id("lobby", ann.node.sender_id))
+            _hand_over(ann, bob, second)
+            now = bob.node.clock.now()
+            direct(bob).advance(Now(now.wall + CONFIG.lost_after + 1000, now.mono + CONFIG.lost_after + 1000))
+            bob.node.sessions["lobby"].mark_ready()
+            told = await bob.until(DirectSaid)
+            assert (told.message_id, told.gap) == (second, (first,))
+            view.refresh()
+            assert list(view.lost()) == [first]
+            assert view.messages()[0].dependencies == (first,)
+            model = TalkModel(views, name)
+            model.open_at_end()
+            model.refresh_gaps(always=True)
+            assert (model.gap_sentence(first) or "").startswith("1 message by ann is lost")
+            _hand_over(ann, bob, first)
+            bob.node.sessions["lobby"].mark_ready()
+            await bob.until(DirectSaid, lambda told: told.message_id == first)
+            view.refresh()
+            assert view.lost() == {}
+            assert [row.gap for row in direct(bob).messages.newest()] == [(), ()]
+            views.close()
 
     asyncio.run(story())
 

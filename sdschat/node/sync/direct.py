@@ -166,8 +166,8 @@ class DirectMessaging:
         ready = self._engine.take()
         for event in ready.events:
             match event:
-                case mvds.Delivered(mid, message, peer) if peer:
-                    self._read(mid.hex(), message.body, peer, now)
+                case mvds.Delivered(mid, message, peer, gap) if peer:
+                    self._read(mid.hex(), message.body, peer, tuple(parent.hex() for parent in gap), now)
                 case mvds.Acknowledged(mid, peer):
                     self._acknowledged(mid.hex(), peer)
                 case mvds.Expired(mid, peer, _, sends) if self.messages.one(mid.hex()) is not None:
@@ -195,14 +195,14 @@ class DirectMessaging:
             self._engine.peer_online(other, self._clock.now())
         return group
 
-    def _read(self, found: str, body: bytes, peer: str, now: Now) -> None:
+    def _read(self, found: str, body: bytes, peer: str, gap: tuple[str, ...], now: Now) -> None:
         opened = open_direct(self._gate.identity, body, self._session.name, peer, self._gate.book)
         if opened is None:
             self._events.append(DirectRefused(peer, "it is not sealed for us, or not signed by whom it comes from"))
             return
         self._learn(opened, now)
         self._keep(found, peer, opened, now, own=False)
-        self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False))
+        self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False, gap))
 
     def _learn(self, opened: OpenedContent, now: Now) -> None:
         """Whoever we write to, or hear from, can be written to once they are away."""

@@ -28,6 +28,7 @@ class DirectSaid(NamedTuple):
     nick: str  # of the sender
     opened: OpenedContent
     own: bool
+    gap: tuple[str, ...] = ()  # messages that were waited for before it, and given up
 
 
 class DirectRefused(NamedTuple):

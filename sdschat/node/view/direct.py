@@ -44,6 +44,7 @@ class DirectConversation:
         self._rows: list[Shown] = []  # oldest first, their keys rising
         self._keys: dict[str, Key] = {}
         self._waiting: dict[str, None] = {}
+        self._gaps: dict[str, Lost] = {}
         self._complete = False
         self._read(_AT_HAND)
 
@@ -88,6 +89,7 @@ class DirectConversation:
         state = AckState(row.state) if row.own else None
         if row.own and state is not AckState.ACKED:
             self._waiting[row.message_id] = None
+        self._gaps |= {parent: Lost(parent, self.peer, row.received_at) for parent in row.gap}
         sender = self._me if row.own else self.peer
         return Shown(
             row.message_id,
@@ -102,7 +104,7 @@ class DirectConversation:
             "live",
             row.kind,
             row.reply_to,
-            (),
+            row.gap,
             state,
         )
 
@@ -204,7 +206,8 @@ class DirectConversation:
         return []
 
     def lost(self) -> dict[str, Lost]:
-        return {}
+        """Messages that were waited for, and given up. One that came after all stands among the others."""
+        return {parent: gap for parent, gap in self._gaps.items() if parent not in self._keys}
 
     def sync(self) -> SyncStatus:
         fates = [self.own(message_id) for message_id in self._waiting]

@@ -160,6 +160,7 @@ class TalkModel(ChannelModel):
         match body:
             case DirectSaid(message_id):
                 self._talk.refresh()
+                self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
                 shown = self._talk.message(message_id)
                 if shown is not None and shown.key > self._counted:
                     self._take(shown, looking)
