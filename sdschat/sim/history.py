@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sdschat.catchup.values import CatchUpState
 from sdschat.sds.channel import Channel
-from sdschat.sds.events import Delivered, Event, RepairCancelled
+from sdschat.sds.events import Delivered, DuplicateReceived, Event, PushScheduled, RepairCancelled, RepairScheduled
 from sdschat.sds.rows import ChannelRow, Put, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
@@ -145,7 +145,11 @@ class HistoryWorld(World):
         """Check events. A message that came as history is told at once, with the parents that are not here yet as its
         gap: for that moment it counts as older than joining."""
         put_off, record.put_off = record.put_off, {}  # to be looked at when all events are
+        # A parcel holds several packets: after a duplicate may come the filter of somebody who lacks the message.
+        wanted = {event.message_id for event in events if isinstance(event, PushScheduled | RepairScheduled)}
         for event in events:
+            if isinstance(event, DuplicateReceived) and event.message_id in wanted:
+                continue
             history = isinstance(event, Delivered) and event.message.message_id in companion.came
             horizon = record.horizon
             if isinstance(event, Delivered) and history:
