@@ -23,6 +23,7 @@ from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.commit import TurnBatch
+    from sdschat.node.channel.sender_limits import SenderLimits
     from sdschat.node.channel.session import ChannelExtension, ChannelSession
     from sdschat.node.network import TransportFactory
 
@@ -101,12 +102,17 @@ class Node:
     def _counting(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.over_limit import OverLimitCounter
 
-        return OverLimitCounter(self.gate, self.settings.messages_per_minute, self.settings.messages_at_once)
+        return OverLimitCounter(self.gate, self._limits())
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring
 
         return Restoring(self._store, self.gate)
+
+    def _limits(self) -> SenderLimits:
+        from sdschat.node.channel.sender_limits import SenderLimits
+
+        return SenderLimits(self.settings.messages_per_minute, self.settings.messages_at_once)
 
     def join(self, name: str) -> ChannelSession:
         """Open a channel and connect it: by its name, or by a link to a private one. Raises ValueError for a name or
@@ -151,8 +157,7 @@ class Node:
             self._clock,
             self.settings.qos,
             unsigned_counts=self.settings.unsigned_counts,
-            messages_per_minute=self.settings.messages_per_minute,
-            messages_at_once=self.settings.messages_at_once,
+            limits=self._limits(),
             dialect=dialect,
             emit=self._emit,
             mark_ready=self._mark_ready,

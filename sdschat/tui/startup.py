@@ -35,6 +35,7 @@ PIECES: Final = (
     "sdschat.node.sync.history_sync",
     "sdschat.node.sync.direct",
     "sdschat.node.sync.extension",
+    "sdschat.node.members.channel",
 )
 
 

@@ -370,7 +370,8 @@ def test_bytes_answered_in_a_minute() -> None:
         # Acknowledged, so that no resend takes the place of an answer.
         group.give("a", forge("d", f"ack{place}", group.now.wall + 99, message.message_id, content=None))
     group.tick(100)
-    assert len(group["a"].messages("answer")) == limits.ANSWER_BYTES_PER_MINUTE // 20_000
+    # The last one may exceed the budget, so that a large answer is not kept waiting by small ones.
+    assert len(group["a"].messages("answer")) == limits.ANSWER_BYTES_PER_MINUTE // 20_000 + 1
     group.tick(90_000)
     assert len(group["a"].messages("answer")) == 6
 

@@ -4,12 +4,14 @@ first one stands, and the difference is kept with it."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.place import is_placed
 from sdschat.sds.events import DuplicateReceived, Event, Rejected
-from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message, Reason
+
+if TYPE_CHECKING:
+    from sdschat.sds.state import ChannelState
 
 _COPY: Final = "copy/"  # names of the values begin so; the channel and the id of the message follow
 _KNOWN: Final = 4096

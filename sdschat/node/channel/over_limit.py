@@ -34,9 +34,9 @@ class Flood(NamedTuple):
 class OverLimitCounter:
     """A part of every channel."""
 
-    def __init__(self, gate: ContentGate, messages_per_minute: int, messages_at_once: int) -> None:
+    def __init__(self, gate: ContentGate, own_limit: SenderLimits) -> None:
         self._gate = gate
-        self._own_limit = SenderLimits(messages_per_minute, messages_at_once)
+        self._own_limit = own_limit
         self._own = self._own_told = 0  # own messages that exceed the limit of others, if it is that of ours
         self._counts: Counter[str] = Counter()  # by sender
         self._changed: dict[str, None] = {}

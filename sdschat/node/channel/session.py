@@ -68,8 +68,7 @@ class ChannelSession:
         qos: int,
         *,
         unsigned_counts: bool = False,
-        messages_per_minute: int = 0,
-        messages_at_once: int = 0,
+        limits: SenderLimits,
         dialect: str = "spec",
         emit: Emit,
         mark_ready: Callable[[ChannelSession], None],
@@ -82,7 +81,7 @@ class ChannelSession:
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
-        self._limits = SenderLimits(messages_per_minute, messages_at_once)
+        self._limits = limits
         self.was_connected = False
         self._connected_at = 0  # epoch milliseconds
         self._topics = topics

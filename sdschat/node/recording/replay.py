@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.node.channel.content import indexed
+from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.channel.session import ChannelSession, open_engine
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, Joined, MessageDelivered, NodeEvent, PresenceChanged
@@ -104,6 +105,7 @@ class ReplaySession(ChannelSession):
             node.profile.codec,
             node.clock,
             1,
+            limits=SenderLimits(0, 0),
             emit=lambda *_: None,
             mark_ready=lambda _: None,
             fail=lambda _: None,
