@@ -174,7 +174,8 @@ class EmbeddedBroker:
                 stderr=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )
-            answer = await asyncio.wait_for(self._ask(order), _START_PATIENCE)
+            async with asyncio.timeout(_START_PATIENCE):
+                answer = await self._ask(order)
         except (OSError, TimeoutError) as error:
             await self.stop()
             raise BrokerError(

@@ -56,6 +56,7 @@ _OLD, _NEW = 3, 5
 _NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}
 _SUSPICIOUS: Final = 3  # short connections in a row, each ended by the broker
 _GOODBYE: Final = 0.5  # seconds for the broker to receive our disconnect
+_CANCEL_AGAIN: Final = 0.2  # seconds
 _HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
 
 
@@ -176,8 +177,9 @@ class MqttTransport:
         self._closing = True
         if self._task is not None:
             await self._leave(grace)
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            while not self._task.done():
+                self._task.cancel()  # `wait_for` of 3.11 forgets it where its result comes in that moment
+                await asyncio.wait([self._task], timeout=_CANCEL_AGAIN)
         self._closed = True
         self._link = None
         for packet in self._outbox.drain():
@@ -275,6 +277,8 @@ class MqttTransport:
         try:
             if self._options.before_connect is not None:
                 await self._options.before_connect()
+            if self._closing:
+                return End(Why.CLOSED, "")
             self._session = Session(
                 self._options, self._link_options(), self._filters, self._traffic, self._ready, self._make_link
             )

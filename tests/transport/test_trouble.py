@@ -267,3 +267,21 @@ def test_retrying_now_does_not_wait(tmp_path: Path) -> None:
                 await facts.until(Connected)
 
     run(scenario)
+
+
+def test_the_end_comes_also_where_a_wait_lost_its_cancellation() -> None:
+    async def scenario() -> None:
+        waiting = asyncio.Event()
+
+        async def broker_starts() -> None:
+            waiting.set()
+            with contextlib.suppress(asyncio.CancelledError):  # as `asyncio.wait_for` does if the answer comes then
+                await asyncio.Event().wait()
+
+        async with embedded() as broker, asyncio.timeout(5):
+            options = quick(f"mqtt://127.0.0.1:{broker.config.port}", before_connect=broker_starts)
+            async with client(options) as (_, told):
+                await waiting.wait()
+            assert not told.of(Connected)
+
+    run(scenario)
