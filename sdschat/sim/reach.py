@@ -64,7 +64,7 @@ _BOUNDS: Final = (
     "ephemeral ids",
 )
 _RESENDS: Final = limits.RESENDS_PER_SWEEP
-_OF_NODES: Final = (Reason.MISNAMED, Reason.ALTERED)  # which only a node can tell
+_OF_NODES: Final = (Reason.MISNAMED, Reason.ALTERED, Reason.OVER_LIMIT)  # which only a node can tell
 _REASONS: Final = tuple(reason for reason in Reason if reason not in _OF_NODES)
 SITUATIONS: Final = (
     *(f"full: {bound}" for bound in _BOUNDS),

@@ -66,14 +66,14 @@ def _disagreeing(wanted: Sequence[Case], engine: Sequence[SimRun], work: Work) -
 
 
 @pytest.fixture(scope="module")
-def ten() -> tuple[list[Case], list[SimRun]]:
-    wanted = _cheaper(cases([10], 20), 20)
+def forty() -> tuple[list[Case], list[SimRun]]:
+    wanted = _cheaper(cases([40], 10), 20)
     return wanted, _by_engine(wanted)
 
 
-def test_the_model_agrees_with_the_engine_on_every_figure_at_10(ten: tuple[list[Case], list[SimRun]]) -> None:
-    """`sdschat simulate --compare --participants 10,100,1000` takes longer and detects smaller differences."""
-    assert not _disagreeing(*ten, _here)
+def test_the_model_agrees_with_the_engine_on_every_figure_at_40(forty: tuple[list[Case], list[SimRun]]) -> None:
+    """`sdschat simulate --compare --participants 40,100,1000` takes longer and detects smaller differences."""
+    assert not _disagreeing(*forty, _here)
 
 
 @pytest.mark.timeout(900)
@@ -112,8 +112,8 @@ def test_figures_without_values_are_said_not_to_have_been_compared() -> None:
     )
 
 
-def test_a_model_that_loses_half_as_much_again_is_found_out(ten: tuple[list[Case], list[SimRun]]) -> None:
-    assert "missed" in _disagreeing(*ten, _with_more_loss)
+def test_a_model_that_loses_half_as_much_again_is_found_out(forty: tuple[list[Case], list[SimRun]]) -> None:
+    assert "missed" in _disagreeing(*forty, _with_more_loss)
 
 
 @pytest.mark.timeout(900)

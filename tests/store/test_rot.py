@@ -91,7 +91,7 @@ def _check_snapshot(expected: Snapshot, found: Snapshot | None) -> bool:
     assert found is not None
     assert found.channel == expected.channel
     whole = True
-    for name in ("held", "missing", "gaps", "answers", "pushes", "peers", "hints"):
+    for name in ("incoming", "missing", "gaps", "answers", "pushes", "peers", "hints"):
         assert set(map(repr, getattr(found, name))) <= set(map(repr, getattr(expected, name)))
         whole = whole and getattr(found, name) == getattr(expected, name)
     open_ids = {row.message_id for row in expected.outgoing if row.state < 2}

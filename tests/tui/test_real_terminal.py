@@ -165,7 +165,7 @@ def test_ascii_is_ascii(tmp_path: Path) -> None:
         ann.enter("plain words")
         ann.until_text("> unacked")
         ann.enter("/help")
-        ann.until_text("/help NAME tells more")
+        ann.until_text("Tab next page")
         ann.enter("/lens events")
         ann.until_text("channel opened")
         assert ann.text().isascii()

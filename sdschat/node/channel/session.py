@@ -189,7 +189,7 @@ class ChannelSession:
             if self.members is not None:
                 return
             own = self._sent.message_id(event.payload)
-            if own is None:
+            if own is None or own in self.channel.state.refetch:
                 self._take_packet(event.payload, "live", event.outdated)
             else:
                 self.channel.heard_copy(self._clock.now(), own)
