@@ -166,6 +166,9 @@ def test_ascii_is_ascii(tmp_path: Path) -> None:
         ann.until_text("> unacked")
         ann.enter("/help")
         ann.until_text("Tab next page")
+        assert ann.text().isascii()
+        ann.press("\x1b")
+        ann.until(lambda: "Tab next page" not in ann.text(), "the chat again")
         ann.enter("/lens events")
         ann.until_text("channel opened")
         assert ann.text().isascii()
@@ -219,15 +222,16 @@ def test_plain_is_line_after_line(tmp_path: Path) -> None:
 
 def test_the_same_command_in_two_terminals_makes_two_participants(tmp_path: Path) -> None:
     port = free_port()
-    with Terminal(join("ann", port), tmp_path) as first, Terminal(join("ann", port), tmp_path) as second:
+    with Terminal(join("ann", port), tmp_path) as first:
         first.until_text("F1 help")
-        second.until_text("ann is open in another terminal, so here you are ann-2")
-        second.enter("hello from the second one")
-        second.until_text("ann-2 hello from the second one")
-        first.until_text("ann-2 hello from the second one")
-        first.enter("/quit")
-        second.enter("/quit")
-        assert (first.wait(), second.wait()) == (0, 0)
+        with Terminal(join("ann", port), tmp_path) as second:
+            second.until_text("ann is open in another terminal, so here you are ann-2")
+            second.enter("hello from the second one")
+            second.until_text("ann-2 hello from the second one")
+            first.until_text("ann-2 hello from the second one")
+            first.enter("/quit")
+            second.enter("/quit")
+            assert (first.wait(), second.wait()) == (0, 0)
 
 
 def test_a_backspace_takes_the_letter_before_it_however_fast_the_next_one_is_typed(tmp_path: Path) -> None:
