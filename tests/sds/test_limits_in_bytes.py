@@ -71,7 +71,7 @@ def test_what_waits_for_the_budget_goes_out_oldest_first() -> None:
 
 
 def test_many_small_requests_do_not_keep_a_large_answer_waiting() -> None:
-    """What does not fit into the rest of the budget has its turn before what was asked for later."""
+    """An answer that exceeds the rest of the budget goes before those that were asked for later."""
     group = Group("a", settle=2000)
     large = group.send("a", "x" * 60_000).message_id
     small = [group.send("a", f"{place}".ljust(1000, ".")).message_id for place in range(200)]

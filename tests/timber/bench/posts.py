@@ -33,7 +33,7 @@ class Sample:
 
 @dataclass
 class Figures:
-    """What one peer came to. Times are of the processor, in seconds."""
+    """The figures of one peer. Times are of the processor, in seconds."""
 
     peer: str
     posts: int
