@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sdschat.timber.values import PostId
+if TYPE_CHECKING:
+    from sdschat.timber.values import PostId
 
 _POST_DOMAIN: Final = b"sdschat/timber/post/v1\0"
 _DRAFT_DOMAIN: Final = b"sdschat/timber/draft/v1\0"

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.events import MemberPost
-from sdschat.node.members.creating import create_members
 from sdschat.node.members.ids import sender_of
 from sdschat.node.members.record import load_record
-from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
@@ -36,6 +34,8 @@ def is_members_channel(node: Node, channel: str) -> bool:
 
 def create(node: Node, name: str) -> str:
     """Make a members' channel, and return its name. Raises ValueError for a name that cannot be used."""
+    from sdschat.node.members.creating import create_members  # only where members' channels are used
+
     return create_members(node.profile.store, node.gate.identity, name, node.settings.timber).channel
 
 
@@ -90,6 +90,8 @@ class MembersConversation(ChannelConversation):
         if session is not None and session.members is not None:
             posts = session.members.posts()
         else:
+            from sdschat.node.members.saved import saved_posts  # likewise
+
             posts = saved_posts(self._reader, self.name, self._node.sender_id)
         found: list[Shown] = []
         at = 0
