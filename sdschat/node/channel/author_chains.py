@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.author_chain import AuthorChain, chain_of
-from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
 from sdschat.sds.values import HistoryEntry, Message, Now
@@ -42,7 +42,7 @@ def said_twice(values: ProfileValues, channel: str, sender_id: str, place: Place
     return kept is not None and place.sequence in chain_of(kept).forks
 
 
-class AuthorChains:
+class AuthorChains(PassiveExtension):
     """A part of every channel."""
 
     def __init__(self, store: Store) -> None:
@@ -56,12 +56,6 @@ class AuthorChains:
         self._session = session
         for name, kept in self._store.values(f"{CHAINS}{session.name}/").items():
             self._doubt(name, chain_of(kept), session.channel.state.now.mono)
-
-    def connected(self, now: Now) -> None:
-        """Nothing is asked here: the engine asks."""
-
-    def disconnected(self, now: Now) -> None:
-        """Nothing is asked here: the engine asks."""
 
     def next_wake(self) -> int | None:
         return min(self._doubts.values(), default=None)

@@ -45,6 +45,19 @@ class ExtensionOutput(NamedTuple):
     events: Sequence[EventBody] = ()
 
 
+class PassiveExtension:
+    """The defaults of an extension that does nothing when a connection comes or goes, or with time."""
+
+    def connected(self, now: Now) -> None:
+        """Nothing to do."""
+
+    def disconnected(self, now: Now) -> None:
+        """Nothing to do."""
+
+    def advance(self, now: Now) -> None:
+        """Nothing to do."""
+
+
 class ExtendedChannel(Protocol):
     """The part of a channel's session on which the extension of a private channel depends."""
 

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import EventBody, OverLimit, OwnOverLimit
 from sdschat.sds.events import Delivered, KeptAsId
@@ -31,7 +31,7 @@ class Flood(NamedTuple):
     senders: int
 
 
-class OverLimitCounter:
+class OverLimitCounter(PassiveExtension):
     """A part of every channel."""
 
     def __init__(self, gate: ContentGate, own_limit: SenderLimits) -> None:
@@ -47,17 +47,8 @@ class OverLimitCounter:
     def attach(self, session: ChannelSession) -> None:
         self._open = session.private is None
 
-    def connected(self, now: Now) -> None:
-        """Counts go on."""
-
-    def disconnected(self, now: Now) -> None:
-        """Counts go on."""
-
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None
-
-    def advance(self, now: Now) -> None:
-        """The turn that follows tells what has changed."""
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:

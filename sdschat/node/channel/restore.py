@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sdschat.identity.place import is_placed
 from sdschat.node.channel.content import ContentGate
-from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import PacketRestored
 from sdschat.sds.ids import recipe_of
@@ -29,7 +29,7 @@ def _key(channel: str) -> str:
     return f"lost/{channel}"
 
 
-class Restoring:
+class Restoring(PassiveExtension):
     """A part of every channel."""
 
     def __init__(self, store: Store, gate: ContentGate) -> None:
@@ -81,17 +81,8 @@ class Restoring:
             and recipe_of(message) != "foreign"
         )
 
-    def connected(self, now: Now) -> None:
-        """Asking is the engine's."""
-
-    def disconnected(self, now: Now) -> None:
-        """Asking is the engine's."""
-
     def next_wake(self) -> int | None:
         return None
-
-    def advance(self, now: Now) -> None:
-        """Asking is the engine's."""
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         channel, lost = self._session.channel, self._history.lost

@@ -14,7 +14,7 @@ from sdschat.identity.private.link import accept, problem_with_join, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
-from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput
+from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.inviting import invite_link
@@ -41,7 +41,7 @@ _PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
 Send = Callable[[str, str, ContentKind], object]
 
 
-class PrivateChannel:
+class PrivateChannel(PassiveExtension):
     """Knows who is a member, and keeps the keys of the layer that seals in step with the log."""
 
     def __init__(
@@ -165,12 +165,6 @@ class PrivateChannel:
         if not any(isinstance(each.operation, Join) and each.operation.invite == join.invite for each in own):
             self._say(join)
         self._doubt_at = session.channel.state.now.mono + _PATIENCE
-
-    def connected(self, now: Now) -> None:
-        """Nothing: members who hear an earlier key answer by themselves."""
-
-    def disconnected(self, now: Now) -> None:
-        """Nothing."""
 
     def next_wake(self) -> int | None:
         # Once the turn is over: what is judged again must be in the log.
