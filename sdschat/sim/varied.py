@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from sdschat.sds.bloom import waku
+from sdschat.sds.bloom import compact, waku
 from sdschat.sds.config import DEMO, SPEC, Config
 from sdschat.sim.generate import TIGHT, generate
 from sdschat.sim.malformed import MALFORMED
@@ -20,6 +20,8 @@ from sdschat.sim.strangers import CROWDS, FILTERS
 Twist = Callable[[Random, Scenario], Scenario]
 
 _SECONDS = 5_000
+_SMALL_WINDOW = 64  # ids; a larger window holds all that a scenario without a crowd says
+_COARSE_RANGE_BYTES = 48  # head of a range filter, and the coarsest one over a hundred ids
 _TIMERS = (
     "sync_interval",
     "sweep_interval",
@@ -262,9 +264,15 @@ def _forgetful(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _coarse_ranges(draw: Random, scenario: Scenario) -> Scenario:
-    """Little room for a filter over a range. With many messages there would be none at all, which no settings lead to:
-    `RANGE_LIMIT` ids take 0.2 KiB, and the smallest limit of packets that is allowed is 1.6 KiB."""
-    return scenario if scenario.limits or scenario.crowded else replace(scenario, limits=(("MAX_FILTER_BYTES", 125),))
+    """Little room for a filter over a range, and never none behind a small window, which does not reach back by
+    itself. No settings lead to none: `RANGE_LIMIT` ids take 0.2 KiB, and the smallest limit of packets that is allowed
+    is 1.6 KiB."""
+    if scenario.limits or scenario.crowded:
+        return scenario
+    small = [config for config in scenario.configs if config.bloom_capacity <= _SMALL_WINDOW]
+    shapes = [compact.shape_for(config.bloom_capacity, config.bloom_error_rate) for config in small]
+    room = max((compact.WINDOW_HEAD_BYTES + (shape.bits >> 3) + _COARSE_RANGE_BYTES for shape in shapes), default=0)
+    return replace(scenario, limits=(("MAX_FILTER_BYTES", max(125, room)),))
 
 
 def _waku_leaves(draw: Random, scenario: Scenario) -> Scenario:
