@@ -20,6 +20,7 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
+from sdschat.sds.steps.bodies import receive_body
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
@@ -93,6 +94,11 @@ class Channel:
         `steps/id_only.py`."""
         self.state.now = now
         receive_id(self.state, message)
+
+    def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
+        """Take in the body of a message that the log has by its id alone; the contract is that of `steps/bodies.py`."""
+        self.state.now = now
+        return receive_body(self.state, message, raw, source)
 
     def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
         """Take in an old message that was verified, from a Store or another's log; the contract is that of

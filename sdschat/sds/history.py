@@ -77,6 +77,17 @@ class OrderedEntries:
             self._chunks[at : at + 1] = [chunk[:_CHUNK], chunk[_CHUNK:]]
             self._lasts[at : at + 1] = [chunk[_CHUNK - 1], chunk[-1]]
 
+    def discard(self, entry: Entry) -> None:
+        """Take out the entry with the same date and id."""
+        at = bisect_left(self._lasts, entry[:2])
+        chunk = self._chunks[at]
+        del chunk[bisect_left(chunk, entry[:2])]
+        self.count -= 1
+        if chunk:
+            self._lasts[at] = chunk[-1]
+        else:
+            del self._chunks[at], self._lasts[at]
+
     def last_before(self, bound: tuple[int, str] | None, count: int) -> list[Entry]:
         """The last `count` entries below `bound` (of all, where there is none), in order."""
         found: deque[Entry] = deque()
@@ -143,6 +154,11 @@ class MemoryHistory:
             self._unacked[message_id] = row
         else:
             self._keep(message_id, row)
+
+    def withdraw(self, entry: Entry) -> None:
+        """Take out an entry that has no body."""
+        self._order.discard(entry)
+        del self._index[entry.message_id]
 
     def acknowledged(self, message_id: str) -> None:
         """An own message whose body is one like any other from now on."""

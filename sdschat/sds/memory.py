@@ -47,6 +47,8 @@ class MemoryStore:
                 if table is Table.OUTGOING and cast(OutgoingRow, row).state is AckState.ACKED:
                     self.history.acknowledged(key)
             elif isinstance(write, Append):
+                if write.instead_of is not None:
+                    self.history.withdraw(write.instead_of)
                 self.history.append(write.row)
             else:
                 assert isinstance(write, Drop)

@@ -216,9 +216,11 @@ Row = ChannelRow | IncomingRow | OutgoingRow | MissingRow | GapRow | AnswerRow |
 
 
 class Append(NamedTuple):
-    """Put a message into the log. Its id is not there yet."""
+    """Put a message into the log. Its id is not there yet; or it is there without a body, as `instead_of` says, which
+    goes."""
 
     row: LogRow
+    instead_of: Entry | None = None
 
 
 class Put(NamedTuple):

@@ -47,6 +47,13 @@ class RecentWindow:
             heads[message_id] = entry
         return late
 
+    def withdraw(self, entry: Entry) -> None:
+        """Take out an entry without a body, if it is here."""
+        if self.entries.pop(entry.message_id, None) is None:
+            return
+        del self.order[bisect_left(self.order, entry[:2])]
+        self._unname(entry)
+
     def covers(self, entry: Entry) -> bool:
         """True if an entry belongs to the part of the log that is kept here."""
         return len(self.order) < RECENT_WINDOW or self.order[0] < entry
@@ -65,14 +72,18 @@ class RecentWindow:
         for entry in gone:
             del self.entries[entry.message_id]
             self._heads.pop(entry.message_id, None)
-            for dependency in entry.dependencies:
-                self._named[dependency] -= 1
-                if not self._named[dependency]:
-                    del self._named[dependency]
-                    freed = self.entries.get(dependency)
-                    if freed is not None and freed.generation != WITHOUT_A_BODY:
-                        self._heads[dependency] = freed
+            self._unname(entry)
         return gone
+
+    def _unname(self, entry: Entry) -> None:
+        """Forget that a removed entry depends on others: they may be heads now."""
+        for dependency in entry.dependencies:
+            self._named[dependency] -= 1
+            if not self._named[dependency]:
+                del self._named[dependency]
+                freed = self.entries.get(dependency)
+                if freed is not None and freed.generation != WITHOUT_A_BODY:
+                    self._heads[dependency] = freed
 
     def causal_history(self, count: int) -> list[Entry]:
         """The newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""

@@ -36,6 +36,10 @@ _KEYS: Final = f"SELECT lamport, lower(hex(message_id)) FROM past {_DATED.format
 _OLDEST: Final = (
     "SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ? ORDER BY lamport, message_id LIMIT ?"
 )
+_OF_SENDER: Final = (
+    "SELECT lamport, lower(hex(message_id)) FROM past JOIN past_sender ON past_sender.id = past.sender "
+    "WHERE channel = ? AND lamport >= ? AND sender_id = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+)
 _ROW: Final = "SELECT channel, lamport, message_id, sender_id, dependencies FROM log WHERE place = ?"
 _PLACE: Final = (
     f"SELECT place FROM past WHERE {_ID} UNION ALL SELECT place FROM log WHERE channel = ? AND message_id = ?"
@@ -101,6 +105,13 @@ def put(connection: sqlite3.Connection, rows: Iterable[tuple[int, int, Entry]]) 
 def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
     """Keys of the oldest messages, at most `most`."""
     return connection.execute(_OLDEST, (channel, most)).fetchall()
+
+
+def of_sender(
+    connection: sqlite3.Connection, channel: int, sender_id: str, low: int, most: int
+) -> list[tuple[int, str]]:
+    """Keys of the newest messages of a sender dated from `low` on, at most `most`."""
+    return connection.execute(_OF_SENDER, (channel, low, sender_id, most)).fetchall()
 
 
 def forget(connection: sqlite3.Connection, channel: int, gone: Iterable[tuple[int, str]]) -> None:

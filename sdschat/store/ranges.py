@@ -62,10 +62,16 @@ class Ranges:
         for channel in channels:
             self.load(channel)
 
-    def write(self, connection: sqlite3.Connection, added: Mapping[int, Sequence[tuple[int, str]]]) -> None:
-        """Add messages, inside a transaction, after `begin` and after the log has them."""
+    def write(
+        self,
+        connection: sqlite3.Connection,
+        added: Mapping[int, Sequence[tuple[int, str]]],
+        removed: Mapping[int, Sequence[tuple[int, str]]],
+    ) -> None:
+        """Add messages, inside a transaction, after `begin` and after the log has them. `removed`: those that are
+        added again with their bodies."""
         for channel, keys in added.items():
-            draft = self._indexes[channel].draft(keys, (), _reader(connection, channel))
+            draft = self._indexes[channel].draft(keys, removed.get(channel, ()), _reader(connection, channel))
             connection.executemany(_DROP, [(channel, _text(start)) for start in draft.gone])
             connection.executemany(_PUT, [_values(channel, *row) for row in draft.put.items()])
             self._drafts[channel] = draft

@@ -31,6 +31,7 @@ _LOCAL: Final = {
     "setting": "INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)",
 }
 _FORGET: Final = ("DELETE FROM key_met WHERE public_key = ?", "DELETE FROM nick_held WHERE public_key = ?")
+_WITHDRAW: Final = "DELETE FROM log WHERE channel = ? AND message_id = ?"
 _PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
 _TEXT_INSERT: Final = "INSERT INTO text (place, nick, text, verdict, sent_at, sum) VALUES (?, ?, ?, ?, ?, ?)"
 _TEXT_DELETE: Final = "DELETE FROM text WHERE place = ?"
@@ -74,6 +75,7 @@ class Transaction:
         self._steps: list[Callable[[sqlite3.Connection], None]] = []  # of `also`
         self._bodies: list[SqlRow] = []
         self._ids: list[tuple[int, int, Entry]] = []  # place and channel number of new messages that are only ids
+        self._withdrawn: dict[int, list[tuple[int, str]]] = {}  # (Lamport, id) of ids whose bodies came, likewise
         self._states: dict[int, SqlRow] = {}  # rows of `channel_state`, by channel number
         self._places: dict[tuple[int, str], int] = {}  # of the new messages, by channel number and id
         self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
@@ -88,7 +90,7 @@ class Transaction:
         number = self._number(channel)
         for write in writes:
             if isinstance(write, Append):
-                self._append(channel, write.row)
+                self._append(channel, write.row, write.instead_of)
             elif isinstance(write, Put):
                 self._put(number, write)
             else:
@@ -160,9 +162,14 @@ class Transaction:
         self.tallies[channel] = tally
         return tally.number
 
-    def _append(self, channel: str, row: LogRow) -> None:
+    def _append(self, channel: str, row: LogRow, instead_of: Entry | None) -> None:
         lamport, message_id = row.entry.lamport, row.entry.message_id
-        tally = self.tallies[channel] = self.tallies[channel].with_message(lamport, message_id)
+        before = self.tallies[channel]
+        if instead_of is not None:
+            gone = instead_of[:2]
+            before = before.without([gone])
+            self._withdrawn.setdefault(before.number, []).append(gone)
+        tally = self.tallies[channel] = before.with_message(lamport, message_id)
         place = tally.last_place
         self._keys.setdefault(tally.number, []).append((lamport, message_id))
         if not row.raw and dropped_packets.is_short(message_id):
@@ -210,13 +217,18 @@ class Transaction:
             self._book.count_rejections(connection, self.rows, self._refused, self.tallies)
 
     def _write_log(self, connection: sqlite3.Connection) -> None:
+        names = {tally.number: tally.name for tally in self.tallies.values()}
+        for number, gone in self._withdrawn.items():
+            connection.executemany(_WITHDRAW, [(number, message_id) for _, message_id in gone])
+            ids = [key for key in gone if dropped_packets.is_short(key[1])]
+            dropped_packets.forget(connection, number, ids)
+            count_ids(connection, names[number], -len(ids))
         connection.executemany(LOG_INSERT, self._log)
         connection.executemany(BODY_INSERT, self._bodies)
         dropped_packets.put(connection, self._ids)
-        names = {tally.number: tally.name for tally in self.tallies.values()}
-        for number, ids in Counter(number for _, number, _ in self._ids).items():
-            count_ids(connection, names[number], ids)
-        self._ranges.write(connection, self._keys)
+        for number, count in Counter(number for _, number, _ in self._ids).items():
+            count_ids(connection, names[number], count)
+        self._ranges.write(connection, self._keys, self._withdrawn)
 
     @staticmethod
     def _write_buffer(connection: sqlite3.Connection, table: Table, number: int, changes: _Changes) -> None:

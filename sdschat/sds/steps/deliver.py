@@ -6,11 +6,13 @@ from heapq import heapify, heappop, heappush
 
 from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
 from sdschat.sds.incoming import BufferedMessage
-from sdschat.sds.rows import Append, Entry, GapRow, LogRow
+from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.rows import OUTSIDE_THE_FILTER, Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.steps.requests import forget_hint, note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.window import RecentWindow
 
 LOST = "lost"
 UNPROVEN = "unproven"
@@ -29,8 +31,35 @@ def deliver_message(
         release(s, s.incoming.meet(message.message_id, gap=False))
 
 
+def deliver_body(
+    s: ChannelState, message: Message, raw: bytes, source: str, gap: tuple[str, ...], id_only: Entry
+) -> None:
+    """Deliver a message that the log has by its id alone, so that nothing waits for it."""
+    s.window.withdraw(id_only)
+    lamport = message.lamport_timestamp or 0
+    generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
+    _into_log(s, message, raw, source, gap, generation, s.now.wall, id_only)
+    if lamport != id_only.lamport:
+        _reread_window(s)
+
+
+def _reread_window(s: ChannelState) -> None:
+    """An entry moved to another date: the newest of the log may be others now."""
+    known = {entry.message_id: entry for entry in s.history.newest(RECENT_WINDOW + 1)}
+    known.update((row.entry.message_id, row.entry) for row in s.unsaved.values())
+    known.update(s.window.entries)
+    s.window = RecentWindow(sorted(known.values())[-RECENT_WINDOW:])
+
+
 def _into_log(
-    s: ChannelState, message: Message, raw: bytes, source: str, gap: tuple[str, ...], generation: int, received_at: int
+    s: ChannelState,
+    message: Message,
+    raw: bytes,
+    source: str,
+    gap: tuple[str, ...],
+    generation: int,
+    received_at: int,
+    instead_of: Entry | None = None,
 ) -> None:
     message_id, lamport = message.message_id, message.lamport_timestamp
     assert lamport is not None
@@ -46,7 +75,7 @@ def _into_log(
     own = message.sender_id == s.participant_id  # from the history: what was written before this log began
     row = LogRow(entry, raw, own, source, received_at)
     s.unsaved[message_id] = row
-    s.writes.append(Append(row))
+    s.writes.append(Append(row, instead_of))
     if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
         s.events.append(GapClosed(message_id))
     s.events.append(Delivered(message, own, late, gap, source))

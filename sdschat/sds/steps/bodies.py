@@ -1,0 +1,46 @@
+"""Bodies of messages that the log has by their ids alone.
+
+    receive_body(s, message, raw, source)   one message that its caller has verified and wants in full
+
+The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
+not here as its gap, and from then on it is a message like any other. If it is dated otherwise than the id was, it is
+the id that was wrong. What it says about its sender is old, and is not reviewed.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.rows import WITHOUT_A_BODY
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import deliver_body
+from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
+from sdschat.sds.values import Message, MessageKind, Reason
+
+
+def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """True if the message is in the log in full now. False for one whose id is not saved yet: it is too early for its
+    body; and for one that is refused, of which a `Rejected` event tells."""
+    message_id, lamport = message.message_id, message.lamport_timestamp or 0
+    id_only = s.delivered(message_id)
+    if id_only is None or id_only.generation != WITHOUT_A_BODY or message_id in s.unsaved:
+        return False
+    reason = _refused(s, message, lamport)
+    if reason is None and verify_dependencies(s, message, lamport).parent_too_new:
+        reason = Reason.CLOCK_NOT_ABOVE_PARENT
+    if reason is not None:
+        s.reject(reason, message.sender_id, message_id)
+        return False
+    learn_hints(s, message)
+    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+    deliver_body(s, message, raw, source, gap, id_only)
+    return True
+
+
+def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
+    if message.channel_id != s.channel_id:
+        return Reason.OTHER_CHANNEL
+    if message.kind is not MessageKind.CONTENT:
+        return Reason.NO_KIND
+    if lamport > s.now.wall + s.config.max_skew:
+        return Reason.OVER_LIMIT
+    return out_of_bounds(lamport)
