@@ -12,7 +12,7 @@ from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
 from sdschat.node.events import NodeEvent, Said
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
 
@@ -41,6 +41,7 @@ _NAMES: Final[Mapping[type, str]] = {
     StoreSilent: "store_silent",
     StoreLeft: "store_left",
     CatchingUp: "catching_up",
+    BodiesFetched: "bodies_fetched",
     DirectSaid: "direct",
     DirectRefused: "direct_refused",
     events.EpochChanged: "epoch_changed",

@@ -14,11 +14,12 @@ _FORMS: Final[tuple[Mapping[str, type], ...]] = (
     {"delete": str},
     {"invite": str},
     {"leave": bool},
+    {"show": str},
 )
 
 
 class InputLine(NamedTuple):
-    """A line that was understood. `verb` is say, to, edit, delete, invite or leave."""
+    """A line that was understood. `verb` is say, to, edit, delete, invite, leave or show."""
 
     verb: str
     text: str = ""
@@ -37,7 +38,7 @@ def read_line(line: bytes) -> InputLine:
     if form is None:
         raise ValueError(
             'it must be one of {"say": TEXT, "reply_to": ID}, {"edit": ID, "text": TEXT}, {"delete": ID}, '
-            '{"invite": SENDER_ID}, {"leave": true} and {"to": NICK_OR_ID, "say": TEXT}'
+            '{"invite": SENDER_ID}, {"leave": true}, {"show": NICK_OR_ID} and {"to": NICK_OR_ID, "say": TEXT}'
         )
     return _line(found)
 
@@ -62,6 +63,8 @@ def _line(found: dict[str, Any]) -> InputLine:
             return InputLine("delete", target=target)
         case {"invite": target}:
             return InputLine("invite", target=target)
+        case {"show": target}:
+            return InputLine("show", target=target)
     if found["leave"] is not True:
         raise ValueError('"leave" must be true')
     return InputLine("leave")

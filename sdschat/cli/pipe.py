@@ -181,6 +181,10 @@ class _Pipe:
             self._say(line.text, line.target)
         elif line.verb == "to":
             self.open.add(sync_part(self.node, self.channel).direct.send(line.target, line.text))
+        elif line.verb == "show":
+            part = sync_part(self.node, self.channel)
+            if not part.catchup.show(part.direct.people.find(line.target).sender_id):
+                raise ValueError("nothing that this one said is kept as an id alone")
         elif members is None:
             raise ValueError(
                 f"{self.channel} is no members' channel: nothing can be changed or taken back, and nobody "

@@ -30,13 +30,14 @@ from sdschat.node.members.events import (
 )
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
 
 # From the layers below: an interface imports these here. `ev` holds the events of the engine.
 __all__ = [
     "BallotChanged",
+    "BodiesFetched",
     "CatchingUp",
     "CheckpointPassed",
     "DataSetFound",
@@ -263,6 +264,7 @@ EventBody = (
     | MembersChanged
     | MessageWithheld
     | NotAMember
+    | BodiesFetched
     | CatchingUp
     | DirectSaid
     | DirectRefused

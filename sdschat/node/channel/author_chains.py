@@ -9,6 +9,7 @@ from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
+from sdschat.sds.rows import Append
 from sdschat.sds.values import HistoryEntry, Message, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -78,7 +79,14 @@ class AuthorChains(PassiveExtension):
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed: dict[str, AuthorChain] = {}
+        bodies = {
+            write.row.entry.message_id
+            for write in ready.writes
+            if isinstance(write, Append) and write.instead_of is not None
+        }
         for event in ready.events:
+            if isinstance(event, Delivered) and event.message.message_id in bodies:
+                continue  # its number was counted when its id came
             if isinstance(event, Delivered) and not event.own:
                 self._delivered(event.message, changed, now.mono)
             elif isinstance(event, KeptAsId):

@@ -10,6 +10,7 @@ from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import EventBody, OverLimit, OwnOverLimit
 from sdschat.sds.events import Delivered, KeptAsId
+from sdschat.sds.rows import Append
 from sdschat.sds.values import Now
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class OverLimitCounter(PassiveExtension):
                 self._count(event.message.sender_id, now.mono)
             elif isinstance(event, Delivered) and event.own and event.source == "live" and self._open:
                 self._own += self._own_limit.exceeded("", now.mono, fresh=True, sync=False, stranger=False)
+        for write in ready.writes:
+            if isinstance(write, Append) and write.instead_of is not None:
+                self._uncount(write.row.entry.sender_id)
         if self.next_wake() is None or now.mono - self._told_at < EVERY:
             return ExtensionOutput()
         self._told_at = now.mono
@@ -77,6 +81,12 @@ class OverLimitCounter(PassiveExtension):
         while self._lately and mono - self._lately[0][0] > RATE_OVER:
             self._lately.popleft()
         return Flood(len(self._lately) * 1000 // RATE_OVER, len({sender for _, sender in self._lately}))
+
+    def _uncount(self, sender_id: str) -> None:
+        """A message that was kept as an id is here in full."""
+        if self._counts.get(sender_id):
+            self._counts[sender_id] -= 1
+            self._changed[sender_id] = None
 
     def _count(self, sender_id: str, mono: int) -> None:
         self._lately.append((mono, sender_id))

@@ -19,6 +19,13 @@ class CatchingUp(NamedTuple):
     since: int
 
 
+class BodiesFetched(NamedTuple):
+    """Messages that were kept as ids were wanted in full: so many came, and nobody who is here has the others."""
+
+    fetched: int
+    left: int
+
+
 class DirectSaid(NamedTuple):
     """A message between two participants: one of ours was taken to be sent, or one for us came. It is saved."""
 

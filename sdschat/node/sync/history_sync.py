@@ -21,7 +21,8 @@ from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock
 from sdschat.node.store_client.client import StoreClient
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.sync.body_search import BodySearch
+from sdschat.node.sync.events import BodiesFetched, CatchingUp
 from sdschat.node.sync.intake import EngineIntake
 from sdschat.node.sync.store_pages import StorePages
 from sdschat.sds.values import Now
@@ -94,9 +95,12 @@ class HistorySync:
         self._progress: CatchUpProgress | None = None
         self._progress_at = 0
         log = ChannelLog(profile.store, session.name)
+        self._bodies = BodySearch(profile.store, session.name)
         # Installed before us, where there is one: it shares its table of who rests.
         self._client = next((extension for extension in session.extensions if isinstance(extension, StoreClient)), None)
-        self.catch_up = CatchUpSession(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
+        self.catch_up = CatchUpSession(
+            self._bodies.log, lambda: secrets.randbits(64), self._client.rests if self._client else None
+        )
         self._pages = StorePages(self._client, self.catch_up, self._took, self._store_failed) if self._client else None
         group = history_group(session.name)
         self.exchange = Exchange(
@@ -105,7 +109,7 @@ class HistorySync:
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
-            intake=EngineIntake(session.channel, gate, self.catch_up.wanted),
+            intake=EngineIntake(session.channel, gate, self.catch_up.wanted, self._bodies.log),
         )
 
     # What the person asks for.
@@ -130,6 +134,13 @@ class HistorySync:
         if self._kept.paused:
             self.catch_up.pause()
         self._review(now)
+
+    def show(self, sender_id: str) -> int:
+        """Fetch the messages of a sender that are kept as ids. Return the number of them."""
+        found = self._bodies.seek(sender_id)
+        if found:
+            self.begin()
+        return found
 
     def pause(self) -> None:
         self._kept = self._kept._replace(paused=True)
@@ -200,13 +211,13 @@ class HistorySync:
         due = [when for when in (self._begin_at, self._look_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
 
-    def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp], SyncProgress | None]:
+    def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp | BodiesFetched], SyncProgress | None]:
         """Take the frames to send, the events to tell, and the progress to save (None if unchanged)."""
         self._compare_backlog(now)
         posts, self.exchange.posts = self.exchange.posts, []
         kept = self._kept if self._kept != self._saved else None
         self._saved = self._kept
-        return posts, self._progress_events(now), kept
+        return posts, [*self._progress_events(now), *self._bodies.take()], kept
 
     def save(self, transaction: Transaction, kept: SyncProgress) -> None:
         transaction.set_value(self._name, json.dumps(kept._asdict()).encode())
@@ -269,7 +280,10 @@ class HistorySync:
             if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
                 self._nudged_at = now.mono
                 self._begin_at = now.mono + SETTLE
-        if self.catch_up.state is CatchUpState.DONE and self.catch_up.begun and self._kept.complete != self._kept.since:
+        if self.catch_up.state is not CatchUpState.DONE or not self.catch_up.begun:
+            return
+        self._bodies.end()
+        if self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sdschat.catchup.exchange import TakenIn
+from sdschat.catchup.sought import SoughtLog
 from sdschat.catchup.values import LogKey
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Message, MessageKind, Now
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 class EngineIntake:
     """Gives packets to the engine of a channel, after the same checks as those that come live."""
 
-    def __init__(self, channel: Channel, gate: ContentGate, wanted: Callable[[LogKey], bool]) -> None:
+    def __init__(
+        self, channel: Channel, gate: ContentGate, wanted: Callable[[LogKey], bool], sought: SoughtLog
+    ) -> None:
         self._channel = channel
         self._gate = gate
         self._wanted = wanted
+        self._sought = sought
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         state = self._channel.state
@@ -36,6 +40,11 @@ class EngineIntake:
                 if via == "store":  # its ranges are of whole dates, and its pages were judged by who asked for them
                     continue
                 return TakenIn(found, new, True)
+            if key in self._sought:
+                if self._take_body(message, raw, via, now):
+                    found.append(key)
+                    new += 1
+                continue
             here = state.holds(message.message_id)
             genuine = self._gate.refusal_of(message, here) is None
             if here or (genuine and self._channel.receive_history(now, message, raw, via)):
@@ -43,3 +52,12 @@ class EngineIntake:
                 new += not here
                 absent.update(one.message_id for one in message.causal_history if not state.holds(one.message_id))
         return TakenIn(found, new, False, len(absent.difference(key.message_id for key in found)))
+
+    def _take_body(self, message: Message, raw: bytes, via: str, now: Now) -> bool:
+        """Put the body of a message that is here by its id alone, after the same checks."""
+        if self._gate.refusal_of(message, False) is not None:
+            return False
+        if not self._channel.receive_body(now, message, raw, via):
+            return False
+        self._sought.found((message.lamport_timestamp or 0, message.message_id))
+        return True

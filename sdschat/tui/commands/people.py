@@ -8,6 +8,7 @@ from sdschat.tui.commands.talk import addressed, people
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import nick_text, reason_text, short
+from sdschat.tui.model.words import count
 
 
 def _mute(host: Host, argument: str) -> None:
@@ -28,6 +29,24 @@ def _ignore(host: Host, argument: str) -> None:
 def _unignore(host: Host, argument: str) -> None:
     name = _set(host, "unignore", argument, lambda sender_id: host.view.ignore(sender_id, False))
     host.warn(f"what {name} says is kept and shown again; of what was said meanwhile there are only ids")
+
+
+def _show(host: Host, argument: str) -> None:
+    catchup = None if host.conversation.peer else host.view.catchup(host.room)
+    if catchup is None:
+        raise CommandError("/show is for channels: of what somebody said over the limit it fetches the texts.")
+    found = 0
+
+    def fetch(sender_id: str) -> None:
+        nonlocal found
+        if host.node.gate.is_muted(sender_id):
+            raise ValueError("What they say is muted or ignored here. /unmute or /unignore comes first.")
+        found = catchup.show(sender_id)
+
+    name = _set(host, "show", argument, fetch)
+    if not found:
+        raise CommandError(f"Nothing that {name} said is kept as an id alone.")
+    host.warn(f"fetching the texts of {count(found, 'message')} of {name} from whoever is here")
 
 
 def _set(host: Host, command: str, argument: str, change: Callable[[str], None]) -> str:
@@ -64,6 +83,15 @@ COMMANDS = (
         complete=people,
         details="As /mute, but the texts are not kept either: only the ids are in the log, which stays equal to that\n"
         "of the others. It holds in open channels; in private ones it is as /mute.",
+    ),
+    Command(
+        "show",
+        "/show NICK",
+        "Fetch what somebody said over the limit",
+        _show,
+        complete=people,
+        details="Of what exceeds the limit of a sender only ids are kept. This fetches the texts, the newest 2,000 at\n"
+        "once, from whoever is here and has them, and puts them at their places.",
     ),
     Command("unignore", "/unignore NICK", "Keep and show what somebody says again", _unignore, complete=people),
 )

@@ -7,13 +7,13 @@ from typing import Final, get_args
 from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
 from sdschat.tui.lens.trace import TimedEvent, concerned
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, count
+from sdschat.tui.model.words import bodies_words, clock, count
 
 SHOWN: Final = 400
 _LIMIT: Final = 240
@@ -97,6 +97,8 @@ def _of_sources(view: ViewInput, body: events.EventBody) -> str:
         case CatchingUp(state=state, done=done, total=total, source=source):
             from_whom = f" with {view.who(source)}" if source else ""
             return f"catching up: {state}{from_whom}{f', {done} of {total}' if total else ''}"
+        case BodiesFetched(fetched, left):
+            return bodies_words(fetched, left)
         case DirectSaid(message_id=message_id, sender_id=sender, to=to, opened=opened, own=own):
             who = f"to {view.who(to)}" if own else f"of {view.who(sender)}"
             return f"direct {short(message_id)} {who}: {clean(opened.text or '', limit=60)}"

@@ -12,7 +12,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.sync.events import BodiesFetched, CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
@@ -26,7 +26,15 @@ from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.members import HEARD, MembersLines, members_fate
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import author_gap_words, count, duration, ordinal, over_limit_words, own_over_limit_words
+from sdschat.tui.model.words import (
+    author_gap_words,
+    bodies_words,
+    count,
+    duration,
+    ordinal,
+    over_limit_words,
+    own_over_limit_words,
+)
 
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
@@ -301,6 +309,8 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
+            case BodiesFetched(fetched, left):
+                self.note(bodies_words(fetched, left), at)
             case events.OwnOverLimit(messages):
                 self._put_over_limit(events.OverLimit("", "", messages), at, own_over_limit_words(messages))
             case events.OverLimit():

@@ -78,8 +78,17 @@ def ordinal(number: int) -> str:
 
 def over_limit_words(messages: int, name: str, key: str) -> str:
     """Return the line for messages of a sender that exceed the limit. `key`: the beginning of the sender id."""
+    if not messages:
+        return f"nothing of {name} is over the limit any more: all of it is here"
     what = f"{count(messages, 'message')} of {name} over the limit: only their ids are kept"
-    return f"{what} | /mute {key} | /ignore {key}" if key else what
+    return f"{what} | /show {key} | /mute {key} | /ignore {key}" if key else what
+
+
+def bodies_words(fetched: int, left: int) -> str:
+    """Return the line that ends the fetching of texts that were kept as ids."""
+    if not left:
+        return f"{count(fetched, 'text')} over the limit fetched"
+    return f"{count(fetched, 'text')} over the limit fetched; nobody here has the other {left}"
 
 
 def own_over_limit_words(messages: int) -> str:

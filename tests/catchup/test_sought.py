@@ -1,0 +1,32 @@
+"""Tests of a log from which the messages with wanted bodies are left out."""
+
+from __future__ import annotations
+
+from sdschat.catchup import HIGHEST, LOWEST, LogKey
+from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.sought import SoughtLog
+from tests.catchup.compare import some_keys
+
+KEYS = some_keys(600)
+WANTED = KEYS[100:400:7]
+
+
+def test_it_answers_as_a_log_without_them() -> None:
+    sought, without = SoughtLog(MemoryLog(KEYS)), MemoryLog([key for key in KEYS if key not in WANTED])
+    assert sought.seek([*WANTED, WANTED[0]]) == len(WANTED)
+    for low, high in ((LOWEST, HIGHEST), (LogKey(*KEYS[90]), LogKey(*KEYS[300])), (LogKey(*WANTED[0]), HIGHEST)):
+        assert sought.summary(low, high) == without.summary(low, high)
+        assert list(sought.keys(low, high, 50)) == list(without.keys(low, high, 50))
+    assert WANTED[0] in sought
+    assert KEYS[0] not in sought
+
+
+def test_what_was_found_or_given_up_is_in_it_again() -> None:
+    sought, whole = SoughtLog(MemoryLog(KEYS)), MemoryLog(KEYS)
+    sought.seek(WANTED)
+    sought.found(WANTED[0])
+    sought.found(KEYS[0])
+    assert len(sought) == len(WANTED) - 1
+    assert WANTED[0] not in sought
+    assert sought.give_up() == len(WANTED) - 1
+    assert sought.summary(LOWEST, HIGHEST) == whole.summary(LOWEST, HIGHEST)
