@@ -12,23 +12,28 @@ import click
 class LazyGroup(click.Group):
     """A group whose commands are the attributes `command` of the modules `<package>.<name>`, with - as _.
 
-    `summaries` maps each name to a short description.
+    `sections` maps the title of a section of the help to its commands, each with a short description.
     """
 
-    def __init__(self, *arguments: Any, package: str, summaries: Mapping[str, str], **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, package: str, sections: Mapping[str, Mapping[str, str]], **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._package = package
-        self._summaries = summaries
+        self._sections = sections
+        self._names = [name for section in sections.values() for name in section]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._summaries)
+        return list(self._names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._summaries:
+        if cmd_name not in self._names:
             return None
         command: click.Command = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries.items()))
+        widest = max(map(len, self._names))
+        for title, commands in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), summary) for name, summary in commands.items()])

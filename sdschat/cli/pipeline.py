@@ -37,7 +37,7 @@ Examples:
     "pipeline",
     cls=LazyGroup,
     package="sdschat.cli.spark",
-    summaries=COMMANDS,
+    sections={"Commands": COMMANDS},
     invoke_without_command=True,
     help=f"The data pipeline on Spark: from what many nodes logged to a verdict, figures and pictures.\n\n{EXAMPLES}",
 )

@@ -22,40 +22,53 @@ from sdschat.identity.suggest import did_you_mean
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "duckdb"})  # of sdschat[pipeline]
 
-# Name: short description. The module of a command has its name, and is imported only when the command is used.
-COMMANDS: Final[Mapping[str, str]] = {
-    "join": "Chat.",
-    "send": "Send one message.",
-    "pipe": "Send input lines as messages, print events as JSON lines.",
-    "create": "Make a private channel, or a members' channel.",
-    "invite": "Print a link that lets others into a private channel.",
-    "remove": "Remove a member of a private channel, and change its key.",
-    "verify": "Compare six words with somebody, to know their key.",
-    "export-identity": "Write the key of a profile into a file with a passphrase.",
-    "import-identity": "Begin a profile with the key from such a file.",
-    "log": "Print the history, without a network.",
-    "tail": "Print the last messages and those that come, without a network.",
-    "export": "Write the history into a file.",
-    "channels": "List the channels of a profile.",
-    "inspect": "Show the state of a channel, or one message.",
-    "decode": "Explain a packet, and the rules that it breaks.",
-    "broker": "Run the embedded broker alone.",
-    "store": "Archive channels, and answer for the absent.",
-    "doctor": "Check files, settings and the broker.",
-    "config": "Print every setting in force, and its source.",
-    "locate": "Print the paths of a profile's files.",
-    "tap": "Record the topics of a broker into files.",
-    "audit": "Compare the databases of several nodes.",
-    "timber": "Look into members' channels.",
-    "demo": "Watch a channel whose participants talk and fail.",
-    "replay": "Watch a recording: play it, step through it, go back in it.",
-    "simulate": "Simulate groups of participants, one seed each.",
-    "pipeline": "Run audits, figures and simulations on Spark.",
-    "completions": "Print the completion script of a shell.",
-    "help": "Show a page of the manual.",
-    "man": "Show the manual page of everything.",
-    "version": "Print the version.",
+# Section: name: short description. The module of a command has its name, and is imported only when the command is used.
+SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Chat": {
+        "join": "Join a channel and chat.",
+        "send": "Send one message.",
+        "pipe": "Send input lines as messages, print events as JSON lines.",
+        "demo": "Watch a channel whose participants talk and fail.",
+    },
+    "Read what was said, without a network": {
+        "log": "Print the history.",
+        "tail": "Print the last messages, and those that come.",
+        "export": "Write the history into a file.",
+        "channels": "List the channels of a profile.",
+        "replay": "Watch a recording: play it, step through it, go back in it.",
+    },
+    "Private channels, members and keys": {
+        "create": "Make a private channel, or a members' channel.",
+        "invite": "Print a link that lets others into a private channel.",
+        "remove": "Remove a member of a private channel, and change its key.",
+        "verify": "Compare six words with somebody, to know their key.",
+        "export-identity": "Write the key of a profile into a file with a passphrase.",
+        "import-identity": "Begin a profile with the key from such a file.",
+        "timber": "Look into members' channels.",
+    },
+    "Run what others use": {
+        "broker": "Run the embedded broker alone.",
+        "store": "Archive channels, and answer for the absent.",
+        "tap": "Record the topics of a broker into files.",
+    },
+    "Find out what happened": {
+        "doctor": "Check files, settings and the broker.",
+        "inspect": "Show the state of a channel, or one message.",
+        "decode": "Explain a packet, and the rules that it breaks.",
+        "audit": "Compare the databases of several nodes.",
+        "simulate": "Simulate groups of participants, one seed each.",
+        "pipeline": "Run audits, figures and simulations on Spark.",
+    },
+    "This program": {
+        "config": "Print every setting in force, and its source.",
+        "locate": "Print the paths of a profile's files.",
+        "completions": "Print the completion script of a shell.",
+        "help": "Show a page of the manual.",
+        "man": "Show the manual page of everything.",
+        "version": "Print the version.",
+    },
 }
+COMMANDS: Final = {name: summary for section in SECTIONS.values() for name, summary in section.items()}
 _OFFERS: Final[Mapping[str, tuple[str, str]]] = {
     "1": ("join a channel", "join lobby"),
     "2": ("watch a demonstration", "demo"),
@@ -88,7 +101,7 @@ class _Commands(LazyGroup):
 @click.group(
     cls=_Commands,
     package="sdschat.cli",
-    summaries=COMMANDS,
+    sections=SECTIONS,
     invoke_without_command=True,
     help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
