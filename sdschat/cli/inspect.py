@@ -16,7 +16,8 @@ from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import as_object, status_of
 from sdschat.node.channel.copies import difference_to_copy
-from sdschat.node.members.saved import is_members_channel, saved_posts
+from sdschat.node.members.record import is_members_channel
+from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, GapRow, OutgoingRow, Snapshot

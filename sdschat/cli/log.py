@@ -27,7 +27,7 @@ from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import parse_moment
-from sdschat.node.members.saved import is_members_channel
+from sdschat.node.members.record import is_members_channel
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 

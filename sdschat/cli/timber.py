@@ -13,7 +13,8 @@ from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import safe
-from sdschat.node.members.saved import ChannelStatus, is_members_channel, saved_status
+from sdschat.node.members.record import is_members_channel
+from sdschat.node.members.saved import ChannelStatus, saved_status
 from sdschat.store.reader import Reader
 
 _DIGITS = 8

@@ -29,6 +29,11 @@ def load_record(store: UserState, channel: str) -> MembersRecord | None:
     return _read(channel, store.value(_PREFIX + channel))
 
 
+def is_members_channel(store: UserState, channel: str) -> bool:
+    """True if a channel of the profile is a members' channel."""
+    return load_record(store, channel) is not None
+
+
 def load_records(store: UserState) -> dict[str, MembersRecord]:
     """Return the records of all members' channels of the profile, by name."""
     found = {name.removeprefix(_PREFIX): value for name, value in store.values(_PREFIX).items()}

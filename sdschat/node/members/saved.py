@@ -47,10 +47,6 @@ class ChannelStatus(NamedTuple):
     bytes: int
 
 
-def is_members_channel(reader: Reader, channel: str) -> bool:
-    return load_record(reader, channel) is not None
-
-
 def saved_posts(reader: Reader, channel: str, me: str) -> list[MemberPost]:
     """Return the posts that are alive, in order. `me` is our sender id."""
     engine = _engine(reader, channel)

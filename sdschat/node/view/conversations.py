@@ -9,7 +9,7 @@ from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversation import Conversation, conversation_id, split_id
 from sdschat.node.view.direct import DirectConversation
-from sdschat.node.view.members import MembersConversation, is_members_channel
+from sdschat.node.view.members import MembersConversation, has_members
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.sds.values import Now
 from sdschat.transport.topics import normal_channel
@@ -50,7 +50,7 @@ class Conversations:
     def channel(self, name: str) -> ChannelConversation:
         """Return the conversation of all participants of this channel."""
         found = self._channels.get(name)
-        kind = MembersConversation if is_members_channel(self.node, name) else ChannelConversation
+        kind = MembersConversation if has_members(self.node, name) else ChannelConversation
         if type(found) is not kind:
             found = self._channels[name] = kind(self.node, self._reader, name)
         assert found is not None

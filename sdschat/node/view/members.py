@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.events import MemberPost
 from sdschat.node.members.ids import sender_of
-from sdschat.node.members.record import load_record
+from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
@@ -24,12 +24,12 @@ _STATES = {
 }
 
 
-def is_members_channel(node: Node, channel: str) -> bool:
-    """True if a channel, joined or not, is one of members."""
+def has_members(node: Node, channel: str) -> bool:
+    """True if a channel, joined or not, is one of members. A joined one is asked itself, without the database."""
     session = node.sessions.get(channel)
     if session is not None:
         return session.members is not None
-    return load_record(node.profile.store, channel) is not None
+    return is_members_channel(node.profile.store, channel)
 
 
 def create(node: Node, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.view.members import is_members_channel, members_of
+from sdschat.node.view.members import has_members, members_of
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean_name
@@ -59,7 +59,7 @@ def _delete(host: Host, argument: str) -> None:
 
 async def _leave(host: Host, argument: str) -> None:
     """Give up writing in a members' channel; in a channel of another kind, do what /part does."""
-    if not is_members_channel(host.view.node, host.room):
+    if not has_members(host.view.node, host.room):
         await host.registry.find("part").run(host, argument)  # type: ignore[misc]
         return
     if argument != "yes":

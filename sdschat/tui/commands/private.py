@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sdschat.node.settings import duration
 from sdschat.node.view import members, private
-from sdschat.node.view.members import is_members_channel, members_of
+from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
@@ -40,7 +40,7 @@ def _create_members(host: Host, wanted: str) -> None:
 
 
 def _invite(host: Host, argument: str) -> None:
-    if is_members_channel(host.view.node, host.room):
+    if has_members(host.view.node, host.room):
         _let_in(host, argument)
         return
     uses, lasts = 0, 0
