@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.tui.host import Command, Host
+from sdschat.tui.lens.view_input import names_message
 
 _VIEWS: Final = (
     "why",
@@ -36,7 +37,6 @@ _FAULTS: Final = (
     "off",
 )
 _WAYS: Final = ("in", "out")
-_OF_A_MESSAGE: Final = ("why", "graph", "matrix", "filter")
 
 
 def _lens(host: Host, argument: str) -> None:
@@ -48,13 +48,9 @@ def _lens(host: Host, argument: str) -> None:
 
 
 def _show(host: Host, view: str, argument: str) -> None:
-    if argument and (view in _OF_A_MESSAGE or (view == "packet" and not _number(argument))):
+    if names_message(view, argument):
         argument = host.find_message(argument)
     host.lens.open(view, argument)
-
-
-def _number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 4
 
 
 def _why(host: Host, argument: str) -> None:

@@ -19,6 +19,7 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import VIEWS, LensInspector
 from sdschat.tui.lens.lines import Line
+from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
@@ -26,7 +27,6 @@ _SELDOM: Final = 4  # so many times as long between two drawings, while none com
 _HEADING: Final = Style(bold=True)
 _CHOSEN: Final = Style(bold=True, reverse=True)
 DEFAULT: Final = "repair"
-_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
 def styled(line: Line, line_style: LineStyle) -> Strip:
@@ -174,7 +174,7 @@ class LensPanel(Widget):
             raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
         self.shown = self._tabs.shown = view
         self.argument = argument
-        if argument and view in _OF_A_MESSAGE and not argument.isdigit():
+        if names_message(view, argument):
             self.selection, self.argument = argument, ""
         self._tabs.refresh()
         self._body.scroll_home(animate=False)

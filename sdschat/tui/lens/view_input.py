@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek
@@ -11,6 +11,14 @@ from sdschat.node.view.values import OwnFate, Shown
 from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
+
+_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")  # views of one message or packet
+
+
+def names_message(view: str, argument: str) -> bool:
+    """True if the argument of a view names a message; a short number names a packet of the list."""
+    number = view == "packet" and argument.isascii() and argument.isdigit() and len(argument) < 4
+    return bool(argument) and view in _OF_A_MESSAGE and not number
 
 
 class ViewInput(NamedTuple):

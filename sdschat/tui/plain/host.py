@@ -27,6 +27,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
+from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import fate_words
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
@@ -41,7 +42,6 @@ from sdschat.tui.preferences import Preferences
 
 _AROUND: Final = 10
 _FIRST_VIEW: Final = "repair"
-_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
 class PlainLog:
@@ -78,7 +78,7 @@ class PlainLens:
     def open(self, view: str = "", argument: str = "") -> None:
         """Write the lines of a view. Raises CommandError if there is no view with this name."""
         host, chosen = self._host, self._host.selection
-        if argument and view in _OF_A_MESSAGE and not argument.isdigit():
+        if names_message(view, argument):
             chosen, argument = argument, ""
         try:
             host.show_notice(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))

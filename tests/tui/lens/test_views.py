@@ -22,6 +22,7 @@ from sdschat.sds.rows import AckState
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.lines import plain
+from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.model.glyphs import UNICODE
 from sdschat.wire.sds_codec import SdsCodec
 from tests.tui.lens.looking import ROOM, Looking, looking
@@ -381,3 +382,17 @@ def test_a_channel_that_is_joined_later_is_seen_too(tmp_path: Path) -> None:
             assert look.eye.lines("peers", "attic")
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("view", "argument", "names"),
+    [
+        ("why", "3", True),
+        ("packet", "3", False),  # a place in the list of packets
+        ("packet", "4711", True),
+        ("packet", "", False),
+        ("events", "ab12", False),
+    ],
+)
+def test_the_argument_of_a_view_names_a_message(view: str, argument: str, names: bool) -> None:
+    assert names_message(view, argument) is names
