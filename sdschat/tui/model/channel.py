@@ -6,64 +6,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Flag, auto
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
-from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.sync.events import BodiesFetched, CatchingUp
-from sdschat.node.view.conversation import Conversation
+from sdschat.node.events import KeyMet, NickChanged, NodeEvent, ev
+from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation
-from sdschat.node.view.private import privacy
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
-from sdschat.tui.model.members import HEARD, MembersLines, members_fate
+from sdschat.tui.model.members import HEARD, MembersLines
+from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import (
-    author_gap_words,
-    bodies_words,
-    count,
-    duration,
-    ordinal,
-    over_limit_words,
-    own_over_limit_words,
-)
-
-_STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
-
-
-def left_over(conversation: Conversation, known: int, now: int) -> tuple[str, Tone]:
-    """Return the text with their number, and its tone. If they are old, it also says their age, as an alert."""
-    text = f"{count(known, 'message')} of yours from before not acknowledged yet"
-    shown = (conversation.message(message_id) for message_id in conversation.open_messages())
-    oldest = next((message for message in shown if message is not None), None)
-    age = 0 if oldest is None else now - oldest.received_at
-    if age < _STALE:
-        return text, Tone.INFO
-    since = "written" if known == 1 else "the oldest written"
-    return f"{text}, {since} {duration(age)} ago; what was never sent goes out now: /outbox lists it", Tone.ALERT
-
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _QUOTED: Final = 80
-_DETAIL: Final = 300
 _LATE_KEPT: Final = 1000
-
-_KEYS_AND_NUMBERS: Final = (
-    events.IdentityUsedElsewhere,
-    events.DeviceRenewed,
-    events.AuthorGapFound,
-    events.AuthorGapClosed,
-    events.SaidTwoThings,
-)
 
 
 class ModelChange(Flag):
@@ -100,7 +66,7 @@ class ChannelModel:
         self.total = 0
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
-        self._fates: dict[str, Fate] = {}  # states of own messages that are not acknowledged, by id
+        self._fates = OwnFates()
         self._mentions = mention_of(view.node.nick)
         self._gaps_stale = True
         self._notes = 0
@@ -166,12 +132,12 @@ class ChannelModel:
         entry = entry_of(shown, self._mentions, quote)
         changes: dict[str, object] = {}
         if entry.own:
-            changes["fate"] = self._fate(entry)
+            changes["fate"] = self._fates.read(entry, self.conversation)
         if shown.message_id in self.late:
             changes["late"] = True
         if not entry.own and entry.nick and is_verified(self.view.node, entry.sender_id):
             changes["verified"] = True
-        return _changed(entry, **changes)
+        return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
 
     def entry_for(self, shown: Shown) -> MessageItem:
         """Return the row of a message, also if it is not in memory now."""
@@ -180,26 +146,6 @@ class ChannelModel:
     def gap_sentence(self, message_id: str) -> str | None:
         gap = self.timeline.gaps.get(message_id)
         return None if gap is None else gap_words(gap, self.view.now().wall)
-
-    def _fate(self, entry: MessageItem) -> Fate:
-        known = self._fates.get(entry.message_id)
-        if known is not None:
-            return known
-        if isinstance(self.conversation, MembersConversation):
-            return members_fate(self.conversation.delivery(entry.message_id))
-        assert entry.fate is not None
-        own = self.conversation.remembered(entry.message_id)
-        if own is None:
-            return entry.fate
-        phase = phase_of(own.state)
-        if own.state is AckState.UNACKED and not own.sends:
-            phase = Phase.QUEUED
-        signed = [found for found in own.evidence if found.signed]
-        by = sum(found.proven is (phase is Phase.ACKED) for found in signed)
-        fate = Fate(phase, by, len(own.evidence) - len(signed))
-        if phase < Phase.ACKED:
-            self._fates[entry.message_id] = fate
-        return fate
 
     def _quote(self, message_id: str) -> Quote:
         entry = self.timeline.entries.get(message_id)
@@ -247,51 +193,9 @@ class ChannelModel:
                 self._connection(body)
             case events.PresenceChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
-                if isinstance(body, NickChanged):
-                    self.note(f"{nick_text(body.before)} is now known as {nick_text(body.after)}", event.time)
+                self._note_event(body, event.time)
             case _:
                 self._hear_rarer(body, event.time, looking)
-
-    def _hear_of_members(self, what: events.EpochChanged | events.NotAMember | events.MessageWithheld, at: int) -> None:
-        """Take an event of a private channel."""
-        match what:
-            case events.EpochChanged(number):
-                self.note(f"the key of this channel was changed: epoch {number}", at)
-                self.changes |= ModelChange.BADGES
-            case events.NotAMember(why):
-                self.note(clean(why, limit=_DETAIL), at, Tone.ALERT)
-                self.changes |= ModelChange.BADGES
-            case events.MessageWithheld(message_id):
-                if message_id in self.timeline.entries or self.timeline.at_end:
-                    self.reload()
-
-    def _hear_numbers(self, body: events.EventBody, at: int) -> None:
-        """Take an event about our own key and device, or about the numbers that authors give their messages."""
-        match body:
-            case events.IdentityUsedElsewhere():
-                self.note(
-                    "somebody else uses your key: a message was signed with it that was not written here",
-                    at,
-                    Tone.ALERT,
-                )
-            case events.DeviceRenewed():
-                self.note(
-                    "this profile was restored or copied: messages of its own came that it does not have. "
-                    "It goes on as a new device",
-                    at,
-                    Tone.ALERT,
-                )
-            case events.AuthorGapFound(sender_id, low, high):
-                self.note(author_gap_words(self.name_of(sender_id), low, high), at)
-            case events.AuthorGapClosed(sender_id, high):
-                self.note(f"{self.name_of(sender_id)}'s {ordinal(high)} message has come", at)
-            case events.SaidTwoThings(sender_id, number, message_id):
-                self.note(
-                    f"{self.name_of(sender_id)} says two things: the {ordinal(number)} message is there twice, and "
-                    f"{short(message_id)} is the second one",
-                    at,
-                    Tone.ALERT,
-                )
 
     def _hear_rarer(self, body: events.EventBody, at: int, looking: bool) -> None:
         match body:
@@ -309,46 +213,29 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
-            case BodiesFetched(fetched, left):
-                self.note(bodies_words(fetched, left), at)
-            case events.OwnOverLimit(messages):
-                self._put_over_limit(events.OverLimit("", "", messages), at, own_over_limit_words(messages))
-            case events.OverLimit():
-                self._put_over_limit(body, at)
+            case events.OwnOverLimit() | events.OverLimit():
+                key, text = over_limit_note(body, self.name_of)
+                self._over_limit[key] = self._note_again(self._over_limit.get(key), text, at)
             case ev.SyncReceived() | ev.SyncSent():
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
-            case events.EphemeralSaid(said):
-                name = self.name_of(said.message.sender_id, nick_text(said.nick))
-                # On one line: in a note, text of others must not begin a line that has the sign of the program.
-                text = clean(said.opened.text or "(not text)")
-                self.note(f"{name} says, without a trace in the log: {text}", at)
-            case NickClaimed(sender_id, nick, held_as, held_by, verified):
-                known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
-                self.note(
-                    f"{alarm}{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} {known} "
-                    f"({short(held_by, 8)}): it is another key",
-                    at,
-                    Tone.ALERT,
-                )
-            case _ if isinstance(body, _KEYS_AND_NUMBERS):
-                self._hear_numbers(body, at)
-            case events.SavingFailed(detail):
-                why = clean(detail, limit=_DETAIL)
-                self.note(f"nothing can be saved, so nothing is sent or shown: {why}", at, Tone.ALERT)
-            case events.SavingResumed():
-                self.note("saving works again", at)
-            case events.TroubleMet(detail):
-                self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
-            case events.EpochChanged() | events.NotAMember() | events.MessageWithheld():
-                self._hear_of_members(body, at)
-            case StoreLeft(store_id, nick, detail):
-                who = f"{nick_text(nick)} ({short(store_id, 8)})"
-                self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
+            case events.MessageWithheld(message_id):
+                if message_id in self.timeline.entries or self.timeline.at_end:
+                    self.reload()
             case _ if isinstance(body, HEARD):
                 self._members.hear(body, at, looking)
             case events.Joined(known=known) if known:
                 text, tone = left_over(self.conversation, known, at)
                 self.note(text, at, tone)
+            case _:
+                self._note_event(body, at)
+
+    def _note_event(self, body: events.EventBody, at: int) -> None:
+        """Add the line for an event that nothing else shows."""
+        line = note_of(body, self.name_of)
+        if line is not None:
+            self.note(line[0], at, line[1])
+        if isinstance(body, events.EpochChanged | events.NotAMember):
+            self.changes |= ModelChange.BADGES
 
     def _delivered(self, body: events.MessageDelivered, at: int, looking: bool) -> None:
         shown = shown_of(body.said, at, body.via)
@@ -361,7 +248,7 @@ class ChannelModel:
     def _take(self, shown: Shown, looking: bool) -> None:
         """Take a message that is new here."""
         if shown.own:
-            self._fates[shown.message_id] = Fate(Phase.QUEUED)
+            self._fates.queued(shown.message_id)
         self.total += 1
         entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
         if self.loaded:
@@ -415,26 +302,20 @@ class ChannelModel:
         del self.late_unseen[:-_LATE_KEPT]
 
     def _move(self, message_id: str, phase: Phase, by: int, unproven: int = 0) -> None:
-        before = self._fates.get(message_id, Fate(Phase.QUEUED))
-        self._set_fate(message_id, before.moved(phase, by, unproven))
+        row = self.timeline.entries.get(message_id)
+        self._replace_changed(self._fates.move(message_id, Fate(phase, by, unproven), row))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
         if failure == "refused":
-            self.refused = clean(detail, limit=_DETAIL)
+            self.refused = clean(detail, limit=DETAIL)
             self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
         if message_id and failure in _REFUSED:
-            self._set_fate(message_id, self._fates.get(message_id, Fate(Phase.UNACKED)).refuse(detail))
+            row = self.timeline.entries.get(message_id)
+            self._replace_changed(self._fates.refuse(message_id, detail, row))
 
-    def _set_fate(self, message_id: str, fate: Fate) -> None:
-        entry = self.timeline.entries.get(message_id)
-        if entry is not None and entry.fate is not None:
-            fate = fate.moved(entry.fate.phase, entry.fate.by, entry.fate.unproven)
-            if fate != entry.fate:
-                self.timeline.put(_changed(entry, fate=fate))
-                self.changes |= ModelChange.ROWS
-        self._fates[message_id] = fate
-        if fate.phase is Phase.ACKED:
-            del self._fates[message_id]
+    def _replace_changed(self, row: MessageItem | None) -> None:
+        if row is not None:
+            self.replace_row(row)
 
     def _connection(self, body: events.ConnectionChanged) -> None:
         if body.state == "connected" and self.connection.state != "connected":
@@ -455,19 +336,14 @@ class ChannelModel:
         self.changes |= ModelChange.ROWS
         return line
 
-    def _put_over_limit(self, body: events.OverLimit, at: int, own: str = "") -> None:
-        """Add the line that stands for what exceeds the limit of a sender, or change its number."""
-        key = self.view.node.sender_id if own else body.sender_id
-        before = self._over_limit.get(key)
-        name = self.name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
-        text = own or over_limit_words(body.messages, name, short(body.sender_id, 8))
+    def _note_again(self, before: NoteItem | None, text: str, at: int) -> NoteItem:
+        """Change the text of a line of the program, or add one if there is none any more."""
         if before is None or self.timeline.index_of(before.place) is None:
-            self._over_limit[key] = self.note(text, at)
-        else:
-            after = NoteItem(text, before.tone, before.at, before.after, before.number)
-            self._over_limit[key] = after
-            self.timeline.put(after)
-            self.changes |= ModelChange.ROWS
+            return self.note(text, at)
+        line = replace(before, text=text)
+        self.timeline.put(line)
+        self.changes |= ModelChange.ROWS
+        return line
 
     # Keeping up.
 
@@ -493,14 +369,8 @@ class ChannelModel:
         first = timeline.first_key()
         if timeline.at_start and (first is not None or not timeline.gaps):
             text = history.sentence(self.history, self.conversation.history_since())
-            text = text or ("" if first else self._beginning())
+            text = text or ("" if first else history.beginning(self.view.node, self.name, self.conversation))
         timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
-
-    def _beginning(self) -> str:
-        node = self.view.node
-        if self.conversation.peer or privacy(node, self.name) is not None:
-            return history.EMPTY  # others cannot join by a command
-        return history.beginning(node.nick, node.sender_id, self.name, node.broker)
 
     def seen(self) -> None:
         """Count everything as read. The unread line stays until another channel is shown."""
@@ -523,11 +393,3 @@ class ChannelModel:
     def take_changes(self) -> ModelChange:
         found, self.changes = self.changes, ModelChange.NOTHING
         return found
-
-
-def _changed(entry: MessageItem, **changes: object) -> MessageItem:
-    if not changes:
-        return entry
-    from dataclasses import replace
-
-    return replace(entry, **changes)  # type: ignore[arg-type]

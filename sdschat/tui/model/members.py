@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from sdschat.node import events
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.model.cleaning import clean, nick_text, short
-from sdschat.tui.model.items import Fate, NoteItem, Phase, Tone
+from sdschat.tui.model.items import MessageItem, NoteItem, Tone
+from sdschat.tui.model.own_fates import members_fate
+from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clock, count
 
-if TYPE_CHECKING:
-    from sdschat.tui.model.channel import ChannelModel
-
 _DETAIL: Final = 300
-_PHASES: Final = {
-    "queued": Phase.QUEUED,
-    "sent": Phase.UNACKED,
-    "written": Phase.UNACKED,
-    "known": Phase.MAYBE,
-    "settled": Phase.ACKED,
-}
 _STATUS: Final = {
     "invited": "is invited",
     "member": "is a member",
@@ -48,15 +41,36 @@ HEARD: Final = (
 )
 
 
-def members_fate(words: str) -> Fate:
-    """Return the state of an own post from its words, such as `known 2 of 3`."""
-    return Fate(_PHASES.get(words.partition(" ")[0], Phase.ACKED), word=words)
+class MembersLog(Protocol):
+    """The part of a channel's model that the events of a members' channel change."""
+
+    @property
+    def timeline(self) -> Timeline: ...
+
+    @property
+    def view(self) -> Conversations: ...
+
+    def name_of(self, sender_id: str | None, nick: str = "") -> str: ...
+
+    def reload(self) -> None: ...
+
+    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem: ...
+
+    def drop_note(self, line: NoteItem) -> None: ...
+
+    def replace_row(self, entry: MessageItem) -> None: ...
+
+    def take_post(self, post: events.MemberPost, looking: bool, *, late: bool) -> None: ...
+
+    def now_of_members(self) -> None: ...
+
+    def people_changed(self) -> None: ...
 
 
 class MembersLines:
     """Takes the events of a members' channel into its model."""
 
-    def __init__(self, model: ChannelModel) -> None:
+    def __init__(self, model: MembersLog) -> None:
         self._model = model
         self._settled: NoteItem | None = None  # the line of the last checkpoint
         self._deleted = 0  # posts that are gone from the disk

@@ -1,0 +1,109 @@
+"""Lines of the log for events of the node that nothing but a line shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.node import events
+from sdschat.node.events import NickChanged, NickClaimed
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.sync.events import BodiesFetched
+from sdschat.node.view.conversation import Conversation
+from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.items import Tone
+from sdschat.tui.model.words import (
+    author_gap_words,
+    bodies_words,
+    count,
+    duration,
+    ordinal,
+    over_limit_words,
+    own_over_limit_words,
+)
+
+DETAIL: Final = 300  # characters of a reason that another program gave
+_STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
+
+# Names a participant, from the sender id and a proven nick.
+NameOf = Callable[[str, str], str]
+Line = tuple[str, Tone]
+
+
+def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
+    """Return the line for an event, and its tone. None for an event that is shown otherwise, or not at all."""
+    match body:
+        case NickChanged():
+            return f"{nick_text(body.before)} is now known as {nick_text(body.after)}", Tone.INFO
+        case NickClaimed(sender_id, nick, held_as, held_by, verified):
+            known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
+            return (
+                f"{alarm}{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} {known} "
+                f"({short(held_by, 8)}): it is another key",
+                Tone.ALERT,
+            )
+        case events.EphemeralSaid(said):
+            # On one line: in a note, text of others must not begin a line that has the sign of the program.
+            text = clean(said.opened.text or "(not text)")
+            name = name_of(said.message.sender_id, nick_text(said.nick))
+            return f"{name} says, without a trace in the log: {text}", Tone.INFO
+        case BodiesFetched(fetched, left):
+            return bodies_words(fetched, left), Tone.INFO
+        case StoreLeft(store_id, nick, detail):
+            who = f"{nick_text(nick)} ({short(store_id, 8)})"
+            return f"the Store {who} is not asked any more: {clean(detail, limit=DETAIL)}", Tone.ALERT
+        case events.EpochChanged(number):
+            return f"the key of this channel was changed: epoch {number}", Tone.INFO
+        case events.NotAMember(why):
+            return clean(why, limit=DETAIL), Tone.ALERT
+        case events.SavingFailed(detail):
+            return f"nothing can be saved, so nothing is sent or shown: {clean(detail, limit=DETAIL)}", Tone.ALERT
+        case events.SavingResumed():
+            return "saving works again", Tone.INFO
+        case events.TroubleMet(detail):
+            return f"trouble: {clean(detail, limit=DETAIL)}", Tone.ALERT
+    return _note_of_numbers(body, name_of)
+
+
+def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
+    """Return the line for an event about our own key and device, or about the numbers of an author's messages."""
+    match body:
+        case events.IdentityUsedElsewhere():
+            return "somebody else uses your key: a message was signed with it that was not written here", Tone.ALERT
+        case events.DeviceRenewed():
+            return (
+                "this profile was restored or copied: messages of its own came that it does not have. "
+                "It goes on as a new device",
+                Tone.ALERT,
+            )
+        case events.AuthorGapFound(sender_id, low, high):
+            return author_gap_words(name_of(sender_id, ""), low, high), Tone.INFO
+        case events.AuthorGapClosed(sender_id, high):
+            return f"{name_of(sender_id, '')}'s {ordinal(high)} message has come", Tone.INFO
+        case events.SaidTwoThings(sender_id, number, message_id):
+            return (
+                f"{name_of(sender_id, '')} says two things: the {ordinal(number)} message is there twice, and "
+                f"{short(message_id)} is the second one",
+                Tone.ALERT,
+            )
+    return None
+
+
+def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameOf) -> tuple[str, str]:
+    """Return the sender for whom the line stands, and its text: it is kept, and its number changes."""
+    if isinstance(body, events.OwnOverLimit):
+        return "own", own_over_limit_words(body.messages)
+    name = name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
+    return body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8))
+
+
+def left_over(conversation: Conversation, known: int, now: int) -> Line:
+    """Return the line for own messages of before that are not acknowledged. If they are old, it is an alert."""
+    text = f"{count(known, 'message')} of yours from before not acknowledged yet"
+    shown = (conversation.message(message_id) for message_id in conversation.open_messages())
+    oldest = next((message for message in shown if message is not None), None)
+    age = 0 if oldest is None else now - oldest.received_at
+    if age < _STALE:
+        return text, Tone.INFO
+    since = "written" if known == 1 else "the oldest written"
+    return f"{text}, {since} {duration(age)} ago; what was never sent goes out now: /outbox lists it", Tone.ALERT
