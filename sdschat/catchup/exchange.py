@@ -22,6 +22,7 @@ from sdschat.catchup.values import (
     Declined,
     Frame,
     HistoryPage,
+    IdOnly,
     LogKey,
     Nudge,
     RefusedFrame,
@@ -165,18 +166,18 @@ class Exchange:
         self.session.equal.clear()
         return list(own_messages_in(stretches, own(), self._log)) if stretches else []
 
-    def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> str:
-        """Packets of the source that is asked now, in the order in which they are to be taken in. Return the reason to
-        ask it no more, or nothing."""
+    def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str, ids: Sequence[IdOnly] = ()) -> str:
+        """Packets of the source that is asked now, in the order in which they are to be taken in, and what it has by
+        ids alone. Return the reason to ask it no more, or nothing."""
         if self.session.state is not CatchUpState.LOADING:
             return ""
         source = self.session.source
         taken = self._intake.take_in(packets, via, now)
-        if taken.foreign:
+        if taken.foreign or not all(self.session.wanted(one.key) for one in ids):
             self.session.failed(source, now.mono, lied=True)
             return ""
         why = self.session.watch.named(taken.absent, len(taken.keys)) if self.session.ascending else ""
-        self.session.took(taken.keys, taken.new, last, now.mono)
+        self.session.took(taken.keys, taken.new, last, now.mono, ids)
         return why
 
     def settle(self, now: Any) -> None:
@@ -203,7 +204,7 @@ class Exchange:
             if isinstance(page, HistoryPage):
                 self.session.page(came.peer, page)
         for page in self.session.take_pages():
-            self.take_in(page.packets, page.last, now, "sync")
+            self.take_in(page.packets, page.last, now, "sync", page.ids)
         self._deal(now.mono)
         for shipment in self.provider.ship(now.mono):
             self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)

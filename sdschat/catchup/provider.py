@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener
-from sdschat.catchup.values import Declined, Frame, HistoryPage, LogKey, Stretch, Want, behind, makes_up
+from sdschat.catchup.values import Declined, Frame, HistoryPage, IdOnly, LogKey, Stretch, Want, behind, makes_up
 
 PAGE_BYTES: Final = 32 * 1024
 PAGE_PACKETS: Final = 256
@@ -22,14 +22,17 @@ WINDOW_MOST: Final = 24
 SOON: Final = 1_500  # milliseconds
 SERVED: Final = 8  # peers at the same time
 WANTED_MOST: Final = 4_000_000  # messages for one want
+_ID_BYTES: Final = 64  # of an id without its packet, about
 _LOOKED: Final = 32  # stretches looked into for one page
 
 
 class StoredMessage(NamedTuple):
-    """A message, and the packet it came in; an empty one where that is gone."""
+    """A message, and the packet it came in; an empty one where that is gone. `sender_id`: where only the id was ever
+    kept, which is passed on as such."""
 
     key: LogKey
     raw: bytes
+    sender_id: str = ""
 
 
 class HistoryLibrary(Protocol):
@@ -42,7 +45,7 @@ class HistoryLibrary(Protocol):
     ) -> Sequence[StoredMessage]:
         """The first of a stretch, or the last in descending order; at least one if there is one."""
 
-    def packet(self, message_id: str) -> bytes | None: ...
+    def message(self, message_id: str) -> StoredMessage | None: ...
 
 
 class Shipment(NamedTuple):
@@ -126,26 +129,28 @@ class HistoryProvider:
         return found
 
     def _page(self, serving: _Serving) -> HistoryPage:
-        packets: list[bytes] = []
+        found: list[StoredMessage] = []
         room, looked = PAGE_BYTES, 0
-        while serving.left > 0 and room > 0 and len(packets) < PAGE_PACKETS and looked < _LOOKED:
+        while serving.left > 0 and room > 0 and len(found) < PAGE_PACKETS and looked < _LOOKED:
             looked += not serving.chosen
-            some = self._next(serving, PAGE_PACKETS - len(packets), room)
+            some = self._next(serving, PAGE_PACKETS - len(found), room)
             if some is None:
                 serving.left = 0
                 break
-            packets += some
-            room -= sum(map(len, some))
-        page = HistoryPage(serving.frame.session, serving.frame.number, serving.next, tuple(packets), serving.done)
+            found += some
+            room -= sum(len(one.raw) or _ID_BYTES for one in some)
+        packets = tuple(one.raw for one in found if one.raw)
+        ids = tuple(IdOnly(one.key, one.sender_id) for one in found if not one.raw)
+        page = HistoryPage(serving.frame.session, serving.frame.number, serving.next, packets, serving.done, ids)
         serving.next += 1
         return page
 
-    def _next(self, serving: _Serving, most: int, room: int) -> list[bytes] | None:
+    def _next(self, serving: _Serving, most: int, room: int) -> list[StoredMessage] | None:
         """Some more of what is wanted, which may be nothing; None at the end of it."""
         if serving.chosen:
             serving.left -= 1
-            found = self._library.packet(serving.chosen.popleft())
-            return [found] if found and len(found) <= PACKET_BYTES else []
+            found = self._library.message(serving.chosen.popleft())
+            return [found] if found is not None and _fits(found) else []
         if not serving.stretches:
             return None
         stretch = serving.stretches.popleft()
@@ -159,7 +164,7 @@ class HistoryProvider:
             rest = _rest(stretch, stored[-1].key, serving.newest_first)
             if rest.low < rest.high:
                 serving.stretches.appendleft(rest)
-        return [one.raw for one in stored if 0 < len(one.raw) <= PACKET_BYTES]
+        return [one for one in stored if _fits(one)]
 
     def _choose(self, stretch: Stretch, salt: int) -> list[str]:
         keys = self._library.keys(stretch.low, stretch.high, 2 * values.LEAF)
@@ -167,6 +172,11 @@ class HistoryProvider:
             return [message_id for _, message_id in makes_up(keys, stretch.shorts[0], salt)]
         shortener, wanted = Shortener(salt), set(stretch.shorts)
         return [message_id for _, message_id in keys if shortener.short(message_id) in wanted]
+
+
+def _fits(one: StoredMessage) -> bool:
+    """True if there is something to send, and it is not too large."""
+    return bool(one.raw or one.sender_id) and len(one.raw) <= PACKET_BYTES
 
 
 def _rest(stretch: Stretch, last: LogKey, newest_first: bool) -> Stretch:

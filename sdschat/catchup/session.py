@@ -18,6 +18,7 @@ from sdschat.catchup.peers import HistorySource, HistorySources
 from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.store_check import PageCheck
+from sdschat.catchup.told import ToldIds
 from sdschat.catchup.values import (
     AnswerFrame,
     Ask,
@@ -28,6 +29,7 @@ from sdschat.catchup.values import (
     Declined,
     Frame,
     HistoryPage,
+    IdOnly,
     LogKey,
     Want,
 )
@@ -62,6 +64,7 @@ class CatchUpSession:
         self._comparer: RangeComparer | None = None
         self._session = self._number = 0
         self._plan = FetchPlan()
+        self._told = ToldIds()
         self.watch = PageCheck()  # of the source that is asked now
         self._pages = Sequenced()
         self._lowest: LogKey | None = None
@@ -200,12 +203,20 @@ class CatchUpSession:
         """True if a message was asked for: nothing else is taken from a source."""
         return self._plan.covers(key)
 
-    def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int) -> None:
-        """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
+    def take_told(self) -> list[IdOnly]:
+        """Take the ids that sources told, once all were asked: nobody who is here gave the messages."""
+        return [] if self.active else self._told.take()
+
+    def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int, ids: Sequence[IdOnly] = ()) -> None:
+        """A page was taken in: these keys, `new` of which were not here. `last`: there are no more. `ids`: messages of
+        which the source has no more than that."""
         if self.state is not CatchUpState.LOADING or self._source is None:
             return
         self._question, self._deadline = None, mono + SILENCE
         self._sources.gave(self.source)
+        self._told.came(keys)
+        self._told.add(self.source, ids)
+        keys = [*keys, *(one.key for one in ids)]
         self._done += len(keys)
         self._came += new
         if keys:
@@ -253,7 +264,8 @@ class CatchUpSession:
         if low >= self._high:  # it dropped everything that is wanted: there is nothing to ask
             self._finish(mono)
             return
-        self._comparer = RangeComparer(self._log, low, self._high, self._session, guess=not self._rounds)
+        log = self._told.over(self._log, source.name)
+        self._comparer = RangeComparer(log, low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
     def _drop_source(self) -> None:

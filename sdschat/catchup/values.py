@@ -245,6 +245,13 @@ class Frame(NamedTuple):
     what: Ask | AnswerFrame | Want | Declined | Nudge
 
 
+class IdOnly(NamedTuple):
+    """A message of which no more is kept: its place and its sender, as somebody says. The id is a SHA-256."""
+
+    key: LogKey
+    sender_id: str
+
+
 class HistoryPage(NamedTuple):
     """Messages that were wanted, as they were broadcast."""
 
@@ -253,6 +260,7 @@ class HistoryPage(NamedTuple):
     number: int
     packets: tuple[bytes, ...]
     last: bool = False
+    ids: tuple[IdOnly, ...] = ()
 
 
 class RefusedFrame(NamedTuple):

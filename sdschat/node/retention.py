@@ -14,9 +14,11 @@ from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.store.archive_stats import Archived, archived
 from sdschat.store.errors import DiskFull, StoreUnavailable
+from sdschat.store.files import RESERVE_BYTES
 from sdschat.store.retention import (
     bound_wal,
     drop_oldest,
+    forget_kept_as_ids,
     forget_oldest,
     give_back,
     make_compact,
@@ -26,6 +28,7 @@ from sdschat.store.retention import (
 from sdschat.store.retention_floor import RetentionFloor, floor_of
 from sdschat.store.store import Store
 
+IDS_KEPT: Final = 30 * 24 * 3600 * 1000  # milliseconds, of messages that exceeded the limit of their sender
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
 _PAGES: Final = 256  # of the file given back at once
@@ -37,7 +40,8 @@ _JOURNAL_SHARE: Final = 8
 _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
 _PACKET_BYTES: Final = 1500  # with its row and its text, about
-_WALS: Final = 3
+_WALS: Final = 4
+_SPARE_SHARE: Final = 3
 _NEAR: Final = 0.9  # of the size: then the user is told
 
 
@@ -70,8 +74,9 @@ class Retention:
         self._warn = warn
         self._warned = self._is_near = False
         make_shrinkable(store)
-        # For the write-ahead log, twice as long where a reader holds it, and for what comes in until the next look.
-        self._spare = min(_WALS * bound_wal(store, keeping.size), keeping.size // _PACKETS_SHARE)
+        # For the write-ahead log, twice as long where a reader holds it, and for what comes in until the next look, in
+        # the file and in the log; and for the space that is reserved beside the database.
+        self._spare = min(_WALS * bound_wal(store, keeping.size) + RESERVE_BYTES, keeping.size // _SPARE_SHARE)
         node.listen(self._hear)
 
     def floor(self, channel: str) -> RetentionFloor:
@@ -114,6 +119,9 @@ class Retention:
             for channel in self._store.channels():
                 while self._drop(channel, before):
                     yield
+        for channel in self._store.channels():
+            while self._forget_kept_as_ids(channel):
+                yield
         if self.keeping.size:
             yield from self._make_room()
         if space(self._store.connection).shrinks:
@@ -154,9 +162,21 @@ class Retention:
         if not self._warned:
             self._warned = True
             self._warn(crowded(taken, self.keeping.size))
-        floor = forget_oldest(self._store, oldest.channel, STEP, self._clock.now().wall)
-        self._floors[oldest.channel] = floor
-        session = self.node.sessions.get(oldest.channel)
+        self._begin_later(oldest.channel, forget_oldest(self._store, oldest.channel, STEP, self._clock.now().wall))
+
+    def _forget_kept_as_ids(self, channel: str) -> bool:
+        """Let go of some ids of messages that exceeded a limit long ago. Return True if there may be more of them."""
+        now, before = self._clock.now().wall, self.floor(channel)
+        floor = forget_kept_as_ids(self._store, channel, now - IDS_KEPT, STEP, now)
+        if floor.ids_gone == before.ids_gone:
+            return False
+        self._begin_later(channel, floor)
+        return True
+
+    def _begin_later(self, channel: str, floor: RetentionFloor) -> None:
+        """The log of a channel begins later than before."""
+        self._floors[channel] = floor
+        session = self.node.sessions.get(channel)
         if session is not None:
             session.channel.raise_horizon(self._clock.now(), floor.ids_from)
             for extension in session.extensions:

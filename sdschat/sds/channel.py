@@ -25,7 +25,7 @@ from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
-from sdschat.sds.steps.id_only import receive_id
+from sdschat.sds.steps.id_only import receive_id, receive_told
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.requests import note_missing
@@ -94,6 +94,11 @@ class Channel:
         `steps/id_only.py`."""
         self.state.now = now
         receive_id(self.state, message)
+
+    def receive_told(self, now: Now, lamport: int, message_id: str, sender_id: str) -> None:
+        """Take an id of which others have no more, and of which nothing can be checked; see `steps/id_only.py`."""
+        self.state.now = now
+        receive_told(self.state, lamport, message_id, sender_id)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
         """Take in the body of a message that the log has by its id alone; the contract is that of `steps/bodies.py`."""

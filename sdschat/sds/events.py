@@ -22,9 +22,11 @@ class Delivered(NamedTuple):
 
 
 class KeptAsId(NamedTuple):
-    """A message took its place in the log by its id alone: its sender says more than is kept."""
+    """A message took its place in the log by its id alone: its sender says more than is kept. `told`: another
+    participant told that, and the message, which has no content then, was never seen here."""
 
     message: Message
+    told: bool = False
 
 
 class EphemeralReceived(NamedTuple):

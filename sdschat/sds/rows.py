@@ -25,9 +25,15 @@ class Entry(NamedTuple):
     dependencies: tuple[str, ...] = ()
     generation: int = 0  # of the filter, when the message was put into it
 
+    @property
+    def bare(self) -> bool:
+        """True if only the id is here."""
+        return self.generation <= WITHOUT_A_BODY
+
 
 OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one before it
-WITHOUT_A_BODY = -3  # in the place of a generation: only the id is here, and it is not passed on or named by us
+WITHOUT_A_BODY = -3  # in the place of a generation: only the id is here, and it is not named by us
+TOLD = -4  # likewise, and nobody has seen the message here: another participant told the id, its date and its sender
 FROM_STORE = "store"  # the way by which nothing comes that is at the same time on its way to others
 
 

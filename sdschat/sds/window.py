@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import WITHOUT_A_BODY, Entry
+from sdschat.sds.rows import Entry
 
 
 class RecentWindow:
@@ -43,7 +43,7 @@ class RecentWindow:
         for dependency in entry.dependencies:
             heads.pop(dependency, None)
             named[dependency] = named.get(dependency, 0) + 1
-        if message_id not in named and entry.generation != WITHOUT_A_BODY:
+        if message_id not in named and not entry.bare:
             heads[message_id] = entry
         return late
 
@@ -82,7 +82,7 @@ class RecentWindow:
             if not self._named[dependency]:
                 del self._named[dependency]
                 freed = self.entries.get(dependency)
-                if freed is not None and freed.generation != WITHOUT_A_BODY:
+                if freed is not None and not freed.bare:
                     self._heads[dependency] = freed
 
     def causal_history(self, count: int) -> list[Entry]:
@@ -97,7 +97,7 @@ class RecentWindow:
         for entry in reversed(self.order):
             if len(chosen) >= count:
                 break
-            if entry.message_id not in heads and entry.generation != WITHOUT_A_BODY:
+            if entry.message_id not in heads and not entry.bare:
                 chosen.append(entry)
         chosen.sort()
         return chosen

@@ -185,15 +185,15 @@ class Companion:
         keys = list(self._entries.keys(low, high))
         found: list[StoredMessage] = []
         for key in (keys[::-1] if newest_first else keys)[:limit]:
-            found.append(StoredMessage(LogKey(*key), self.packet(key[1]) or b""))
+            found.append(self.message(key[1]) or StoredMessage(LogKey(*key), b""))
             max_bytes -= len(found[-1].raw)
             if max_bytes <= 0:
                 break
         return found
 
-    def packet(self, message_id: str) -> bytes | None:
+    def message(self, message_id: str) -> StoredMessage | None:
         row = self.node.store.history.row(message_id)
-        return None if row is None else row.raw
+        return None if row is None else StoredMessage(LogKey(*row.entry[:2]), row.raw)
 
     # `Intake`.
 

@@ -12,12 +12,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sdschat.sds.rows import WITHOUT_A_BODY, Entry
+from sdschat.catchup.values import LogKey
+from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 
 BYTES_EACH: Final = 120  # on disk, with the indexes, about; see `test_an_id_without_its_packet_takes_at_most_160_bytes`
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _ID_BYTES: Final = 32
+_TOLD: Final = b"\x01"  # in the place of dependencies, of which none is the row itself: the id was only told
 _FROM: Final = (
     "SELECT place, channel, lamport, hex(message_id), sender_id, named "
     "FROM past JOIN past_sender ON past_sender.id = past.sender"
@@ -39,6 +41,22 @@ _OLDEST: Final = (
 _OF_SENDER: Final = (
     "SELECT lamport, lower(hex(message_id)) FROM past JOIN past_sender ON past_sender.id = past.sender "
     "WHERE channel = ? AND lamport >= ? AND sender_id = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+)
+_KEPT_AS_ID: Final = (
+    "SELECT lamport, lower(hex(message_id)), sender_id FROM past JOIN past_sender ON past_sender.id = past.sender "
+    "WHERE channel = ? AND lamport BETWEEN ? AND ? AND (lamport, lower(hex(message_id))) >= (?, ?) "
+    "AND (lamport, lower(hex(message_id))) < (?, ?) AND named IN (x'', x'01') "
+    "ORDER BY lamport {way}, message_id {way} LIMIT ?"
+)
+_KEPT_UP: Final = _KEPT_AS_ID.format(way="ASC")
+_KEPT_DOWN: Final = _KEPT_AS_ID.format(way="DESC")
+_OLDEST_KEPT: Final = (
+    "SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ? AND lamport >= ? AND lamport < ? "
+    "AND named IN (x'', x'01') ORDER BY lamport, message_id LIMIT ?"
+)
+_SENDER_OF: Final = (
+    "SELECT lamport, sender_id FROM past JOIN past_sender ON past_sender.id = past.sender "
+    f"WHERE {_ID} AND named IN (x'', x'01')"
 )
 _ROW: Final = "SELECT channel, lamport, message_id, sender_id, dependencies FROM log WHERE place = ?"
 _PLACE: Final = (
@@ -98,13 +116,36 @@ def put(connection: sqlite3.Connection, rows: Iterable[tuple[int, int, Entry]]) 
     for place, channel, one in rows:
         if one.sender_id not in senders:
             senders[one.sender_id] = _sender(connection, one.sender_id)
-        values = (place, channel, one.lamport, bytes.fromhex(one.message_id), senders[one.sender_id], b"")
+        named = _TOLD if one.generation == TOLD else b""
+        values = (place, channel, one.lamport, bytes.fromhex(one.message_id), senders[one.sender_id], named)
         connection.execute(_PUT, values)
 
 
 def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
     """Keys of the oldest messages, at most `most`."""
     return connection.execute(_OLDEST, (channel, most)).fetchall()
+
+
+def kept_as_ids(
+    connection: sqlite3.Connection, channel: int, low: LogKey, high: LogKey, newest_first: bool, limit: int
+) -> list[tuple[int, str, str]]:
+    """Date, id and sender of messages of which never more than the id was kept, from `low` on and before `high`."""
+    query = _KEPT_DOWN if newest_first else _KEPT_UP
+    return connection.execute(query, (channel, low.lamport, high.lamport, *low, *high, limit)).fetchall()
+
+
+def oldest_kept_as_ids(
+    connection: sqlite3.Connection, channel: int, low: int, before: int, most: int
+) -> list[tuple[int, str]]:
+    """Keys of the oldest messages of which never more than the id was kept, dated from `low` on and before `before`."""
+    return connection.execute(_OLDEST_KEPT, (channel, low, before, most)).fetchall()
+
+
+def kept_as_id(connection: sqlite3.Connection, channel: int, message_id: str) -> tuple[int, str] | None:
+    """Date and sender of a message of which never more than the id was kept; None for any other."""
+    packed = packed_id(message_id)
+    rows = [] if packed is None else connection.execute(_SENDER_OF, (channel, packed, packed)).fetchall()
+    return rows[0] if rows else None
 
 
 def of_sender(
@@ -136,7 +177,8 @@ def packed_id(message_id: str) -> bytes | None:
 
 def _entry(connection: sqlite3.Connection, row: Any) -> Entry:
     place, _, lamport, message_id, sender_id, named = row
-    return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), WITHOUT_A_BODY)
+    how = TOLD if named == _TOLD else WITHOUT_A_BODY
+    return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), how)
 
 
 # Dependencies of a message: for each a number, twice the distance to its row, odd if that row comes later; 0 if there
@@ -165,7 +207,7 @@ def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterab
 def _ids(connection: sqlite3.Connection, place: int, named: bytes) -> tuple[str, ...]:
     """Dependencies from their compact form. Those with rows that were deleted since are left out."""
     found: list[str] = []
-    at = 0
+    at = len(named) if named == _TOLD else 0
     while at < len(named):
         number = shift = 0
         while named[at] > 127:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sdschat.catchup.provider import StoredMessage
 from sdschat.catchup.values import LogKey, RangeSummary
+from sdschat.store import dropped_packets
 from sdschat.store.checksums import body_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
@@ -52,13 +53,24 @@ class ChannelLog:
                 max_bytes -= len(found[-1].raw)
                 if max_bytes <= 0:
                     break
-        return found
+            cut = max_bytes <= 0 or len(found) == limit
+            end = found[-1].key if cut else None
+            rows = dropped_packets.kept_as_ids(self._store.connection, number, low, high, newest_first, limit)
+        ids = [StoredMessage(LogKey(lamport, message_id), b"", sender) for lamport, message_id, sender in rows]
+        if end is not None:
+            ids = [one for one in ids if (one.key > end if newest_first else one.key < end)]
+        return sorted([*found, *ids], key=lambda one: one.key, reverse=newest_first)[:limit] if ids else found
 
-    def packet(self, message_id: str) -> bytes | None:
+    def message(self, message_id: str) -> StoredMessage | None:
         number = self._store.number(self._channel)
+        if number is None:
+            return None
         with as_store_error(self._store.path):
             rows = self._store.connection.execute(_ONE, (number, message_id)).fetchall()
-        return _stored(rows[0]).raw or None if rows else None
+            if rows:
+                return _stored(rows[0])
+            kept = dropped_packets.kept_as_id(self._store.connection, number, message_id)
+        return None if kept is None else StoredMessage(LogKey(kept[0], message_id), b"", kept[1])
 
 
 def _stored(row: Any) -> StoredMessage:

@@ -103,15 +103,32 @@ def make_compact(store: Store, channel: str, most: int) -> int:
 
 def forget_oldest(store: Store, channel: str, most: int, now: int) -> RetentionFloor:
     """Delete about `most` ids without packets, the oldest first, with all that have the date of the last one."""
-    floor, number = floor_of(store, channel), store.number(channel)
+    number = store.number(channel)
     assert number is not None
     with as_store_error(store.path):
         keys = dropped_packets.oldest(store.connection, number, most)
         if keys:
             keys = sorted({*keys, *dropped_packets.keys(store.connection, number, keys[-1][0], keys[-1][0])})
+    return _forget(store, channel, keys, now)
+
+
+def forget_kept_as_ids(store: Store, channel: str, before: int, most: int, now: int) -> RetentionFloor:
+    """Delete at most `most` ids dated before `before` of which the messages were never kept, the oldest first."""
+    floor, number = floor_of(store, channel), store.number(channel)
+    assert number is not None
+    with as_store_error(store.path):
+        keys = dropped_packets.oldest_kept_as_ids(store.connection, number, floor.lamport, before, most)
+    return _forget(store, channel, keys, now)
+
+
+def _forget(store: Store, channel: str, keys: list[tuple[int, str]], now: int) -> RetentionFloor:
+    """Delete these ids without packets. The log is compared with others only from after the last of them on."""
+    floor = floor_of(store, channel)
     if not keys:
         return floor
-    new = floor._replace(at=now, ids_from=keys[-1][0] + 1, ids_gone=floor.ids_gone + len(keys))
+    number = store.number(channel)
+    assert number is not None
+    new = floor._replace(at=now, ids_from=max(floor.ids_from, keys[-1][0] + 1), ids_gone=floor.ids_gone + len(keys))
 
     def step(connection: sqlite3.Connection, number: int) -> None:
         dropped_packets.forget(connection, number, keys)

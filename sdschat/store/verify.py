@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.sds.rows import WITHOUT_A_BODY, Entry, LogRow
+from sdschat.sds.rows import Entry, LogRow
 from sdschat.sds.values import Codec, Message
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum
@@ -124,7 +124,7 @@ def _was_dropped(row: Any, floor: int) -> bool:
     """True if an intact entry has no packet because the packet was too old to be kept, or exceeded what is kept."""
     try:
         entry = log_entry(row[:11])
-        return row[11] is None and not row[7] and (entry.lamport < floor or entry.generation == WITHOUT_A_BODY)
+        return row[11] is None and not row[7] and (entry.lamport < floor or entry.bare)
     except RowAltered:
         return False
 

@@ -18,6 +18,7 @@ from sdschat.catchup.values import (
     Declined,
     Frame,
     HistoryPage,
+    IdOnly,
     LogKey,
     Nudge,
     Question,
@@ -39,6 +40,7 @@ PAGES: Final = 1  # the lane of history pages
 MAX_FRAME_BYTES: Final = 512 * 1024
 MAX_PAGE_PACKETS: Final = 1024
 _MAX_WHY_BYTES: Final = 64
+_ID_BYTES: Final = 32  # of a SHA-256
 _KINDS: Final = frozenset(QuestionKind)
 
 
@@ -86,9 +88,16 @@ def decode_extension(packet: bytes) -> Frame | int | RefusedFrame:
 
 
 def encode_page(page: HistoryPage) -> bytes:
-    return pb.Page(
-        session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.last
-    ).SerializeToString()
+    made = pb.Page(session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.last)
+    senders: dict[str, int] = {}
+    before = 0
+    for (lamport, _), sender_id in page.ids:
+        made.id_lamports.append(lamport - before)
+        made.id_sender_at.append(senders.setdefault(sender_id, len(senders)))
+        before = lamport
+    made.ids = b"".join(bytes.fromhex(key.message_id) for key, _ in page.ids)
+    made.id_senders.extend(senders)
+    return made.SerializeToString()
 
 
 def decode_page(body: bytes) -> HistoryPage | RefusedFrame:
@@ -97,11 +106,29 @@ def decode_page(body: bytes) -> HistoryPage | RefusedFrame:
         parsed.ParseFromString(body)
         if len(parsed.packets) > MAX_PAGE_PACKETS:
             raise _Bad(f"{len(parsed.packets)} packets")
+        ids = _ids(parsed)
     except _Bad as error:
         return RefusedFrame(str(error))
     except (DecodeError, ValueError, RecursionError):
         return RefusedFrame("unreadable")
-    return HistoryPage(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), parsed.last)
+    return HistoryPage(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), parsed.last, ids)
+
+
+def _ids(parsed: pb.Page) -> tuple[IdOnly, ...]:
+    count, senders = len(parsed.id_lamports), list(parsed.id_senders)
+    if count > MAX_PAGE_PACKETS or len(parsed.ids) != count * _ID_BYTES or len(parsed.id_sender_at) != count:
+        raise _Bad(f"{count} ids with {len(parsed.ids)} bytes")
+    if len(senders) > count or any(not one or longer_than(one, values.MAX_ID_BYTES) for one in senders):
+        raise _Bad("senders of ids that are none")
+    if any(at >= len(senders) for at in parsed.id_sender_at):
+        raise _Bad("an id without a sender")
+    found: list[IdOnly] = []
+    for at, lamport in enumerate(accumulate(parsed.id_lamports)):
+        if not 0 <= lamport <= values.MAX_LAMPORT:
+            raise _Bad("a time out of bounds")
+        key = LogKey(lamport, parsed.ids[at * _ID_BYTES : (at + 1) * _ID_BYTES].hex())
+        found.append(IdOnly(key, senders[parsed.id_sender_at[at]]))
+    return tuple(found)
 
 
 def _frame(parsed: pb.Frame) -> Frame:

@@ -332,14 +332,29 @@ class Page(_message.Message):
     NUMBER_FIELD_NUMBER: _builtins.int
     LAST_FIELD_NUMBER: _builtins.int
     PACKETS_FIELD_NUMBER: _builtins.int
+    ID_LAMPORTS_FIELD_NUMBER: _builtins.int
+    IDS_FIELD_NUMBER: _builtins.int
+    ID_SENDERS_FIELD_NUMBER: _builtins.int
+    ID_SENDER_AT_FIELD_NUMBER: _builtins.int
     session: _builtins.int
     want: _builtins.int
     """the number of the `Want`"""
     number: _builtins.int
     """pages of a want are numbered from 0"""
     last: _builtins.bool
+    ids: _builtins.bytes
     @_builtins.property
     def packets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    @_builtins.property
+    def id_lamports(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Messages that are wanted too, and kept by their ids alone. Columns: dates as differences to the one before, ids as
+        32 bytes each, and for each the position of its sender in `id_senders`.
+        """
+
+    @_builtins.property
+    def id_senders(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def id_sender_at(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     def __init__(
         self,
         *,
@@ -348,10 +363,14 @@ class Page(_message.Message):
         number: _builtins.int = ...,
         last: _builtins.bool = ...,
         packets: _abc.Iterable[_builtins.bytes] | None = ...,
+        id_lamports: _abc.Iterable[_builtins.int] | None = ...,
+        ids: _builtins.bytes = ...,
+        id_senders: _abc.Iterable[_builtins.str] | None = ...,
+        id_sender_at: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["last", b"last", "number", b"number", "packets", b"packets", "session", b"session", "want", b"want"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id_lamports", b"id_lamports", "id_sender_at", b"id_sender_at", "id_senders", b"id_senders", "ids", b"ids", "last", b"last", "number", b"number", "packets", b"packets", "session", b"session", "want", b"want"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

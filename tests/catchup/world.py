@@ -20,6 +20,7 @@ from sdschat.wire.catchup_codec import Records, SyncCodec
 from tests.catchup.compare import some_keys
 
 GROUP = b"g" * 32
+SENDER = "5e" * 16
 Keys = list[tuple[int, str]]
 
 
@@ -35,6 +36,7 @@ class Peer:
         self.sent = 0
         self.asked = 0  # questions of comparisons, and those asked again
         self.lies = False
+        self.bare: set[tuple[int, str]] = set()  # of which it has no more than that
         self.alive = True
         self.codec = SyncCodec()
         self.size = 200  # bytes of a packet
@@ -60,11 +62,22 @@ class Peer:
         if newest_first:
             found.reverse()
         most = min(limit, max_bytes // self.size + 1)
-        made = [StoredMessage(LogKey(*key), self.pack(key)) for key in found[:most]]
+        made = [self._stored(key) for key in found[:most]]
         return [one._replace(raw=self.pack((1, "lie"))) for one in made] if self.lies else made
 
-    def packet(self, message_id: str) -> bytes | None:
-        return next((self.pack(key) for key in self.log.keys(LOWEST, HIGHEST) if key[1] == message_id), None)
+    def _stored(self, key: tuple[int, str]) -> StoredMessage:
+        bare = key in self.bare
+        return StoredMessage(LogKey(*key), b"" if bare else self.pack(key), SENDER if bare else "")
+
+    def message(self, message_id: str) -> StoredMessage | None:
+        return next((self._stored(key) for key in self.log.keys(LOWEST, HIGHEST) if key[1] == message_id), None)
+
+    def put_told(self) -> None:
+        """Put the ids into the log that others told, as a node does."""
+        told = [one.key for one in self.exchange.session.take_told()]
+        fresh = [key for key in told if not self.log.keys(key, LogKey(key[0], key[1] + "\0"))]
+        self.log.add(fresh)
+        self.bare.update(fresh)
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         found = []

@@ -17,8 +17,8 @@ LIMIT = 3
 TEXTS = [f"{number}" for number in range(8)]
 
 
-def start_limited(w: World, name: str) -> Member:
-    return start(w, name, trust__messages_per_minute=LIMIT, trust__messages_at_once=LIMIT)
+def start_limited(w: World, name: str, ago: int = 0) -> Member:
+    return start(w, name, ago=ago, trust__messages_per_minute=LIMIT, trust__messages_at_once=LIMIT)
 
 
 def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
@@ -29,9 +29,9 @@ def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-async def flooded(w: World) -> tuple[Member, Member]:
+async def flooded(w: World, ago: int = 0) -> tuple[Member, Member]:
     """Ann says more than bob keeps of one sender."""
-    ann, bob = start(w, "ann"), start_limited(w, "bob")
+    ann, bob = start(w, "ann", ago=ago), start_limited(w, "bob", ago)
     for member in (ann, bob):
         await member.until(ConnectionChanged, lambda c: c.state == "connected")
     for text in TEXTS:

@@ -72,9 +72,15 @@ def test_the_first_question_bears_a_fingerprint() -> None:
     assert decode_extension(encode_frame(frame)) == frame
 
 
-@given(st.lists(st.binary(max_size=20), max_size=5), st.booleans())
-def test_a_page_comes_out_as_it_went_in(packets: list[bytes], last: bool) -> None:
-    page = v.HistoryPage(3, 4, 5, tuple(packets), last)
+_HASH = st.binary(min_size=32, max_size=32).map(bytes.hex)
+_ID_ONLY = st.tuples(st.integers(0, v.MAX_LAMPORT), _HASH, st.sampled_from(["ann", "5e" * 16])).map(
+    lambda parts: v.IdOnly(v.LogKey(parts[0], parts[1]), parts[2])
+)
+
+
+@given(st.lists(st.binary(max_size=20), max_size=5), st.booleans(), st.lists(_ID_ONLY, max_size=5))
+def test_a_page_comes_out_as_it_went_in(packets: list[bytes], last: bool, ids: list[v.IdOnly]) -> None:
+    page = v.HistoryPage(3, 4, 5, tuple(packets), last, tuple(ids))
     assert decode_page(encode_page(page)) == page
 
 

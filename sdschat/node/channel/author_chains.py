@@ -9,7 +9,7 @@ from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
-from sdschat.sds.rows import Append
+from sdschat.sds.rows import TOLD, Append
 from sdschat.sds.values import HistoryEntry, Message, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -82,7 +82,7 @@ class AuthorChains(PassiveExtension):
         bodies = {
             write.row.entry.message_id
             for write in ready.writes
-            if isinstance(write, Append) and write.instead_of is not None
+            if isinstance(write, Append) and write.instead_of is not None and write.instead_of.generation != TOLD
         }
         for event in ready.events:
             if isinstance(event, Delivered) and event.message.message_id in bodies:

@@ -54,7 +54,9 @@ class OverLimitCounter(PassiveExtension):
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:
             if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
-                self._count(event.message.sender_id, now.mono)
+                if not event.told:
+                    self._note_flood(event.message.sender_id, now.mono)
+                self._count(event.message.sender_id)
             elif isinstance(event, Delivered) and event.own and event.source == "live" and self._open:
                 self._own += self._own_limit.exceeded("", now.mono, fresh=True, sync=False, stranger=False)
         for write in ready.writes:
@@ -88,12 +90,14 @@ class OverLimitCounter(PassiveExtension):
             self._counts[sender_id] -= 1
             self._changed[sender_id] = None
 
-    def _count(self, sender_id: str, mono: int) -> None:
+    def _note_flood(self, sender_id: str, mono: int) -> None:
         self._lately.append((mono, sender_id))
         self._senders[sender_id] = None
         self._senders.move_to_end(sender_id)
         if len(self._senders) > _KNOWN:
             self._senders.popitem(last=False)
+
+    def _count(self, sender_id: str) -> None:
         if sender_id not in self._counts and len(self._counts) >= _SENDERS:
             sender_id = ""
         self._counts[sender_id] += 1

@@ -17,6 +17,7 @@ from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPub
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
+from sdschat.sds.rows import TOLD
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Codec, Message, MessageKind, Now, Reason, Refusal
 from sdschat.store.errors import StoreError
@@ -219,8 +220,14 @@ class ChannelSession:
         message = heard.message
         if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
             return heard
-        refusal = self._gate.refusal_of(message, self.channel.state.holds_in_memory(message.message_id))
+        refusal = self._gate.refusal_of(message, self._is_checked(message.message_id))
         return heard if refusal is None else HeardPacket(refusal, None)
+
+    def _is_checked(self, message_id: str) -> bool:
+        """True if a message is known to be what its author signed, because it is here and came lately. Of one that is
+        here as an id that others told, nothing is known."""
+        entry = self.channel.state.window.entries.get(message_id)
+        return self.channel.state.holds_in_memory(message_id) and (entry is None or entry.generation != TOLD)
 
     def _is_member(self, sender_id: str) -> bool:
         """Members who were away may still use an earlier key. Those who were removed have no other."""
@@ -252,7 +259,7 @@ class ChannelSession:
         """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
         sender_id, lamport = message.sender_id, message.lamport_timestamp
         state, book = self.channel.state, self._gate.book
-        if self.private is not None or sender_id == state.participant_id or state.holds_in_memory(message.message_id):
+        if self.private is not None or sender_id == state.participant_id or self._is_checked(message.message_id):
             return False
         if lamport is not None and lamport > now.wall + state.config.max_skew:
             return False  # it waits for its date, and of those few are kept anyway

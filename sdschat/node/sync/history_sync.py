@@ -16,6 +16,7 @@ from sdschat.catchup.exchange import Exchange, OutgoingFrame
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider
 from sdschat.catchup.session import CatchUpSession
+from sdschat.catchup.told import MOST
 from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, LogKey
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
@@ -283,9 +284,18 @@ class HistorySync:
         if self.catch_up.state is not CatchUpState.DONE or not self.catch_up.begun:
             return
         self._bodies.end()
+        self._put_told(now)
         if self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))
+
+    def _put_told(self, now: Now) -> None:
+        """Put ids into the log of which nobody who is here has more. There may be more than were told at once."""
+        ids = self.catch_up.take_told()
+        for key, sender_id in ids:
+            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id)
+        if len(ids) >= MOST:
+            self._begin_at = now.mono + SETTLE
 
     def _compare_backlog(self, now: Now) -> None:
         """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""

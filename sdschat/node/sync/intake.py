@@ -9,6 +9,7 @@ from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.sought import SoughtLog
 from sdschat.catchup.values import LogKey
 from sdschat.sds.channel import Channel
+from sdschat.sds.rows import TOLD
 from sdschat.sds.values import Message, MessageKind, Now
 
 if TYPE_CHECKING:
@@ -40,12 +41,13 @@ class EngineIntake:
                 if via == "store":  # its ranges are of whole dates, and its pages were judged by who asked for them
                     continue
                 return TakenIn(found, new, True)
-            if key in self._sought:
+            known = state.delivered(message.message_id)
+            if key in self._sought or (known is not None and known.generation == TOLD):
                 if self._take_body(message, raw, via, now):
                     found.append(key)
                     new += 1
                 continue
-            here = state.holds(message.message_id)
+            here = known is not None or state.holds(message.message_id)
             genuine = self._gate.refusal_of(message, here) is None
             if here or (genuine and self._channel.receive_history(now, message, raw, via)):
                 found.append(key)

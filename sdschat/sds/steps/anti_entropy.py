@@ -8,7 +8,7 @@ from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push_buffer import Push
-from sdschat.sds.rows import OUTSIDE_THE_FILTER, WITHOUT_A_BODY, Entry
+from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_answer, settle_push
 from sdschat.sds.steps.filters import FIRST_MET
@@ -45,7 +45,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only park what is
     found = 0
     for entry in _slice(s, peer, received, floor):
-        if entry.generation == WITHOUT_A_BODY:
+        if entry.bare:
             continue
         if entry.lamport <= ceiling and entry.message_id not in arrivals and not received.holds(entry.message_id):
             found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)

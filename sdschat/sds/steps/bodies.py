@@ -10,7 +10,8 @@ the id that was wrong. What it says about its sender is old, and is not reviewed
 from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
-from sdschat.sds.rows import WITHOUT_A_BODY
+from sdschat.sds.ids import recipe_of
+from sdschat.sds.rows import TOLD
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_body
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
@@ -22,8 +23,10 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
     body; and for one that is refused, of which a `Rejected` event tells."""
     message_id, lamport = message.message_id, message.lamport_timestamp or 0
     id_only = s.delivered(message_id)
-    if id_only is None or id_only.generation != WITHOUT_A_BODY or message_id in s.unsaved:
+    if id_only is None or not id_only.bare or message_id in s.unsaved:
         return False
+    if id_only.generation == TOLD and recipe_of(message) == "foreign":
+        return False  # anybody could write it under this id
     reason = _refused(s, message, lamport)
     if reason is None and verify_dependencies(s, message, lamport).parent_too_new:
         reason = Reason.CLOCK_NOT_ABOVE_PARENT

@@ -1,6 +1,7 @@
 """Messages that exceed what is kept of their sender: only the id goes into the log.
 
-    receive_id(s, message)   one message that its caller has verified and does not want in full
+    receive_id(s, message)              one message that its caller has verified and does not want in full
+    receive_told(s, lamport, id, sender)  a message of which another participant keeps no more, and that nobody gave
 
 So the logs of all participants who hear the message stay equal as sets, and their comparisons stay quiet, while nothing
 is spent on the message: it does not wait for dependencies, none of them is asked for, nothing that it says about its
@@ -9,13 +10,16 @@ released.
 
 The message is checked like any other, and a refused one changes nothing. What is no message of the log, or is dated too
 far ahead to be in it now, cannot be kept as an id, and is refused.
+
+Of an id that was told nothing can be checked. So it gives way to the message, as soon as that comes by any way
+(`steps/bodies.py`).
 """
 
 from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
-from sdschat.sds.rows import WITHOUT_A_BODY, Append, Entry, LogRow
+from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import release
@@ -41,9 +45,22 @@ def receive_id(s: ChannelState, message: Message) -> None:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, parent)
         return
     received(s, message_id)
-    _into_log(s, message, lamport)
+    _into_log(s, message, lamport, WITHOUT_A_BODY)
     include_received(s, message_id, lamport)
     s.note_arrival(message_id)
+    if message_id in s.incoming.waiting_for:
+        release(s, s.incoming.meet(message_id, gap=False))
+
+
+def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str) -> None:
+    """Put the id of a message into the log that was never seen here. Nothing happens if it is here, or cannot be."""
+    message = Message(sender_id, message_id, s.channel_id, lamport)
+    ahead = lamport > s.now.wall + s.config.max_skew
+    if s.holds(message_id) or sender_id == s.participant_id or ahead or out_of_bounds(lamport) is not None:
+        return
+    received(s, message_id)
+    _into_log(s, message, lamport, TOLD)
+    include_received(s, message_id, lamport)
     if message_id in s.incoming.waiting_for:
         release(s, s.incoming.meet(message_id, gap=False))
 
@@ -60,10 +77,10 @@ def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
     return out_of_bounds(lamport)
 
 
-def _into_log(s: ChannelState, message: Message, lamport: int) -> None:
+def _into_log(s: ChannelState, message: Message, lamport: int, how: int) -> None:
     message_id = message.message_id
     s.clock.observe(lamport)
-    entry = Entry(lamport, message_id, message.sender_id, (), WITHOUT_A_BODY)
+    entry = Entry(lamport, message_id, message.sender_id, (), how)
     gone_without = s.window.awaits(message_id)
     if s.window.covers(entry):
         s.window.insert(entry)
@@ -72,4 +89,4 @@ def _into_log(s: ChannelState, message: Message, lamport: int) -> None:
     s.writes.append(Append(row))
     if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
         s.events.append(GapClosed(message_id))
-    s.events.append(KeptAsId(message))
+    s.events.append(KeptAsId(message, how == TOLD))

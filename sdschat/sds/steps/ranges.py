@@ -16,7 +16,7 @@ from sdschat.sds.bloom.received import MAX_FILL
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.peers import Peer
-from sdschat.sds.rows import WITHOUT_A_BODY, Entry
+from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import want_push
@@ -152,7 +152,7 @@ def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> No
             break
         if not theirs.holds(message_id):
             entry = s.delivered(message_id)
-            if entry is not None and entry.generation != WITHOUT_A_BODY:
+            if entry is not None and not entry.bare:
                 found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
     ours = theirs.made_of(ids)
     if ours == theirs.body:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
-from sdschat.sds.rows import FROM_STORE
+from sdschat.sds.rows import FROM_STORE, TOLD
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import review_repair_request
+from sdschat.sds.steps.bodies import receive_body
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import (
@@ -46,7 +47,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
     if not message.content:
         _receive_sync(s, message, lamport)
         return
-    if _receive_known(s, message, raw):
+    if _receive_known(s, message, raw, source):
         return
     if lamport > s.now.wall + s.config.max_skew:
         if make_room_for_deferred(s, message, len(raw)):
@@ -94,14 +95,18 @@ def _review_content(s: ChannelState, message: Message, lamport: int, source: str
     return source
 
 
-def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
-    """The participant's own messages and duplicates: nothing but cancelled timers comes of them."""
+def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """The participant's own messages and duplicates: nothing but cancelled timers comes of them. An id that was told
+    is no duplicate: the message takes its place."""
     message_id = message.message_id
     if not s.holds(message_id):
         if message.sender_id != s.participant_id:
             return False
         # Bears our id, and we never sent it: a copied profile or an impostor. Who signs can tell, so not here.
         s.reject(Reason.OWN_ID_UNKNOWN, message.sender_id, message_id)
+        return True
+    known = s.delivered(message_id)
+    if known is not None and known.generation == TOLD and receive_body(s, message, raw, source):
         return True
     if conflicts(s, message, raw):
         s.reject(Reason.ID_CONFLICT, message.sender_id, message_id)

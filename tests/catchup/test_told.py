@@ -1,0 +1,82 @@
+"""Tests of ids without messages: whoever did not hear them gets them, and the message from whoever has it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sdschat.catchup import LogKey
+from sdschat.catchup.told import MOST, ToldIds
+from sdschat.catchup.values import CatchUpState, IdOnly
+from tests.catchup.world import Keys, World
+
+MINUTE = 60_000
+
+
+def hashed_keys(count: int, seed: int = 1) -> Keys:
+    draw = Random(seed)
+    return sorted((10**12 + draw.randrange(10**9), f"{draw.getrandbits(256):064x}") for _ in range(count))
+
+
+def catch_up(world: World, name: str, *present: str) -> None:
+    world.begin(name)
+    world.present(*present)
+    world.run(world.mono + 10 * MINUTE, [name])
+    world.peers[name].put_told()
+    assert world.peers[name].exchange.session.state is CatchUpState.DONE
+
+
+@pytest.mark.parametrize(("loss", "questions"), [(0.0, 2), (0.2, 8)])
+def test_who_was_away_in_a_flood_ends_with_an_equal_set(loss: float, questions: int) -> None:
+    keys = hashed_keys(4000)
+    world = World({"ann": keys, "cid": keys, "bob": keys[:500]}, loss=loss)
+    for name in ("ann", "cid"):
+        world.peers[name].bare.update(keys[600:3600])
+    catch_up(world, "bob", "ann", "bob", "cid")
+    bob = world.peers["bob"]
+    assert world.keys("bob") == keys
+    assert bob.bare == set(keys[600:3600])
+    assert set(bob.order) == {*keys[500:600], *keys[3600:]}
+    bob.asked = 0
+    catch_up(world, "bob", "ann", "bob", "cid")
+    assert bob.asked <= questions, "equal logs cost a question for each source, and those that are lost"
+
+
+def test_the_message_is_taken_from_whoever_has_it() -> None:
+    keys = hashed_keys(900)
+    world = World({"ann": keys, "cid": keys, "bob": []})
+    world.peers["ann"].bare.update(keys)
+    world.peers["cid"].bare.update(keys[::3])
+    catch_up(world, "bob", "ann", "bob", "cid")
+    assert world.keys("bob") == keys
+    assert world.peers["bob"].bare == set(keys[::3])
+
+
+def test_invented_ids_are_bounded() -> None:
+    told = ToldIds()
+    told.add("eve", (IdOnly(LogKey(*key), "eve") for key in hashed_keys(MOST + 5)))
+    assert len(told.take()) == MOST
+    assert not told.take()
+
+
+def test_of_two_dates_the_first_told_stands_and_a_message_stands_above_both() -> None:
+    told = ToldIds()
+    told.add("ann", [IdOnly(LogKey(5, "aa"), "x"), IdOnly(LogKey(6, "bb"), "x")])
+    told.add("eve", [IdOnly(LogKey(4, "aa"), "y"), IdOnly(LogKey(7, "cc"), "y")])
+    told.came([LogKey(6, "bb")])
+    assert told.take() == [IdOnly(LogKey(5, "aa"), "x"), IdOnly(LogKey(7, "cc"), "y")]
+
+
+def test_ids_that_nobody_asked_for_end_the_dealings_with_their_teller() -> None:
+    keys = hashed_keys(300)
+    world = World({"ann": keys, "bob": keys[:100]})
+    world.begin("bob")
+    world.present("ann", "bob")
+    session = world.peers["bob"].exchange.session
+    while session.state is not CatchUpState.LOADING:
+        world.run(world.mono + 5)
+    strange = IdOnly(LogKey(1, "f" * 64), "eve")
+    world.peers["bob"].exchange.take_in((), False, world.now(), "sync", (strange,))
+    assert session.source == ""
+    assert strange not in session.take_told()

@@ -1,0 +1,82 @@
+"""Tests of ids that nodes pass on because they keep no more: equal logs as sets, and the texts where they are had."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.catchup.values import HIGHEST, LOWEST
+from sdschat.node.channel.over_limit import Flood, flood_of
+from sdschat.node.events import ConnectionChanged, OverLimit
+from sdschat.node.retention import IDS_KEPT, Retention, ServedChannel
+from sdschat.node.sync.extension import sync_part
+from sdschat.sds.rows import TOLD
+from sdschat.store.retention_floor import floor_of
+from tests.node.catching import DAY, log_of, start, stop
+from tests.node.test_bodies_fetched import LIMIT, TEXTS, flooded, run
+from tests.node.worlds import Member, World
+
+
+def keys(member: Member) -> list[tuple[int, str]]:
+    return list(member.node.profile.store.log("lobby").keys(LOWEST, HIGHEST, -1))
+
+
+def test_who_was_away_has_an_equal_set_and_gets_the_texts_when_they_are_there(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = await flooded(w)
+        await stop(w, ann)
+        dan = start(w, "dan")
+        told = await dan.until(OverLimit)
+        assert (told.sender_id, told.messages) == (ann.node.sender_id, len(TEXTS) - LIMIT)
+        assert keys(dan) == keys(bob)
+        assert log_of(dan) == TEXTS[:LIMIT]
+        session = dan.node.sessions["lobby"]
+        assert flood_of(session, dan.node.clock.now().mono) == Flood(0, 0)
+        back = start(w, "ann")
+        await back.until(ConnectionChanged, lambda c: c.state == "connected")
+        assert sync_part(dan.node, "lobby").catchup.show(ann.node.sender_id) <= len(TEXTS) - LIMIT
+        async with asyncio.timeout(10):
+            while log_of(dan) != TEXTS:
+                await asyncio.sleep(0.05)
+        assert keys(dan) == keys(bob)
+
+    run(tmp_path, story)
+
+
+def test_what_was_told_is_known_as_such_after_a_restart_too(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = await flooded(w)
+        await stop(w, ann)
+        dan = start(w, "dan")
+        await dan.until(OverLimit)
+        before = keys(dan)
+        await stop(w, dan)
+        dan = start(w, "dan")
+        assert not dan.node.profile.store.losses
+        assert keys(dan) == before == keys(bob)
+        state = dan.node.sessions["lobby"].channel.state
+        found = [state.delivered(message_id) for _, message_id in before]
+        assert sum(entry is not None and entry.generation == TOLD for entry in found) == len(TEXTS) - LIMIT
+
+    run(tmp_path, story)
+
+
+def test_after_thirty_days_ids_go_and_texts_stay(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = await flooded(w, ago=IDS_KEPT + DAY)
+        await stop(w, ann)
+        await stop(w, bob)
+        again = start(w, "bob")
+        store = again.node.profile.store
+        ids = [entry for entry in keys(again) if again.node.sessions["lobby"].channel.state.packet_of(entry[1]) is None]
+        assert len(ids) == len(TEXTS) - LIMIT
+        steps = list(Retention(again.node, store, ServedChannel()).tidy())
+        assert steps
+        assert len(keys(again)) == LIMIT
+        assert log_of(again) == TEXTS[:LIMIT]
+        floor = floor_of(store, "lobby")
+        assert (floor.ids, floor.ids_from) == (0, max(ids)[0] + 1)
+        assert again.node.sessions["lobby"].channel.state.horizon >= floor.ids_from
+        assert not list(Retention(again.node, store, ServedChannel()).tidy())
+
+    run(tmp_path, story)
