@@ -23,7 +23,7 @@ from sdschat.sds.state import ChannelState
 
 # Of four sections in a row, one goes on with the walk whatever there is to ask and to answer.
 TURNS: Final = (("walk",), ("answer", "question"), ("answer", "walk"), ("question", "answer"))
-PATIENCE: Final = 4  # sends of a message after which its author asks in other ways too
+PATIENCE: Final = 3  # sends of a message after which its author asks in other ways too
 
 
 def turn(s: ChannelState) -> tuple[str, ...]:
