@@ -17,7 +17,7 @@ from sdschat.cli.text import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
-from sdschat.node.members.find import members_part
+from sdschat.node.members.opening import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.opening import broker_of
@@ -186,11 +186,11 @@ async def _keep(node: Node) -> None:
 
 def _install(node: Node, catches_up: bool) -> None:
     """Add the extensions of every channel. Their import is slow, so it happens with the first channel."""
-    from sdschat.node.members import channel
+    from sdschat.node.members import opening
     from sdschat.node.store_client import client
     from sdschat.node.sync import extension
 
-    channel.install(node)
+    opening.install(node)
     client.install(node)
     extension.install(node, asks=catches_up)
 

@@ -15,8 +15,9 @@ from sdschat.node.events import (
     PostEdited,
     PostSaid,
 )
-from sdschat.node.members.channel import MembersChannel, install
+from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.creating import create_members
+from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from tests.node.worlds import Member, World, world

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from sdschat.node.members.channel import install
+from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from tests.node.worlds import Member

@@ -7,14 +7,15 @@ history here becomes a members' channel when a data set is announced on it, and 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.content import OpenedContent, Verdict
 from sdschat.identity.members import DataSet, announce, first_operation, open_packet, read_announcement, seal_packet
 from sdschat.identity.signing import sender_id_of, verify
 from sdschat.node.channel.content import save_book
-from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
-from sdschat.node.events import EventBody, NodeEvent, PresenceChanged
+from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket
+from sdschat.node.events import EventBody
 from sdschat.node.members.events import (
     DataSetFound,
     KindRefused,
@@ -40,9 +41,12 @@ from sdschat.wire.timber_codec import TimberCodec
 
 if TYPE_CHECKING:
     from sdschat.identity.key_book import BookRow
-    from sdschat.node.channel.session import ChannelSession
-    from sdschat.node.node import Node
+    from sdschat.node.channel.content import ContentGate
+    from sdschat.node.channel.presence import ChannelPresence
+    from sdschat.node.clock import Clock
+    from sdschat.store.store import Store
     from sdschat.store.transaction import Transaction
+    from sdschat.timber.config import Config
 
 _KNOCKS: Final = 64  # strangers who are remembered, so that each knock is told once
 _ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
@@ -50,13 +54,38 @@ _WIPE_AGAIN: Final = 1000  # ms
 DECIDED_AFTER: Final = 0.15  # seconds on the first connection, in which an announcement that is kept comes
 
 
+class AnnouncedChannel(Protocol):
+    """The part of a channel's session on which the extension of a members' channel depends."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def presence(self) -> ChannelPresence: ...
+
+    @property
+    def private(self) -> object | None: ...
+
+    def handle(self, what: str, handler: Handler) -> None: ...
+
+    def hear_announcements(self, handler: Callable[[bytes], None]) -> None: ...
+
+    def announce(self, payload: bytes) -> None: ...
+
+    def use_members(self, members: MembersChannel) -> None: ...
+
+    def mark_ready(self) -> None: ...
+
+
 class MembersChannel:
     """An extension of the channel; see `ChannelExtension`. Its verbs raise ValueError, for a person."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._store = node.profile.store
-        self._identity = node.gate.identity
+    def __init__(self, store: Store, gate: ContentGate, clock: Clock, config: Config) -> None:
+        self._store = store
+        self._gate = gate
+        self._clock = clock
+        self._config = config
+        self._identity = gate.identity
         self._codec = TimberCodec()
         self._record: MembersRecord | None = None
         self._unsaved: MembersRecord | None = None
@@ -113,7 +142,7 @@ class MembersChannel:
     def posts(self) -> list[MemberPost]:
         """Return the posts that are alive, in order, and after them what waits until we are a member."""
         found = [self.told.shown(view) for view in self.engine.posts()]
-        me, nick = self._node.sender_id, self._node.nick
+        me, nick = self._identity.sender_id, self._gate.nick
         for draft in self.engine.drafts():
             if draft.kind is Kind.SAY:
                 message_id = self.told.draft_id(draft.number)
@@ -129,7 +158,7 @@ class MembersChannel:
 
     def invite(self, who: str) -> str:
         """Let somebody in, by nick or by id. Return their sender id."""
-        key = DirectPeers(self._session, self._node.gate).find(who).key
+        key = DirectPeers(self._session.presence, self._gate).find(who).key
         self._made(self.engine.invite(key, self._now()))
         return sender_id_of(key)
 
@@ -145,16 +174,16 @@ class MembersChannel:
         return self.told.message_id(name)
 
     def _now(self) -> Now:
-        return self._node.clock.now()
+        return self._clock.now()
 
     def nick_of(self, sender_id: str) -> str:
-        if sender_id == self._node.sender_id:
-            return self._node.nick
-        return self._node.gate.nick_of(sender_id) or self._session.presence.online.get(sender_id, "")
+        if sender_id == self._identity.sender_id:
+            return self._gate.nick
+        return self._gate.nick_of(sender_id) or self._session.presence.online.get(sender_id, "")
 
     # An extension of the channel.
 
-    def attach(self, session: ChannelSession) -> None:
+    def attach(self, session: AnnouncedChannel) -> None:
         self._session = session
         session.hear_announcements(self._hear_announcement)
         record = load_record(self._store, session.name)
@@ -169,12 +198,12 @@ class MembersChannel:
         if record.announcement:
             self._announced = read_announcement(record.announcement, record.channel)
         signer = Signer(self._identity.public_key, self._identity.sign)
-        now, config = self._now(), self._node.settings.timber
+        now, config = self._now(), self._config
         snapshot = load_timber(self._store, record.channel)
         self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
         self._engine.join(record.data_set, self._contacts(), now)
         self._deleted = snapshot is not None
-        self._told = Told(self._engine, self.nick_of, self._node.sender_id)
+        self._told = Told(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         self.decided.set()
@@ -254,7 +283,7 @@ class MembersChannel:
             if id(message) not in sealed:
                 raw = self._codec.encode(message)
                 sealed[id(message)] = seal_packet(
-                    self._identity, self._session.name, self._data_set, self._node.nick, raw
+                    self._identity, self._session.name, self._data_set, self._gate.nick, raw
                 )
             found.append(OutgoingPacket("timber", sender_of(peer), sealed[id(message)]))
         return found
@@ -274,7 +303,7 @@ class MembersChannel:
 
     def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
         opened = OpenedContent(Verdict.NEW, None, nick=envelope.nick, author_key=envelope.author_key)
-        rows, facts = self._node.gate.book.meet(opened, now.wall)
+        rows, facts = self._gate.book.meet(opened, now.wall)
         self._met += rows
         self._events += facts
 
@@ -341,20 +370,3 @@ def _deletes(report: Report) -> bool:
     if isinstance(report, EventSettled):
         return report.kind in (Kind.EDIT, Kind.DELETE)
     return isinstance(report, StateAdopted)
-
-
-def install(node: Node) -> None:
-    """Every channel that is joined from now on may be a members' channel."""
-    channels: dict[str, MembersChannel] = {}
-
-    def make(session: ChannelSession) -> MembersChannel:
-        found = channels[session.name] = MembersChannel(node)
-        return found
-
-    def hear(event: NodeEvent) -> None:
-        found = channels.get(event.channel)
-        if found is not None and isinstance(event.body, PresenceChanged):
-            found.presence_changed(event.body.sender_id, event.body.online)
-
-    node.extend(make)
-    node.listen(hear)

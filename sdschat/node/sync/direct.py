@@ -83,7 +83,7 @@ class DirectMessaging:
         self._clock = clock
         self._kept = MvdsStore(profile.store, session.name)
         self.messages = DirectMessages(profile.store, session.name)
-        self.people = DirectPeers(session, gate)
+        self.people = DirectPeers(session.presence, gate)
         self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
         self._codec = SyncCodec()
         self._rows: list[DirectRow] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
-    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.channel.presence import ChannelPresence
 
 _SHORTEST_ID = 6
 _YOURSELF = "That is yourself. Choose somebody else to write to."
@@ -23,8 +23,8 @@ class DirectPeer(NamedTuple):
 class DirectPeers:
     """Those who are here with a signed presence, and those whose key we met before."""
 
-    def __init__(self, session: ChannelSession, gate: ContentGate) -> None:
-        self._presence = session.presence
+    def __init__(self, presence: ChannelPresence, gate: ContentGate) -> None:
+        self._presence = presence
         self._gate = gate
 
     def key_of(self, sender_id: str) -> bytes | None:
