@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.user_state import UserState
 
 _WINDOW: Final = 512  # messages fetched at a time
+_INSTRUCTIONS: Final = 20_000  # of SQLite's machine, about a millisecond, between two looks if a query is still wanted
 _LAST_CHARACTER: Final = "\U0010ffff"
 _GLANCE: Final = (
     "SELECT (SELECT count(*) FROM outgoing WHERE channel = :channel AND state < 2), "
@@ -65,6 +66,10 @@ class Reader(UserState):
             connection.close()
             raise
         return cls(path, connection, codec)
+
+    def abandon_when(self, stopped: Callable[[], bool]) -> None:
+        """End queries soon after this function has become true. They raise a StoreError then."""
+        self.connection.set_progress_handler(stopped, _INSTRUCTIONS)
 
     def data_version(self) -> int:
         """A number that changes with every commit of another connection."""

@@ -110,6 +110,8 @@ class ChatApp(KeyedHost):
         await super().on_event(event)
 
     def on_unmount(self) -> None:
+        if self.finder is not None:
+            self.finder.stop()
         self._keep()
         self.user_state.save_input_history(self.composer.input_history.texts)
 
@@ -246,6 +248,8 @@ class ChatApp(KeyedHost):
     @on(Sheet.Picked)
     async def _chosen_in_sheet(self, message: Sheet.Picked) -> None:
         self.close_sheet()
+        if self.end_finding(back=False):
+            self.composer.focus()
         await self.action_command(message.line)
 
     @on(ChannelList.Picked)

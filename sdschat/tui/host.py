@@ -171,6 +171,10 @@ class Host:
         """Show this channel beside the other one; without a name, the next one, or a single one again."""
 
     @abstractmethod
+    def mark(self, words: str) -> None:
+        """Mark these words in the log, and no others."""
+
+    @abstractmethod
     def toggle_bare(self) -> None:
         """Show the log alone, or everything again."""
 

@@ -36,7 +36,7 @@ class KeyedHost(ScreenHost):
         Binding("alt+end", "command('end')", "Newest", id="end", priority=True),
         Binding("alt+left", "turn_lens(-1)", "The view of the Lens before", id="lens-before", priority=True),
         Binding("alt+right", "turn_lens(1)", "The next view of the Lens", id="lens-next", priority=True),
-        Binding("ctrl+f", "start('/search ')", "Search", id="search", priority=True),
+        Binding("ctrl+f", "find", "Search", id="search", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
         Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
         Binding("escape", "escape", "Back", show=False),
@@ -61,6 +61,23 @@ class KeyedHost(ScreenHost):
         self.screen.set_focus(self.composer)
         self.composer.put(text)
 
+    async def action_find(self) -> None:
+        """Begin a search. Its line is made at the first one."""
+        if self.finder is None:
+            from sdschat.tui.finder import Finder
+
+            self.finder = Finder(self, self.log_view)
+            await self.mount(self.finder.bar, after=self.panes.notice)
+        self.finder.open()
+
+    def action_find_on(self, step: int) -> None:
+        if self.finder is not None:
+            self.finder.go(step)
+
+    def action_find_list(self) -> None:
+        if self.finder is not None:
+            self.finder.list_hits()
+
     def action_lens(self) -> None:
         try:
             self.lens.toggle()
@@ -83,6 +100,7 @@ class KeyedHost(ScreenHost):
         self.panes.fit()
 
     def action_focus_log(self) -> None:
+        self.end_finding(back=False)
         self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
 
     def action_swap(self) -> None:
@@ -113,7 +131,9 @@ class KeyedHost(ScreenHost):
         if self.sheet.page is not None:
             self.close_sheet()
             return
-        if self.panes.bare:
+        if self.end_finding(back=True):
+            pass
+        elif self.panes.bare:
             self.toggle_bare()
         elif self.lens.is_open:
             self.lens.close()
@@ -121,6 +141,7 @@ class KeyedHost(ScreenHost):
             self.input_handler.reply_to = ""
         elif self.selection is not None:
             self.log_view.unchoose()
+            self.mark("")
         elif not self.log_view.following:
             self.log_view.jump_to_end()
         self.composer.focus()

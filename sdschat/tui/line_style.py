@@ -12,6 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from sdschat.node.view.values import Verdict
+from sdschat.tui.marking import marked
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.gaps import gap_words
@@ -44,6 +45,7 @@ class LineStyle:
     glyphs: Glyphs = UNICODE
     ids: bool = True  # show the first letters of ids
     links: bool = True  # as links of the terminal
+    marked: re.Pattern[str] | None = None  # what a search marks in texts
     hues: dict[str, int] = field(default_factory=dict, compare=False)  # the place of each participant's colour
 
     def style(self, name: str) -> Style:
@@ -110,7 +112,8 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
     if entry.action or not entry.readable:
         style += line_style.style("action")
     for low, high in wrapped(entry.text, room):
-        lines.append([*head, *_linked(entry.text, low, high, style, line_style)])
+        text = _linked(entry.text, low, high, style, line_style)
+        lines.append([*head, *marked(text, line_style.marked)])
         head = [Segment(" " * start)]
     _add_marks(lines, _marks(entry, wide, line_style), start, min(width, start + _MOST_TEXT + _MARKS), line_style)
     return lines

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 from textual.app import App
@@ -22,6 +23,7 @@ from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.line_style import LineStyle
+from sdschat.tui.marking import pattern_of
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.input_history import InputHistory
@@ -36,6 +38,9 @@ from sdschat.tui.widgets.log_view import LogView, WholeCells
 from sdschat.tui.widgets.sheet import Sheet
 from sdschat.tui.window import Window
 
+if TYPE_CHECKING:
+    from sdschat.tui.finder import Finder
+
 _SHORT: Final = 3  # lines of an answer that has room above the input
 _READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
 
@@ -44,6 +49,7 @@ class ScreenHost(Window, App[int]):
     """The host of commands in a terminal window."""
 
     log_view: LogView
+    finder: Finder | None = None  # from the first search on
     _reading: Timer | None = None  # what is above the input goes when it ends
 
     def __init__(
@@ -124,7 +130,7 @@ class ScreenHost(Window, App[int]):
 
     def close_sheet(self) -> None:
         if self.sheet.has_focus:
-            self.composer.focus()
+            (self.finder.words if self.finder is not None and self.finder.is_open else self.composer).focus()
         self.sheet.close()
 
     def warn(self, text: str) -> None:
@@ -180,6 +186,16 @@ class ScreenHost(Window, App[int]):
         if self.panes.bare:
             self.warn("Esc brings everything back")
 
+    def end_finding(self, *, back: bool) -> bool:
+        """End the search, if one is under way. `back`: show what was shown before it. Return True if one ended."""
+        if self.finder is None or not self.finder.is_open:
+            return False
+        self.finder.close(back=back)
+        return True
+
+    def mark(self, words: str) -> None:
+        self.log_view.restyle(replace(self.log_view.line_style, marked=pattern_of(words)))
+
     def leave(self) -> None:
         self.exit(0)
 
@@ -192,7 +208,7 @@ class ScreenHost(Window, App[int]):
         self.set_class(self.line_style.glyphs is ASCII, "-ascii")
         preferences = self.preferences
         before = self.line_style
-        self.line_style = LineStyle(palette, before.glyphs, preferences.ids, preferences.links, before.hues)
+        self.line_style = LineStyle(palette, before.glyphs, preferences.ids, preferences.links, hues=before.hues)
         self.log_view.restyle(self.line_style)
         self.second_view.restyle(self.line_style)
         self.sheet.line_style = self.line_style
@@ -235,6 +251,8 @@ class ScreenHost(Window, App[int]):
         await self.view.part(name)
 
     def show_channel(self, name: str) -> None:
+        if name != self.desktop.shown:
+            self.end_finding(back=False)
         self.user_state.set_draft(self.desktop.shown, self.composer.text)
         self.user_state.save()
         if name == self.desktop.beside:

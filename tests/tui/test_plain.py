@@ -96,6 +96,8 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
         await s.until("find me")
         assert await s.enter("/search find")
         await s.until("hit 1 of 1")
+        assert await s.enter("/hits")
+        await s.until("ann: find me")
         for line in ("/help", "/who", "/legend", "/keys", "/outbox", "/channels", "/theme light", "/end"):
             assert await s.enter(line), line
         for line in ("/split", "/bare"):

@@ -13,9 +13,21 @@ def load(more: Iterable[Command] = ()) -> CommandRegistry:
 
 
 def _all(more: Iterable[Command]) -> Iterator[Command]:
-    from sdschat.tui.commands import channels, chat, history, members, people, private, reading, screen, talk, verify
+    from sdschat.tui.commands import (
+        channels,
+        chat,
+        history,
+        members,
+        people,
+        private,
+        reading,
+        screen,
+        searching,
+        talk,
+        verify,
+    )
     from sdschat.tui.lens import commands as lens
 
-    for module in (chat, talk, people, reading, history, channels, private, members, verify, screen, lens):
+    for module in (chat, talk, people, reading, searching, history, channels, private, members, verify, screen, lens):
         yield from module.COMMANDS
     yield from more

@@ -14,38 +14,9 @@ from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.status import fate_sentence, provenance
 from sdschat.tui.model.words import clock, count, day, stamp
 
-_FOUND = 200
 _LINKS = 20
 _ID = 128
 _COPY = 400
-
-
-def _search(host: Host, argument: str) -> None:
-    if not argument:
-        raise CommandError("/search needs words: /search release notes. /next-hit and /previous-hit go on.")
-    found = host.conversation.search(argument, limit=_FOUND)
-    if not found:
-        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}")
-    host.model.hits = [shown.key for shown in found]
-    host.model.hit_at = len(found)
-    _hit(host, -1)
-
-
-def _hit(host: Host, step: int) -> None:
-    hits = host.model.hits
-    if not hits:
-        raise CommandError("There was no search here. /search WORDS looks through the whole history.")
-    at = host.model.hit_at + step
-    if not 0 <= at < len(hits):
-        raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
-    host.model.hit_at = at
-    host.log_view.jump_to(hits[at], choose=True)
-    most = f"the newest {_FOUND}" if len(hits) == _FOUND else str(len(hits))
-    host.warn(f"hit {len(hits) - at} of {most}, newest first | n older, N newer (in the log), or /hit, /hit back")
-
-
-def _hits(host: Host, argument: str) -> None:
-    _hit(host, 1 if argument in ("back", "newer") else -1)
 
 
 def _goto(host: Host, argument: str) -> None:
@@ -206,24 +177,6 @@ def _copy_words(host: Host, argument: str) -> Iterable[str]:
 
 
 COMMANDS = (
-    Command(
-        "search",
-        "/search WORDS",
-        "Find messages in the whole history",
-        _search,
-        aliases=("find",),
-        group="reading",
-        details="All words must occur, in any order; the last one may be a beginning. It jumps to the newest hit.\n"
-        "With the log focused (F6), n goes to the next older hit and N to the next newer one.",
-    ),
-    Command(
-        "hit",
-        "/hit [back]",
-        "The next older hit of a search; back: the next newer",
-        _hits,
-        group="reading",
-        complete=lambda host, argument: ("back",),
-    ),
     Command(
         "goto",
         "/goto TIME",

@@ -83,6 +83,8 @@ def _key_lines(host: Host) -> list[str]:
         "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches",
         "in the log (f6):",
         "  up and down select, r answers, y copies, o opens a link, n and N are hits, esc leaves",
+        "in a search (ctrl+f):",
+        "  enter or up older hit, down newer, tab lists the hits, f6 stays at the hit, esc goes back",
     ]
 
 

@@ -189,6 +189,9 @@ class PlainHost(Host):
     def split(self, name: str | None) -> None:
         raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
 
+    def mark(self, words: str) -> None:
+        """Do nothing: words are not marked here."""
+
     def toggle_bare(self) -> None:
         raise CommandError("This is as bare as it gets.")
 

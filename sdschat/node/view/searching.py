@@ -1,0 +1,102 @@
+"""A search of a long history beside the loop: in a thread with a connection of its own, so that no key waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, NamedTuple
+
+from sdschat.node.node import Node
+from sdschat.node.view.channel import ChannelConversation
+from sdschat.node.view.conversation import Conversation
+from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.values import Key, Shown
+from sdschat.store.errors import StoreError
+
+_PREFIX: Final = 4  # letters of an id, at least
+_EVERYTHING: Final = 1_000_000  # more messages than a conversation that is searched in memory has
+
+
+class Wanted(NamedTuple):
+    """The messages that a search is for. Times are epoch milliseconds by the order of the log."""
+
+    words: str = ""  # all of them, in any order; the last one may be a beginning
+    senders: tuple[str, ...] = ()  # ids; empty: everybody
+    since: int | None = None  # included
+    before: int | None = None  # excluded
+
+    def includes(self, shown: Shown) -> bool:
+        """True if author and time are the wanted ones."""
+        return (
+            (not self.senders or shown.sender_id in self.senders)
+            and (self.since is None or shown.lamport >= self.since)
+            and (self.before is None or shown.lamport < self.before)
+        )
+
+
+def senders_called(view: Conversations, channel: str, name: str) -> tuple[str, ...]:
+    """Return the ids of all who go by this nick, here or earlier, or whose id begins so."""
+    people = view.channel(channel).people()
+    here = {
+        person.sender_id
+        for person in people
+        if person.nick.casefold() == name.casefold() or (len(name) >= _PREFIX and person.sender_id.startswith(name))
+    }
+    return tuple(sorted({*here, *view.node.gate.book.called(name)}))
+
+
+class HistorySearch:
+    """One search. It can be stopped while it runs, for a newer one."""
+
+    def __init__(self, node: Node, conversation: Conversation, wanted: Wanted, limit: int) -> None:
+        self._node = node
+        self._conversation = conversation
+        self._wanted = wanted
+        self._limit = limit
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the search soon; it then finds nothing."""
+        self._stopped = True
+
+    async def run(self) -> list[Key]:
+        """Return the keys of the newest messages that are wanted, oldest first. Raises StoreError."""
+        if type(self._conversation) is ChannelConversation:
+            return await asyncio.to_thread(self._read)
+        return self._in_memory()[-self._limit :]
+
+    def _in_memory(self) -> list[Key]:
+        """Search a conversation whose messages are in memory: of two, or of members."""
+        wanted, conversation = self._wanted, self._conversation
+        found = (
+            conversation.search(wanted.words, limit=_EVERYTHING)
+            if wanted.words
+            else conversation.messages(limit=_EVERYTHING)
+        )
+        return [shown.key for shown in found if wanted.includes(shown)]
+
+    def _read(self) -> list[Key]:
+        store, wanted = self._node.profile.store, self._wanted
+        try:
+            reader = store.open_read_only(store.path, self._node.profile.codec)
+            try:
+                reader.abandon_when(lambda: self._stopped)
+                until = None if wanted.before is None else wanted.before - 1
+                found = [
+                    message.key
+                    for sender in wanted.senders or (None,)
+                    for message in reader.messages(
+                        self._conversation.name,
+                        search=wanted.words,
+                        sender_id=sender,
+                        since=wanted.since,
+                        until=until,
+                        limit=self._limit,
+                    )
+                ]
+            finally:
+                reader.close()
+        except StoreError:
+            if self._stopped:
+                return []
+            raise
+        return sorted(found)[-self._limit :]

@@ -1,0 +1,132 @@
+"""Commands that search the history: their words, their hits, and the list of these."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from sdschat.node.view.searching import HistorySearch, Wanted, senders_called
+from sdschat.tui.commands.moments import parse_moment
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+from sdschat.tui.model.cleaning import clean
+from sdschat.tui.model.items import first_line
+from sdschat.tui.model.pages import Page
+from sdschat.tui.model.words import clock, count, day
+
+FOUND: Final = 200
+_SHOWN: Final = 120
+
+
+def wanted_by(host: Host, text: str) -> Wanted:
+    """Return what a line of search words asks for, with `from:`, `since:` and `before:`. Raises CommandError."""
+    words, senders, times = [], set[str](), dict[str, int]()
+    now = datetime.fromtimestamp(host.view.now().wall / 1000)
+    for word in text.split(" "):
+        name, colon, value = word.partition(":")
+        if not colon or name not in ("from", "since", "before"):
+            words.append(word)
+        elif not value:
+            raise CommandError(f"{name}: needs {'a nick' if name == 'from' else 'a time, such as 10:02 or 2d'}.")
+        elif name == "from":
+            found = senders_called(host.view, host.room, value.removeprefix("@"))
+            if not found:
+                raise CommandError(f"Nobody known here goes by {clean(value, limit=40)}.")
+            senders.update(found)
+        else:
+            try:
+                times[name] = int(parse_moment(value, now).timestamp() * 1000)
+            except (ValueError, OverflowError):
+                examples = "10:02, 2025-11-20, 2h, 3d or yesterday"
+                raise CommandError(f"{clean(value, limit=40)} is no time, such as {examples}.") from None
+    return Wanted(" ".join(words).lstrip(), tuple(sorted(senders)), times.get("since"), times.get("before"))
+
+
+async def _search(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/search needs words: /search release notes from:bob since:2d. /hit goes on, /hits lists.")
+    model, wanted = host.model, wanted_by(host, argument)
+    found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
+    if not found:
+        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}")
+    model.hits, model.hit_at = found, len(found)
+    if host.model is model:
+        host.mark(wanted.words)
+        step_hit(host, -1)
+
+
+def step_hit(host: Host, step: int) -> None:
+    """Jump to an older hit of the search, or to a newer one. Raises CommandError at the last one."""
+    hits = host.model.hits
+    if not hits:
+        raise CommandError("There was no search here. /search WORDS looks through the whole history.")
+    at = host.model.hit_at + step
+    if not 0 <= at < len(hits):
+        raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
+    host.model.hit_at = at
+    host.log_view.jump_to(hits[at], choose=True)
+    host.warn(f"hit {hit_words(host)}, newest first | n older, N newer (in the log), or /hit, /hit back; /hits lists")
+
+
+def hit_words(host: Host) -> str:
+    """Return the number of the hit that is shown, and that of all hits."""
+    hits = host.model.hits
+    most = f"the newest {FOUND}" if len(hits) == FOUND else str(len(hits))
+    return f"{len(hits) - host.model.hit_at} of {most}"
+
+
+def _hit(host: Host, argument: str) -> None:
+    hits = host.model.hits
+    if argument.isdecimal():
+        if not 1 <= int(argument) <= len(hits):
+            raise CommandError(f"There is no hit {clean(argument, limit=20)}. /hits lists those of the last search.")
+        host.model.hit_at = len(hits) - int(argument)
+        step_hit(host, 0)
+    else:
+        step_hit(host, 1 if argument in ("back", "newer") else -1)
+
+
+def hits_page(host: Host) -> Page:
+    """Return the hits of the last search, newest first; Enter jumps to one. Raises CommandError if there is none."""
+    if not host.model.hits:
+        raise CommandError("There was no search here. /search WORDS looks through the whole history.")
+    lines = []
+    for number, key in enumerate(reversed(host.model.hits), 1):
+        shown = host.conversation.message(key[1])
+        if shown is None:
+            lines.append(f"{number} (not here any more)")
+            continue
+        entry = host.model.entry_for(shown)
+        who = host.model.name_of(entry.sender_id, entry.nick)
+        lines.append(f"{number} {day(entry.at)} {clock(entry.at)}  {who}: {first_line(entry)[:_SHOWN]}")
+    return Page(count(len(lines), "hit"), lines, [f"hit {number}" for number in range(1, len(lines) + 1)])
+
+
+def _hits(host: Host, argument: str) -> None:
+    page = hits_page(host)
+    host.show_pages([page], page.title)
+
+
+COMMANDS = (
+    Command(
+        "search",
+        "/search WORDS",
+        "Find messages in the whole history",
+        _search,
+        aliases=("find",),
+        group="reading",
+        details="All words must occur, in any order; the last one may be a beginning. from:NICK, since:TIME and\n"
+        "before:TIME leave out others: /search rope from:carol since:2d. It jumps to the newest hit and marks words.\n"
+        "Ctrl+F does the same while you type. With the log focused (F6), n goes to the next older hit, N to the newer.",
+    ),
+    Command(
+        "hit",
+        "/hit [back]",
+        "The next older hit of a search; back: the next newer",
+        _hit,
+        group="reading",
+        details="/hit N jumps to the hit with this number, as /hits lists them.",
+        complete=lambda host, argument: ("back",),
+    ),
+    Command("hits", "/hits", "List the hits of the last search; Enter jumps to one", _hits, group="reading"),
+)

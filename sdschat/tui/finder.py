@@ -1,0 +1,116 @@
+"""The search as one types: it runs at each pause, jumps to the newest hit, and goes back where one was."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.timer import Timer
+
+from sdschat.node.tasks import start
+from sdschat.node.view.searching import HistorySearch
+from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, step_hit, wanted_by
+from sdschat.tui.errors import CommandError
+from sdschat.tui.model.cleaning import reason_text
+from sdschat.tui.model.items import Place
+from sdschat.tui.widgets.find_bar import FindBar
+from sdschat.tui.widgets.log_view import LogView
+from sdschat.tui.window import Window
+
+_PAUSE: Final = 0.12  # seconds without a key before it searches
+_ROOM: Final = 100  # columns from which the keys stand beside the number of hits
+_KEYS: Final = " | Enter older, Down newer, Tab list, Esc back"
+
+
+class Finder:
+    def __init__(self, host: Window, log: LogView) -> None:
+        self._host = host
+        self.bar = FindBar(self.typed, id="find")
+        self.words = self.bar.words
+        self._log = log
+        self._pause: Timer | None = None
+        self._search: HistorySearch | None = None
+        self._before: tuple[Place, int] | None = None  # the top of the log when it began; None: its end
+        self._chosen: str | None = None  # the selection then
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.bar.display)
+
+    def open(self) -> None:
+        """Begin a search, or go back to the words of one."""
+        if not self.is_open:
+            self._before, self._chosen = self._log.viewpoint(), self._host.selection
+            self.bar.display = True
+            self.words.value = ""
+            self._say("")
+        self.words.screen.set_focus(self.words)  # now: letters may follow
+
+    def close(self, *, back: bool) -> None:
+        """End the search. `back`: show what was shown before it; else stay, and keep the marks."""
+        self.stop()
+        self.bar.display = False
+        if back:
+            self._host.mark("")
+            self._log.show_again(self._before, self._chosen)
+
+    def stop(self) -> None:
+        """End what is under way."""
+        if self._pause is not None:
+            self._pause.stop()
+        if self._search is not None:
+            self._search.stop()
+
+    def typed(self) -> None:
+        """Search at the next pause. A search that still runs is for other words, and ends."""
+        self.stop()
+        if self.is_open:
+            self._say("...")
+            self._pause = self.bar.set_timer(_PAUSE, self._begin)
+
+    def _begin(self) -> None:
+        start(self._find(), lambda error: self._say(reason_text(error), keys=False))
+
+    async def _find(self) -> None:
+        host, model, text = self._host, self._host.model, self.words.value
+        model.hits = []
+        if not text.strip():
+            host.mark("")
+            self._say("")
+            return
+        try:
+            wanted = wanted_by(host, text)
+        except CommandError as error:
+            self._say(str(error), keys=False)
+            return
+        search = self._search = HistorySearch(host.node, model.conversation, wanted, FOUND)
+        found = await search.run()
+        if search is not self._search or not self.is_open or host.model is not model:
+            return
+        model.hits, model.hit_at = found, len(found) - 1
+        host.mark(wanted.words)
+        if found:
+            self.go(0)
+        else:
+            self._say("not found")
+
+    def go(self, step: int) -> None:
+        """Jump to an older hit, or to a newer one."""
+        host = self._host
+        try:
+            step_hit(host, step)
+        except CommandError as error:
+            self._say(str(error), keys=False)
+        else:
+            self._say(hit_words(host))
+        host.warn("")
+
+    def list_hits(self) -> None:
+        """Show all hits on a sheet."""
+        try:
+            page = hits_page(self._host)
+            self._host.show_pages([page], page.title)
+        except CommandError as error:
+            self._say(str(error), keys=False)
+
+    def _say(self, text: str, *, keys: bool = True) -> None:
+        self.bar.say(text + (_KEYS if keys and self._host.width >= _ROOM else ""))

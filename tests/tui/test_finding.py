@@ -1,0 +1,150 @@
+"""The search as one types: hits marked, gone through, listed, and the way back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sdschat.store.reader import Reader
+from sdschat.tui.marking import pattern_of
+from tests.tui.stage import Stage, staged
+
+
+async def _harbour(s: Stage) -> None:
+    for at in range(3):
+        s.app.node.send("lobby", f"the rope number {at}")
+        for number in range(30):
+            s.app.node.send("lobby", f"filler {number}")
+    await s.settle()
+
+
+async def _find(s: Stage, words: str) -> None:
+    await s.press("ctrl+f")
+    await s.press(*(("space" if letter == " " else letter) for letter in words))
+    await s.until(lambda: "..." not in s.text() and "find" in s.text(), "the end of the search")
+
+
+def _marked(s: Stage) -> list[str]:
+    """Return what is marked on the visible lines of the log."""
+    log = s.app.log_view
+    strips = [log.render_line(y) for y in range(log.size.height)]
+    return [one.text for strip in strips for one in strip if one.style and one.style.reverse and one.text.strip()]
+
+
+@staged(size=(110, 20))
+async def test_hits_are_marked_and_counted_while_one_types(s: Stage) -> None:
+    await _harbour(s)
+    await s.type("half a draft")
+    await _find(s, "rop")
+    assert "1 of 3" in s.text()
+    assert any("rope number 2" in line for line in s.log())
+    assert _marked(s) == ["rop"]
+    assert s.app.composer.text == "half a draft"
+
+
+@staged(size=(110, 20))
+async def test_enter_goes_to_older_hits_and_down_to_newer_ones(s: Stage) -> None:
+    await _harbour(s)
+    await _find(s, "rope")
+    await s.press("enter", "enter")
+    assert "3 of 3" in s.text()
+    assert any("rope number 0" in line for line in s.log())
+    await s.press("enter")
+    assert "oldest hit of 3" in s.text()
+    await s.press("down")
+    assert "2 of 3" in s.text()
+    assert any("rope number 1" in line for line in s.log())
+
+
+@staged(size=(110, 20))
+async def test_esc_shows_again_what_was_shown_before(s: Stage) -> None:
+    await _harbour(s)
+    await s.press("pageup", "pageup")
+    before = s.log()
+    await _find(s, "number 0")
+    assert s.log() != before
+    await s.press("escape")
+    assert s.log() == before
+    assert _marked(s) == []
+    assert s.app.composer.has_focus
+
+
+@staged(size=(110, 20))
+async def test_f6_stays_at_the_hit_where_n_goes_on(s: Stage) -> None:
+    await _harbour(s)
+    await _find(s, "rope")
+    await s.press("f6", "n")
+    assert any("rope number 1" in line for line in s.log())
+    assert _marked(s) == ["rope"]
+
+
+@staged(size=(110, 20))
+async def test_the_list_of_hits_jumps_to_the_chosen_one(s: Stage) -> None:
+    await _harbour(s)
+    await _find(s, "rope")
+    await s.press("tab")
+    assert "3 hits" in s.text()
+    await s.press("down", "down", "enter")
+    assert any("rope number 0" in line for line in s.log())
+    assert s.app.composer.has_focus
+    await s.enter("/hits")
+    await s.press("escape")
+    assert "3 hits" not in s.text()
+
+
+@staged(peers=("bob",), size=(110, 20))
+async def test_a_search_by_author_and_time(s: Stage) -> None:
+    s.say("a rope of bob")
+    await s.until_text("a rope of bob")
+    await s.enter("a rope of ann")
+    await _find(s, "rope from:bob since:1h")
+    assert "1 of 1" in s.text()
+    await s.press("escape")
+    await s.enter("/search from:ann")
+    await s.until(lambda: "hit 1 of 1" in s.hint())
+    await s.enter_instead("/search rope before:2001-01-01")
+    await s.until(lambda: "Nothing in this channel" in s.hint())
+    await s.enter_instead("/search from:nobody")
+    assert "Nobody known here goes by nobody" in s.hint()
+    await s.enter_instead("/search since:soon")
+    assert "soon is no time" in s.hint()
+
+
+@staged(size=(110, 20))
+async def test_a_long_search_leaves_the_keys_alone_and_ends_for_a_newer_one(s: Stage) -> None:
+    await _harbour(s)
+    stopped: list[Callable[[], bool]] = []
+
+    def slowly(reader: Reader, still: Callable[[], bool]) -> None:
+        def lower(text: str) -> str:
+            time.sleep(0.05)
+            return text
+
+        stopped.append(still)
+        reader.connection.create_function("lower", 1, lower)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reader, "abandon_when", slowly)
+        await s.press("ctrl+f", "!")
+        await s.until(lambda: bool(stopped), "the search")
+        assert "..." in s.text()
+        await s.press("x")
+        assert stopped[0]()
+        assert "!x" in s.text()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "found"),
+    [
+        ("rope lo", "A rope, long; ropes, halo", ["rope", "lo"]),
+        ("rope ", "ropes and a ROPE", ["ROPE"]),
+        ("船", "小船来了", ["船"]),
+        ("?!", "what?! no", ["?!"]),
+    ],
+)
+def test_words_are_marked_as_the_index_finds_them(words: str, text: str, found: list[str]) -> None:
+    pattern = pattern_of(words)
+    assert pattern is not None
+    assert pattern.findall(text) == found
