@@ -1,5 +1,5 @@
--- The audit, in Spark's dialect: every answer is one statement here. `views_sqlite.sql` follows from this file by
--- `python -m tests.audit.transpile`; a test compares them.
+-- The audit, in Spark's dialect: every answer is one statement here. `views_sqlite.sql` and `views_duckdb.sql` follow from
+-- this file by `python -m tests.audit.transpile`; a test compares them.
 --
 -- An engine brings these tables. Keys (chan, member, message, version) are numbers that are equal where what they
 -- stand for is equal; a message is one id in one channel, a version is all of a message that nodes must agree on.

@@ -5,72 +5,46 @@ Bronze tables are appended to; silver and gold tables are written anew.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit import schemas
-from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.schemas import VERSION, ddl
+from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
+from sdschat.lake.asked import READ_BY_AUDIT, Asked
+from sdschat.lake.places import PLACES, check_version, folder_of
 from sdschat.pipeline.alone import alone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
-
-# The folder of each table.
-PLACES: Final[dict[type, str]] = {
-    schemas.Journal: f"{BRONZE}/journal",
-    schemas.Message: f"{BRONZE}/messages",
-    schemas.Node: f"{BRONZE}/nodes",
-    schemas.Declared: f"{BRONZE}/declared",
-    schemas.Packet: f"{BRONZE}/packets",
-    schemas.Quarantine: f"{BRONZE}/quarantine",
-    schemas.Whole: f"{BRONZE}/wholes",
-    schemas.Event: f"{SILVER}/events",
-    schemas.Copy: f"{SILVER}/copies",
-    schemas.Presence: f"{SILVER}/presences",
-    schemas.Fingerprint: f"{SILVER}/fingerprints",
-    schemas.Log: f"{GOLD}/log",
-    schemas.AuditBase: f"{GOLD}/audit_base",
-    schemas.AuditChannel: f"{GOLD}/audit_channel",
-    schemas.AuditNode: f"{GOLD}/audit_node",
-    schemas.AuditMissing: f"{GOLD}/audit_missing",
-    schemas.AuditFinding: f"{GOLD}/audit_finding",
-    schemas.AuditJournal: f"{GOLD}/audit_journal",
-    schemas.MetricsClock: f"{GOLD}/metrics_clock",
-    schemas.MetricsDelivery: f"{GOLD}/metrics_delivery",
-    schemas.MetricsAck: f"{GOLD}/metrics_ack",
-    schemas.MetricsRepair: f"{GOLD}/metrics_repair",
-    schemas.MetricsTraffic: f"{GOLD}/metrics_traffic",
-    schemas.MetricsRejected: f"{GOLD}/metrics_rejected",
-    schemas.MetricsParts: f"{GOLD}/metrics_parts",
-    schemas.MetricsFilter: f"{GOLD}/metrics_filter",
-}
-VERSION_FILE: Final = "_schema"
 _LOCK_FILE: Final = ".lock"
 _PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
-_FILE: Final = re.compile("file:///(?!/)")
 UNLIKE: Final = ("raw", "digest", "place")
 # Files get their final place as each task ends. Otherwise the files of a killed writer would get their place with those
 # of the next writer, who could not see them when it looked at the lake.
 _AT_ONCE: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
+# `conv` gives a signed number for a negative base.
+_LANE: Final = """
+CREATE OR REPLACE TEMPORARY FUNCTION lane(digits STRING) RETURNS BIGINT RETURN CAST(CONV(digits, 16, -10) AS BIGINT)
+"""
 
-class Lake:
+
+class Lake(Asked):
+    words: ClassVar = ""
+
     def __init__(self, spark: SparkSession, root: str) -> None:
         """Open a lake. Raises PipelineProblem if a newer program wrote it."""
         self.spark = spark
         self.folder = folder_of(root)
         self.root = root.rstrip("/") if "://" in root else str(self.folder)
-        self._check_version()
+        self._made: list[str] = []
+        if self.folder is not None:  # elsewhere the columns of the Parquet files have to show the version
+            check_version(self.folder)
 
     def path(self, table: type) -> str:
         return f"{self.root}/{PLACES[table]}"
@@ -99,28 +73,38 @@ class Lake:
         """Like `replace`, for rows in this process."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
-    def bronze(self) -> str:
-        """Return a digest of the files that an audit reads: another one after each ingest that brought something."""
-        names: list[str] = []
-        for table in (schemas.Journal, schemas.Message, schemas.Node, schemas.Declared):
+    def has(self, table: type) -> bool:
+        return self.there(table) is not None
+
+    def name(self, table: type, name: str) -> None:
+        self.read(table).createOrReplaceTempView(name)
+
+    def begin(self) -> None:
+        self.forget()
+        self.spark.sql(_LANE)
+
+    def make(self, name: str, query: str, *, once: bool) -> None:
+        made = self.spark.sql(query)
+        # Without a checkpoint each table would be planned anew down to bronze, in each place where it is used.
+        (made.localCheckpoint() if once else made).createOrReplaceTempView(name)
+        self._made.append(name)
+
+    def keep_answer(self, table: type, name: str, query: str) -> None:
+        typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
+        self.replace(table, self.spark.sql(query).selectExpr(*typed)).createOrReplaceTempView(name)
+
+    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.spark.sql(query, list(values)).collect()]
+
+    def forget(self) -> None:
+        while self._made:
+            self.spark.catalog.dropTempView(self._made.pop())
+
+    def bronze_files(self) -> Iterable[str]:
+        for table in READ_BY_AUDIT:
             rows = self.there(table)
-            names += [] if rows is None else [file.rpartition(PLACES[table])[2] for file in rows.inputFiles()]
-        return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
-
-    def note_bronze(self) -> None:
-        """Note what silver is made from. A whole verdict on the same rows stays one."""
-        self.keep(schemas.AuditBase, [schemas.AuditBase(self.bronze(), self.has_verdict())])
-
-    def note_verdict(self, whole: bool) -> None:
-        """Note that the verdict is being made, or that it is whole."""
-        self.keep(schemas.AuditBase, [row._replace(whole=whole) for row in self._base()])
-
-    def has_verdict(self) -> bool:
-        """True if an audit came to its end, and was made of what is in bronze now."""
-        return self._base() == [schemas.AuditBase(self.bronze(), True)]
-
-    def _base(self) -> list[schemas.AuditBase]:
-        return [schemas.AuditBase(row["bronze"], row["whole"]) for row in self.read(schemas.AuditBase).collect()]
+            files = () if rows is None else rows.inputFiles()
+            yield from (PLACES[table] + file.rpartition(PLACES[table])[2] for file in files)
 
     def folder_for_tasks(self, table: type) -> Path | None:
         """Return the folder to which tasks may write files of a table by themselves, or None."""
@@ -140,43 +124,6 @@ class Lake:
         busy = f"another ingest is writing to {self.root}; wait for it to end, and start this one again."
         with alone(self.folder / _LOCK_FILE, busy):
             yield
-
-    def _check_version(self) -> None:
-        if self.folder is None:
-            return  # no version file there: the columns of the Parquet files have to show the version
-        file = self.folder / VERSION_FILE
-        if file.exists():
-            found = _version_in(file)
-            if found > VERSION:
-                raise PipelineProblem(
-                    f"{self.root} was written by a newer sdschat (tables of version {found}; this one knows "
-                    f"{VERSION}). Update the program.",
-                )
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f".{VERSION_FILE}.new")
-        with open(fresh, "w", encoding="utf-8") as output:
-            output.write(json.dumps({"version": VERSION}))
-            output.flush()
-            os.fsync(output.fileno())
-        fresh.replace(file)
-
-
-def _version_in(file: Path) -> int:
-    try:
-        return int(json.loads(file.read_text("utf-8"))["version"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise PipelineProblem(
-            f"{file} is damaged: it should name the version of the tables in this lake. If this version of sdschat "
-            "made the lake, delete the file; it is written anew."
-        ) from error
-
-
-def folder_of(root: str) -> Path | None:
-    """Return the folder of a lake, which may be given as a URI, or None if the lake is not in a folder."""
-    if _FILE.match(root):
-        return Path(root.removeprefix("file://"))
-    return None if "://" in root else Path(root).absolute()
 
 
 def own_folder(spark: SparkSession, root: str) -> Path | None:

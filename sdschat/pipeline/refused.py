@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.audit.schemas import Quarantine, Whole, ddl
+from sdschat.audit.schemas import Quarantine, ddl
+from sdschat.lake import results
 from sdschat.pipeline.lake import Lake
 
 if TYPE_CHECKING:
@@ -19,23 +20,8 @@ _LATER: Final = "a part of it could not be read, and a moment later it could: ta
 
 
 def standing(lake: Lake) -> DataFrame | None:
-    """Return the rows of the quarantine that still count; None if there never were any.
-
-    A row counts until the same file, or a database of the same node that is at least as far, was ingested to its end.
-    Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
-    another. If the node of a damaged database is unknown, the next database from its path counts as its repair."""
-    from pyspark.sql import functions as F
-
-    found, wholes = lake.there(Quarantine), lake.there(Whole)
-    if found is None or wholes is None:
-        return found
-    bad, good = found.alias("bad"), F.broadcast(wholes).alias("good")
-    later = (F.col("good.run_id") == F.col("bad.run_id")) & (F.col("good.read_ms") > F.col("bad.read_ms"))
-    whose = F.coalesce("bad.node", F.lit(""))  # an older program did not note it
-    its_own = F.col("good.node") == whose
-    same_file = (F.col("good.source") == F.col("bad.source")) & (its_own | (whose == ""))
-    same_node = its_own & (whose != "") & (F.col("good.as_of") >= F.col("bad.as_of"))
-    return bad.join(good, later & (same_file | same_node), "left_anti").select("bad.*")
+    """Return the rows of the quarantine that still count; None if there never were any."""
+    return lake.spark.sql(results.standing(lake)) if lake.has(Quarantine) else None
 
 
 class Standing(NamedTuple):

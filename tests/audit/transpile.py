@@ -1,7 +1,8 @@
-"""Write the views in SQLite's words: `python -m tests.audit.transpile`."""
+"""Write the statements in the words of the embedded engines: `python -m tests.audit.transpile`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,19 +10,31 @@ import sqlglot
 from sqlglot import ErrorLevel
 
 import sdschat.audit
+import sdschat.lake
 
-FOLDER: Final = Path(sdschat.audit.__file__).parent
-SOURCE: Final = FOLDER / "views.sql"
-FILE: Final = FOLDER / "views_sqlite.sql"
-_HEADING: Final = "-- Written from views.sql by `python -m tests.audit.transpile`: change that file, not this one.\n\n"
+AUDIT: Final = Path(sdschat.audit.__file__).parent
+LAKE: Final = Path(sdschat.lake.__file__).parent
+WRITTEN: Final = (
+    (AUDIT / "views.sql", "sqlite"),
+    (AUDIT / "views.sql", "duckdb"),
+    (LAKE / "silver.sql", "duckdb"),
+    (LAKE / "evidence.sql", "duckdb"),
+    (LAKE / "gold.sql", "duckdb"),
+)
 
 
-def transpiled() -> str:
-    found = sqlglot.transpile(
-        SOURCE.read_text("utf-8"), read="spark", write="sqlite", comments=False, unsupported_level=ErrorLevel.IGNORE
-    )
-    return _HEADING + ";\n\n".join(found) + ";\n"
+def transpiled() -> Iterator[tuple[Path, str]]:
+    """Yield each file that is written, and its text."""
+    for source, words in WRITTEN:
+        found = sqlglot.transpile(
+            source.read_text("utf-8"), read="spark", write=words, comments=False, unsupported_level=ErrorLevel.IGNORE
+        )
+        heading = (
+            f"-- Written from {source.name} by `python -m tests.audit.transpile`: change that file, not this one.\n\n"
+        )
+        yield source.with_name(f"{source.stem}_{words}.sql"), heading + ";\n\n".join(found) + ";\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(transpiled(), "utf-8")
+    for file, text in transpiled():
+        file.write_text(text, "utf-8")

@@ -25,8 +25,7 @@ from tests.pipeline import archive_bench, bench_simulation
 from tests.pipeline.bench_bars import Bars
 from tests.pipeline.bench_data import MEMBERS, make_copies, make_members
 from tests.pipeline.bench_ingest import ingest
-from tests.pipeline.bench_large import hundred_million
-from tests.pipeline.bench_rows import FULL, conform, engines, stages, warmed_up
+from tests.pipeline.bench_rows import FULL, engines, verdicts, warmed_up
 from tests.pipeline.bench_start import load, sessions, small_audit, start_up
 from tests.pipeline.bench_stream import stream
 
@@ -64,8 +63,7 @@ def _rows(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
     warmed_up(bars, folder / "copies", folder, options.rows, options.memory)
     with session(bars, options) as spark:
         engines(bars, spark, folder / "copies", options.rows, lost)
-        silver = conform(bars, spark, folder / "copies", folder / "rows", options.rows)
-        stages(bars, spark, silver, folder / "rows", options.rows, lost)
+        verdicts(bars, spark, folder / "copies", folder / "rows", options.rows, lost)
 
 
 def _ingest(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
@@ -76,10 +74,6 @@ def _ingest(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
 def _stream(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
     with session(bars, options) as spark:
         stream(bars, spark, folder)
-
-
-def _large(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
-    hundred_million(bars, folder)
 
 
 def _simulation(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
@@ -94,7 +88,6 @@ Part = Callable[[Bars, Path, argparse.Namespace], None]
 _QUICK: Final[Mapping[str, Part]] = {"start": _start, "audit": _audit, "rows": _rows, "ingest": _ingest}
 _LONG: Final[Mapping[str, Part]] = {
     "stream": _stream,
-    "hundred-million": _large,
     "simulation": _simulation,
     "archive": _archive,
 }
@@ -106,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="the parts that take long too")
     parser.add_argument("--rows", type=int, default=FULL, help=f"the bars are about {FULL:,}; with less none is judged")
     parser.add_argument("--messages", type=int, default=100_000, help="in each large database that is taken in")
-    parser.add_argument("--memory", default="4g", help="of the driver; a hundred million rows have 8g")
+    parser.add_argument("--memory", default="4g", help="of the driver")
     options = parser.parse_args(argv)
     every, bars = {**_QUICK, **_LONG}, Bars()
     for name in options.only or (every if options.all else _QUICK):

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from sdschat.audit.schemas import Fingerprint, Journal, columns
 from sdschat.audit.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.lake import PLACES
+from sdschat.lake.places import PLACES
 from sdschat.pipeline.sdp import init_sdp
 from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.java import find_java, usable_home

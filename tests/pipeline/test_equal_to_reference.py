@@ -1,4 +1,4 @@
-"""Spark's answers equal those of plain Python.
+"""Spark's answers equal those of plain Python: the verdict that of the oracle, the figures those of a reference.
 
 The groups are drawn from seeds: duplicates, gaps in journals, late joiners, wrong clocks, altered, forged and deleted
 rows, several readings of a database. Spark processes all groups together, each under its own run_id, because the start
@@ -8,7 +8,6 @@ of a query costs more than the rows.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +23,6 @@ from sdschat.audit.schemas import (
     AuditMissing,
     AuditNode,
     Copy,
-    Fingerprint,
     Log,
     MetricsAck,
     MetricsClock,
@@ -36,12 +34,12 @@ from sdschat.audit.schemas import (
     MetricsTraffic,
     Presence,
 )
-from sdschat.audit.taken import Taken
 from sdschat.audit.verdict import Audit
+from sdschat.lake import judge
 from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import Metrics, metrics
-from tests.audit.oracle import consolidate, oracle
-from tests.audit.worlds import drawn
+from tests.audit.oracle import consolidate
+from tests.audit.together import together
 from tests.needs import needs_module
 from tests.pipeline.frames import lake_of, rows
 
@@ -54,7 +52,6 @@ needs_module("pyspark")
 needs_module("pyarrow")
 
 SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "250"))
-K = 11  # small buckets, so that groups have several
 
 
 class Both(NamedTuple):
@@ -69,19 +66,15 @@ class Both(NamedTuple):
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
     from sdschat.pipeline import stages
 
-    taken = Taken()
-    for seed in range(SEEDS):
-        found = drawn(seed)
-        for name in Taken.__dataclass_fields__:
-            getattr(taken, name).extend(getattr(found, name))
+    taken, wanted = together(SEEDS)
     silver = conform(taken)
     log = consolidate(silver.copies)
     lake = lake_of(spark, tmp_path_factory.mktemp("lake"), taken)
-    stages.refine(lake, k=K)
-    stages.consolidate(lake, K)
-    stages.audit(lake, k=K)
+    judge.refine(lake)
+    judge.consolidate(lake)
+    judge.audit(lake)
     stages.metrics(lake)
-    return Both(silver, log, oracle(taken), metrics(silver, []), lake)
+    return Both(silver, log, wanted, metrics(silver, []), lake)
 
 
 def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
@@ -136,19 +129,3 @@ def test_curves_from_the_sketches_of_several_hours_are_those_of_the_times_themse
     wanted = curves_of(passages(both.silver.journal), both.figures)
     assert any(curve.n > 2 for curve in wanted)
     assert curves(both.lake.read(MetricsDelivery)) == wanted
-
-
-def test_only_what_differs_is_looked_at_message_by_message(both: Both) -> None:
-    from sdschat.pipeline.transforms.fingerprint import divergent
-
-    found = divergent(both.lake.read(Fingerprint), both.lake.read(Presence))
-    differing = {row.run_id for row in found.collect()}
-    held: dict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
-    for copy in both.silver.copies:
-        held[copy.run_id, copy.node].add((copy.message_id, copy.lamport, copy.damage, copy.digest))
-    logs = defaultdict(list)
-    for row in both.silver.presences:
-        logs[row.run_id].append(held[row.run_id, row.node])
-    equal = {run_id for run_id, each in logs.items() if all(one == each[0] for one in each)}
-    assert equal
-    assert not differing & equal

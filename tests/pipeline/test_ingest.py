@@ -214,7 +214,7 @@ def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Pat
 
 def standing_in(lake: Lake) -> list[str]:
     """Return the names of the files with a part that counts as unreadable."""
-    from sdschat.pipeline.results import refused_in
+    from sdschat.lake.results import refused_in
 
     return sorted(Path(row.source).name for row in refused_in(lake).rows)
 
@@ -274,8 +274,8 @@ def test_databases_that_come_by_the_same_path_mend_only_those_of_their_own_node(
     spark: SparkSession, field: Path, tmp_path: Path
 ) -> None:
     """The path is that of a USB stick shared by two people."""
+    from sdschat.lake.results import refused_in
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import refused_in
 
     made, stick = Lake(spark, str(tmp_path / "lake")), tmp_path / "chat.db"
     broken = Path(shutil.copytree(field, tmp_path / "broken"))

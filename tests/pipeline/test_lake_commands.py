@@ -119,9 +119,9 @@ def test_an_audit_names_what_is_in_quarantine(
     spark: SparkSession, field: Path, tmp_path: Path, capsys: Said, lacks: bool, code: int
 ) -> None:
     from sdschat.cli.spark.audit import judge, tell
+    from sdschat.lake.results import audit_of, places_in, refused_in
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import audit_of, places_in, refused_in
 
     (field / "odd.db").write_text("not a database")
     if lacks:
@@ -142,9 +142,9 @@ def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
     spark: SparkSession, field: Path, tmp_path: Path, capsys: Said
 ) -> None:
     from sdschat.cli.spark.audit import judge, tell
+    from sdschat.lake.results import ResultScope, audit_of, places_in, refused_in
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import ResultScope, audit_of, places_in, refused_in
 
     change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 3)[0])
     assert run(["audit", str(field)]) == 1
@@ -162,9 +162,9 @@ def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(
     spark: SparkSession, untouched: Path, tmp_path: Path
 ) -> None:
     from sdschat.cli.spark.audit import must_have
+    from sdschat.lake.results import ResultScope
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import ResultScope
 
     lake = Lake(spark, str(tmp_path / "lake"))
     ingest(lake, sorted(untouched.rglob("*.db")), "berlin", 1)
@@ -181,8 +181,8 @@ def test_a_campaign_beyond_those_that_would_be_listed_is_found(spark: SparkSessi
     from pyspark.sql import functions as F
 
     from sdschat.cli.spark.audit import must_have
+    from sdschat.lake.results import MOST, ResultScope
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import MOST, ResultScope
 
     lake = Lake(spark, str(tmp_path / "lake"))
     several = {"run_id": F.format_string("run%06d", "id"), "channel": F.format_string("room%06d", "id")}
@@ -198,8 +198,8 @@ def test_a_campaign_beyond_those_that_would_be_listed_is_found(spark: SparkSessi
 def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_brought(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    from sdschat.lake.results import audit_of
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import audit_of
 
     lake = Lake(spark, str(tmp_path / "lake"))
     sound = AuditNode(FIELD, "lobby", "a", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)

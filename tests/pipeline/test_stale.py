@@ -11,7 +11,8 @@ import pytest
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Node
 from sdschat.cli.program import run
-from sdschat.pipeline import lake as lakes
+from sdschat.lake.judge import refine
+from sdschat.lake.places import VERSION_FILE, check_version
 from tests.audit.worlds import drawn, node
 from tests.needs import needs_module
 from tests.pipeline.frames import frame, lake_of
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from sdschat.pipeline.lake import Lake
+
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "x"}'])
 def test_a_damaged_version_file_is_named(tmp_path: Path, content: str) -> None:
-    (tmp_path / lakes.VERSION_FILE).write_text(content)
-    with pytest.raises(PipelineProblem, match=f"{lakes.VERSION_FILE} is damaged.*delete the file"):
-        lakes.Lake(None, str(tmp_path))  # type: ignore[arg-type]
+    (tmp_path / VERSION_FILE).write_text(content)
+    with pytest.raises(PipelineProblem, match=f"{VERSION_FILE} is damaged.*delete the file"):
+        check_version(tmp_path)
 
 
 def test_an_unfinished_or_outdated_verdict_is_not_reported(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs_module("pyarrow")
-    from sdschat.pipeline import stages
-
     lake = lake_of(spark, tmp_path / "lake", drawn(3))
 
     @contextmanager
-    def opened(*_: object) -> Iterator[lakes.Lake]:
+    def opened(*_: object) -> Iterator[Lake]:
         yield lake
 
     monkeypatch.setattr("sdschat.cli.spark.report.open_lake", opened)
@@ -49,7 +50,7 @@ def test_an_unfinished_or_outdated_verdict_is_not_reported(
 
     assert report() == 2
     assert "an audit was broken off" in capsys.readouterr().err
-    stages.refine(lake)
+    refine(lake)
     lake.note_verdict(whole=False)
     assert report() == 2
     lake.note_verdict(whole=True)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.audit.engine import place_hash
-from sdschat.audit.schemas import AuditFinding, Copy, Fingerprint, Log, Node, Presence
-from tests.audit.worlds import node
+from sdschat.audit.schemas import Copy, Fingerprint, Presence
 from tests.needs import needs_module
-from tests.pipeline.frames import frame, plan_of, rows
+from tests.pipeline.frames import frame, plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,54 +37,6 @@ def copy(node: str, message_id: str, lamport: int, digest: str = "d", damage: st
 
 def presence(node: str) -> Presence:
     return Presence("field", "lobby", node, node, "log", 0, 0, 1, 10**9)
-
-
-def test_the_log_is_in_the_order_of_lamport_time_and_id_across_buckets(spark: SparkSession) -> None:
-    from sdschat.pipeline.transforms.consolidate import consolidate
-
-    copies = [copy("ann", "b", 5_000), copy("ann", "c", 2**18), copy("bob", "a", 5_000), copy("bob", "b", 5_000)]
-    found = sorted(rows(consolidate(frame(spark, Copy, copies)), Log), key=lambda row: row.position)
-    assert [(row.position, row.message_id, row.copies) for row in found] == [(1, "a", 1), (2, "b", 2), (3, "c", 1)]
-    whole = place_hash(5_000, "a") ^ place_hash(5_000, "b") ^ place_hash(2**18, "c")
-    assert found[-1].running == f"{whole:032x}"
-
-
-def test_one_message_is_counted_as_one(spark: SparkSession) -> None:
-    from sdschat.pipeline.transforms.findings import counts
-
-    told = {
-        (1, 1): "1 message, as its own count says, but not the same",
-        (2, 2): "2 messages, as its own count says, but not the same",
-        (1, 0): "its own count says 1 message, 0 are there",
-        (2, 1): "its own count says 2 messages, 1 is there",
-    }
-    nodes = [
-        node(f"n{claimed}{counted}", claimed, counted=counted, counted_fingerprint="g") for claimed, counted in told
-    ]
-    found = rows(counts(frame(spark, Node, nodes)), AuditFinding)
-    assert {row.detail for row in found} == set(told.values())
-
-
-def test_the_version_of_most_sound_copies_counts(spark: SparkSession) -> None:
-    from sdschat.pipeline.transforms.consolidate import consolidate
-
-    copies = [
-        copy("ann", "a", 9_000, damage="altered"),
-        copy("bob", "a", 8_000),
-        copy("cleo", "a", 7_000, "other"),
-        copy("dan", "a", 7_000, "other"),
-    ]
-    (row,) = rows(consolidate(frame(spark, Copy, copies)), Log)
-    assert (row.lamport, row.digest, row.copies) == (7_000, "other", 4)
-
-
-def test_only_the_bucket_that_differs_diverges(spark: SparkSession) -> None:
-    from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints
-
-    copies = [copy(node, name, at) for node in ("ann", "bob") for name, at in (("a", 1), ("b", 2**18), ("c", 2**19))]
-    prints = fingerprints(frame(spark, Copy, [row for row in copies if (row.node, row.message_id) != ("bob", "b")]))
-    there = frame(spark, Presence, [presence("ann"), presence("bob")])
-    assert [row.bucket for row in divergent(prints, there).collect()] == [2]
 
 
 def test_fingerprints_need_one_shuffle_and_no_join(spark: SparkSession) -> None:
@@ -137,7 +87,7 @@ def test_curves_of_more_times_than_a_sketch_holds_say_how_far_they_may_be_off(sp
 
 def test_tables_of_plain_python_and_of_spark_have_the_same_columns(spark: SparkSession) -> None:
     from sdschat.audit.schemas import columns, ddl
-    from sdschat.pipeline.lake import PLACES
+    from sdschat.lake.places import PLACES
 
     for table in PLACES:
         assert spark.createDataFrame([], ddl(table)).columns == list(columns(table))

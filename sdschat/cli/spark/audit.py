@@ -12,14 +12,15 @@ from sdschat.audit.verdict import counted
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
-from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
+from sdschat.cli.spark.common import lake_option, milliseconds, settle_option, step
+from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
 from sdschat.cli.spark_target import where_options
 
 if TYPE_CHECKING:
     from sdschat.audit.rules import Rules
     from sdschat.audit.verdict import Audit
-    from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import Refused, ResultScope
+    from sdschat.lake.asked import Asked
+    from sdschat.lake.results import Refused, ResultScope
     from sdschat.pipeline.session import Where
 
 
@@ -30,9 +31,17 @@ if TYPE_CHECKING:
 @all_option
 @channel_option
 @click.option("--run", "run_id", metavar="NAME", help="The verdict on this campaign alone.")
+@engine_option
 @where_options
 def command(
-    lake: str, settle: str, as_json: bool, everything: bool, channel: str | None, run_id: str | None, where: Where
+    lake: str,
+    settle: str,
+    as_json: bool,
+    everything: bool,
+    channel: str | None,
+    run_id: str | None,
+    engine: str | None,
+    where: Where,
 ) -> int:
     """Check that everybody has everything that they should have, in the same order.
 
@@ -46,10 +55,10 @@ def command(
     input could not be read when it was taken in.
     """
     from sdschat.audit.rules import DEFAULT
-    from sdschat.pipeline.results import ResultScope, audit_of, places_in, refused_in
+    from sdschat.lake.results import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
-    with open_lake(where, lake) as there:
+    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
         must_have(there, part)
         judge(there, rules)
         found = audit_of(there, part)
@@ -58,21 +67,21 @@ def command(
     return tell(found, refused, sources, as_json, None if everything else SHOWN)
 
 
-def judge(there: Lake, rules: Rules) -> None:
+def judge(there: Asked, rules: Rules) -> None:
     """Run all stages between ingest and the verdict."""
-    from sdschat.pipeline import stages
+    from sdschat.lake.judge import audit, consolidate, refine
 
     with step("silver"):
-        stages.refine(there, rules)
+        refine(there, rules)
     with step("log"):
-        stages.consolidate(there)
+        consolidate(there)
     with step("audit"):
-        stages.audit(there, rules)
+        audit(there)
 
 
-def must_have(there: Lake, part: ResultScope) -> None:
+def must_have(there: Asked, part: ResultScope) -> None:
     """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
-    from sdschat.pipeline.results import has, names_in
+    from sdschat.lake.results import has, names_in
 
     of_run = part._replace(channel=None)
     if part.run_id is not None and not has(there, of_run):

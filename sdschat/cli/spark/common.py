@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdschat.audit.schemas import Quarantine
+    from sdschat.lake.asked import Asked
     from sdschat.pipeline.ingest import Added
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
@@ -46,22 +47,41 @@ settle_option: Final = click.option(
 @contextmanager
 def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
     """Open a session and the lake in it. Only `fresh` allows a new lake."""
-    from sdschat.pipeline.lake import BRONZE, VERSION_FILE, Lake, folder_of
+    from sdschat.pipeline.lake import Lake
 
-    folder = folder_of(root)
     if fresh:
         must_take(root)
-    elif folder is not None and not folder.is_dir():
+    else:
+        must_be_lake(root)
+    with open_spark(where) as session:
+        there = Lake(session, root)
+        if not fresh:
+            must_have_rows(there, root)
+        yield there
+
+
+def must_be_lake(root: str) -> None:
+    """Raise Problem if no lake can be there, as far as a look at the folder shows."""
+    from sdschat.lake.places import BRONZE, VERSION_FILE, folder_of
+
+    folder = folder_of(root)
+    if folder is None:
+        return
+    if not folder.is_dir():
         raise CommandProblem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
-    elif folder is not None and not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
+    if not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
         raise _nothing_in(root, folder)
-    with open_spark(where) as session:
-        there = Lake(session, root)
-        if not fresh and not (folder is not None and (folder / BRONZE).is_dir()) and not has_bronze(there):
-            raise _nothing_in(root, folder)
-        yield there
+
+
+def must_have_rows(there: Asked, root: str) -> None:
+    """Raise Problem if nothing was ever taken in."""
+    from sdschat.lake.places import BRONZE, folder_of
+
+    folder = folder_of(root)
+    if not (folder is not None and (folder / BRONZE).is_dir()) and not has_bronze(there):
+        raise _nothing_in(root, folder)
 
 
 @contextmanager
@@ -80,7 +100,7 @@ def open_spark(where: Where) -> Iterator[SparkSession]:
 
 def must_take(root: str) -> None:
     """Raise Problem if a lake cannot be written at this place."""
-    from sdschat.pipeline.lake import folder_of
+    from sdschat.lake.places import folder_of
 
     folder = folder_of(root)
     if folder is not None:
@@ -99,11 +119,11 @@ def must_be_folder(folder: Path, option: str) -> None:
         raise CommandProblem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
 
 
-def has_bronze(lake: Lake) -> bool:
-    """True if the lake has a bronze table. Asks Spark, because only Spark can read a URI."""
-    from sdschat.pipeline.lake import BRONZE, PLACES
+def has_bronze(lake: Asked) -> bool:
+    """True if the lake has a bronze table. Asks the engine, because only Spark can read a URI."""
+    from sdschat.lake.places import BRONZE, PLACES
 
-    return any(lake.there(table) is not None for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
+    return any(lake.has(table) for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
 
 
 def _nothing_in(root: str, folder: Path | None) -> CommandProblem:

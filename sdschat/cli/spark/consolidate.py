@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.spark.common import lake_option, step
+from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted, safe
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 @click.command("consolidate")
 @lake_option
+@engine_option
 @where_options
-def command(lake: str, where: Where) -> None:
+def command(lake: str, engine: str | None, where: Where) -> None:
     """Make the canonical log of each channel: every message once, in the order of all participants.
 
     \b
@@ -25,12 +27,14 @@ def command(lake: str, where: Where) -> None:
       sdschat pipeline consolidate --lake lake
     """
     from sdschat.audit.schemas import Log
-    from sdschat.pipeline import stages
+    from sdschat.lake.judge import consolidate, refine
 
-    with open_lake(where, lake) as there:
+    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
         with step("silver"):
-            stages.refine(there)
+            refine(there)
         with step("log"):
-            stages.consolidate(there)
-        for row in there.read(Log).groupBy("run_id", "channel").count().orderBy("run_id", "channel").collect():
-            click.echo(f"{safe(row['run_id'])}  {safe(row['channel'])}  {counted(row['count'], 'message')}")
+            consolidate(there)
+        there.name(Log, "canonical")
+        sizes = "SELECT run_id, channel, COUNT(*) FROM canonical GROUP BY run_id, channel ORDER BY run_id, channel"
+        for run_id, channel, count in there.rows(sizes):
+            click.echo(f"{safe(run_id)}  {safe(channel)}  {counted(count, 'message')}")

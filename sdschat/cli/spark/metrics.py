@@ -29,13 +29,14 @@ def command(lake: str, as_json: bool, where: Where) -> None:
 
     The tables metrics_… of the lake have all of it.
     """
+    from sdschat.lake.judge import refine
     from sdschat.pipeline import stages
     from sdschat.pipeline.report.from_lake import metrics_of
     from sdschat.pipeline.report.tables import latency_note, repair_note
 
     with open_lake(where, lake) as there:
         with step("silver"):
-            stages.refine(there)
+            refine(there)
         with step("metrics"):
             stages.metrics(there)
         found = metrics_of(there)

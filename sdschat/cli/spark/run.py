@@ -21,6 +21,7 @@ from sdschat.cli.spark.common import (
     step,
     tell_refused,
 )
+from sdschat.cli.spark.engines import asked_beside, chosen_engine, engine_option
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.spark.sources import sources_in
 from sdschat.cli.spark_target import where_options
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
 @all_option
+@engine_option
 @where_options
 def command(
     sources: tuple[Path, ...],
@@ -47,6 +49,7 @@ def command(
     run_id: str,
     as_json: bool,
     everything: bool,
+    engine: str | None,
     where: Where,
 ) -> int:
     """Ingest what is named, consolidate, audit, figures, report: one after the other.
@@ -59,11 +62,12 @@ def command(
     Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """
     from sdschat.audit.rules import DEFAULT
+    from sdschat.lake.results import audit_of, places_in, refused_in
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest, quarantined
-    from sdschat.pipeline.results import audit_of, places_in, refused_in
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
+    chosen = chosen_engine(engine, where, lake)
     paths = sources_in(sources)
     with open_lake(where, lake, fresh=bool(paths)) as there:
         if paths:
@@ -72,7 +76,8 @@ def command(
             for line in added_lines(added):
                 say(line)
             tell_refused(quarantined(there, paths))
-        judge(there, rules)
+        with asked_beside(there, chosen) as asked:
+            judge(asked, rules)
         with step("metrics"):
             stages.metrics(there)
         found = audit_of(there)

@@ -94,8 +94,8 @@ def command(
 @contextlib.contextmanager
 def _alone(root: str) -> Iterator[None]:
     """Lock the lake: of two streams with the same batches, one would end the other. Raises PipelineProblem."""
+    from sdschat.lake.places import folder_of
     from sdschat.pipeline.alone import alone
-    from sdschat.pipeline.lake import folder_of
 
     folder = folder_of(root)
     if folder is None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Journal, ddl
-from sdschat.pipeline.lake import PLACES, as_it_is
+from sdschat.lake.places import PLACES
+from sdschat.pipeline.lake import as_it_is
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,6 +23,7 @@ _IDS: Final = ("first", "second", "third")  # bob does not have the last one
 def work(session: SparkSession, folder: Path) -> None:
     """Make a lake, whose verdict is that a message is missing."""
     from sdschat.audit.schemas import FIELD, Message, Node, ddl
+    from sdschat.lake import judge
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
@@ -33,9 +34,9 @@ def work(session: SparkSession, folder: Path) -> None:
     ingest(lake, exports, FIELD, _AT)
     lake.append(Message, session.createDataFrame([_held(node, at) for node, at in _copies()], ddl(Message)))
     lake.append(Node, session.createDataFrame([_said(node) for node in _NODES], ddl(Node)))
-    stages.refine(lake)
-    stages.consolidate(lake)
-    stages.audit(lake)
+    judge.refine(lake)
+    judge.consolidate(lake)
+    judge.audit(lake)
     stages.metrics(lake)
     report_data(lake, _AT)
 

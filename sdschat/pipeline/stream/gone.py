@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from sdschat.pipeline.lake import folder_of
+from sdschat.lake.places import folder_of
 from sdschat.pipeline.stream.parts import FOLDER
 
 CHECKPOINT: Final = f"{FOLDER}/_checkpoint"

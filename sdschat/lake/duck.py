@@ -1,0 +1,135 @@
+"""A lake in a folder of this machine, asked by DuckDB: without Java, and without a session to wait for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from uuid import uuid4
+
+from sdschat.audit.schemas import SPARK_TYPES, columns
+from sdschat.lake.asked import READ_BY_AUDIT, Asked
+from sdschat.lake.places import PLACES, check_version
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TYPES: Final = {
+    "STRING": "VARCHAR",
+    "BIGINT": "BIGINT",
+    "DOUBLE": "DOUBLE",
+    "BOOLEAN": "BOOLEAN",
+    "BINARY": "BLOB",
+    "ARRAY<STRING>": "VARCHAR[]",
+}
+_LANE: Final = """
+CREATE MACRO lane(digits) AS CASE
+  WHEN ('0x' || digits)::UBIGINT < 9223372036854775808 THEN ('0x' || digits)::UBIGINT::BIGINT
+  ELSE (('0x' || digits)::UBIGINT::HUGEINT - 18446744073709551616)::BIGINT END
+"""
+
+
+@contextmanager
+def open_duck(folder: Path) -> Iterator[DuckLake]:
+    """Open the lake in this folder. What does not fit into memory goes to a folder that is removed afterwards."""
+    import duckdb
+
+    check_version(folder)
+    with TemporaryDirectory(prefix="sdschat-") as spare, duckdb.connect() as connection:
+        connection.execute(f"SET temp_directory = {_text(spare)}")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute(_LANE)
+        yield DuckLake(connection, folder)
+
+
+class DuckLake(Asked):
+    words: ClassVar = "_duckdb"
+
+    def __init__(self, connection: DuckDBPyConnection, folder: Path) -> None:
+        self._connection = connection
+        self._folder = folder
+        self._files: dict[type, list[Path]] = {table: self._look(table) for table in PLACES}
+
+    def has(self, table: type) -> bool:
+        return bool(self._files[table])
+
+    def name(self, table: type, name: str) -> None:
+        self._drop(name)
+        self._connection.execute(f"CREATE VIEW {name} AS {self._rows_of(table)}")
+
+    def make(self, name: str, query: str, *, once: bool) -> None:
+        self._drop(name)
+        self._connection.execute(f"CREATE {'TABLE' if once else 'VIEW'} {name} AS {query}")
+
+    def begin(self) -> None:
+        """Do nothing: all is ready with the connection."""
+
+    def keep_answer(self, table: type, name: str, query: str) -> None:
+        self.make(name, query, once=True)
+        place = self._folder / PLACES[table]
+        place.mkdir(parents=True, exist_ok=True)
+        fresh = place / f"part-{uuid4()}.parquet"
+        hidden = place / f".{fresh.name}"
+        typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in _columns(table).items())
+        try:
+            self._connection.execute(
+                f"COPY (SELECT {typed} FROM {name}) TO {_text(hidden)} (FORMAT parquet, COMPRESSION zstd)"
+            )
+            hidden.rename(fresh)
+        finally:
+            hidden.unlink(missing_ok=True)
+        for old in place.iterdir():
+            if old != fresh:
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+        self._files[table] = [fresh]
+
+    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, list(values)).fetchall()
+
+    def forget(self) -> None:
+        """Do nothing: the memory is freed with the connection."""
+
+    def bronze_files(self) -> Iterable[str]:
+        for table in READ_BY_AUDIT:
+            yield from (
+                f"{PLACES[table]}/{file.relative_to(self._folder / PLACES[table])}" for file in self._files[table]
+            )
+
+    def _look(self, table: type) -> list[Path]:
+        found = (self._folder / PLACES[table]).rglob("*.parquet")
+        return sorted(file for file in found if not file.name.startswith((".", "_")))
+
+    def _drop(self, name: str) -> None:
+        found = self._connection.execute(
+            "SELECT table_type FROM information_schema.tables WHERE table_name = ?", [name]
+        ).fetchone()
+        if found is not None:
+            self._connection.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name} CASCADE")
+
+    def _rows_of(self, table: type) -> str:
+        """Return a query for the rows with the columns of this version. What an older program did not write is null."""
+        wanted = _columns(table)
+        if not self.has(table):
+            nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in wanted.items())
+            return f"SELECT {nothing} WHERE FALSE"
+        paths = ", ".join(_text(_as_it_is(file)) for file in self._files[table])
+        source = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
+        there = {row[0] for row in self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+        typed = (f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}" for each, kind in wanted.items())
+        return f"SELECT {', '.join(typed)} FROM {source}"
+
+
+def _columns(table: type) -> dict[str, str]:
+    return {name: _TYPES[SPARK_TYPES[kind]] for name, (kind, _) in columns(table).items()}
+
+
+def _as_it_is(file: Path) -> str:
+    """Return the path for a reader that takes brackets and stars for a pattern."""
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
+
+
+def _text(value: Path | str) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

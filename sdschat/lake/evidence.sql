@@ -1,0 +1,100 @@
+-- From silver to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the rest.
+
+-- The same with a number for each node in a channel, and one for each channel.
+CREATE TABLE presence AS
+SELECT ROW_NUMBER() OVER (ORDER BY run_id, channel, node) AS member,
+  DENSE_RANK() OVER (ORDER BY run_id, channel) AS chan, run_id, channel, node, nick, origin, horizon, retained_from,
+  first_ms, last_ms
+FROM silver_presence;
+
+-- Copies with the numbers of node and channel; the ids of dependencies as one text.
+CREATE TABLE numbered AS
+SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_JOIN(c.deps, CHR(31)) AS deps, c.digest,
+  c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage
+FROM silver_copy AS c
+JOIN presence AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node;
+
+-- Which versions does each message have? Numbers are given by channel, so that channels can be numbered side by side.
+CREATE TABLE version AS
+SELECT chan * 1099511627776 + ROW_NUMBER() OVER (
+    PARTITION BY chan ORDER BY message_id, lamport, sender, deps, digest
+  ) AS version,
+  chan * 1099511627776 + DENSE_RANK() OVER (PARTITION BY chan ORDER BY message_id) AS message,
+  chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1,
+  LANE(SUBSTRING(hash, 17, 16)) AS x2
+FROM (
+  SELECT chan, message_id, lamport, sender, deps, digest,
+    SHA2(CONCAT(CAST(lamport AS STRING), ':', message_id), 256) AS hash
+  FROM numbered
+  GROUP BY chan, message_id, lamport, sender, deps, digest
+) AS versions;
+
+-- Which number does each message have?
+CREATE TABLE message AS
+SELECT chan, message_id, MIN(message) AS message
+FROM version
+GROUP BY chan, message_id;
+
+-- Which version of which message does each node have?
+CREATE TABLE copy AS
+SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage
+FROM numbered AS n
+JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport
+  AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
+
+-- What does each version depend on, of all that any node has?
+CREATE TABLE need AS
+SELECT d.version, m.message AS dependency
+FROM (SELECT version, chan, EXPLODE(SPLIT(deps, CHR(31))) AS message_id FROM version WHERE deps <> '') AS d
+JOIN message AS m ON m.chan = d.chan AND m.message_id = d.message_id;
+
+-- In which order did a node show messages and give them up?
+CREATE TABLE told AS
+SELECT p.member, p.chan, o.event, o.message_id, o.deps, o.moment
+FROM (
+  SELECT run_id, channel, node, event, message_id, deps,
+    ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began, boot, seq) AS moment
+  FROM silver_event
+  WHERE event IN ('delivered', 'lost', 'gap_closed')
+) AS o
+JOIN presence AS p ON p.run_id = o.run_id AND p.channel = o.channel AND p.node = o.node;
+
+-- When did a node first show a message?
+CREATE TABLE shown AS
+SELECT t.member, m.message, MIN(t.moment) AS moment
+FROM told AS t
+JOIN message AS m ON m.chan = t.chan AND m.message_id = t.message_id
+WHERE t.event = 'delivered'
+GROUP BY t.member, m.message;
+
+-- From when on does nothing wait for a message? A gap that was closed was declared when it began.
+CREATE TABLE excused AS
+SELECT g.member, m.message, MIN(g.moment) AS moment
+FROM (
+  SELECT member, chan, EXPLODE(deps) AS message_id, moment FROM told WHERE event = 'lost'
+  UNION ALL
+  SELECT member, chan, message_id, -1 AS moment FROM told WHERE event = 'gap_closed'
+) AS g
+JOIN message AS m ON m.chan = g.chan AND m.message_id = g.message_id
+GROUP BY g.member, m.message;
+
+-- What does a node say about itself, in the reading that counts?
+CREATE TABLE declared AS
+SELECT p.member, m.message, d.message_id, d.kind
+FROM (SELECT DISTINCT run_id, channel, node, message_id, kind, at_ms, as_of, read_ms FROM bronze_declared) AS d
+JOIN reading AS r ON r.run_id = d.run_id AND r.channel = d.channel AND r.node = d.node AND r.as_of = d.as_of
+  AND r.read_ms = d.read_ms
+JOIN presence AS p ON p.run_id = d.run_id AND p.channel = d.channel AND p.node = d.node
+LEFT JOIN message AS m ON m.chan = p.chan AND m.message_id = d.message_id;
+
+-- How many messages does a log say that it has, and how many has it?
+CREATE TABLE claim AS
+SELECT p.member, r.claimed, r.claimed_fingerprint, r.counted, r.counted_fingerprint
+FROM reading AS r
+JOIN presence AS p ON p.run_id = r.run_id AND p.channel = r.channel AND p.node = r.node;
+
+-- A lake has one reading of each database that counts, and does not see yet that two went different ways.
+CREATE TABLE apart AS
+SELECT member, nick AS detail
+FROM presence
+WHERE 1 = 0;

@@ -1,0 +1,25 @@
+-- Written from evidence.sql by `python -m tests.audit.transpile`: change that file, not this one.
+
+CREATE TABLE presence AS SELECT ROW_NUMBER() OVER (ORDER BY run_id NULLS FIRST, channel NULLS FIRST, node NULLS FIRST) AS member, DENSE_RANK() OVER (ORDER BY run_id NULLS FIRST, channel NULLS FIRST) AS chan, run_id, channel, node, nick, origin, horizon, retained_from, first_ms, last_ms FROM silver_presence;
+
+CREATE TABLE numbered AS SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_TO_STRING(c.deps, CHR(31)) AS deps, c.digest, c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage FROM silver_copy AS c JOIN presence AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node;
+
+CREATE TABLE version AS SELECT chan * 1099511627776 + ROW_NUMBER() OVER (PARTITION BY chan ORDER BY message_id NULLS FIRST, lamport NULLS FIRST, sender NULLS FIRST, deps NULLS FIRST, digest NULLS FIRST) AS version, chan * 1099511627776 + DENSE_RANK() OVER (PARTITION BY chan ORDER BY message_id NULLS FIRST) AS message, chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1, LANE(SUBSTRING(hash, 17, 16)) AS x2 FROM (SELECT chan, message_id, lamport, sender, deps, digest, SHA256(TRY_CAST(lamport AS TEXT) || ':' || message_id) AS hash FROM numbered GROUP BY chan, message_id, lamport, sender, deps, digest) AS versions;
+
+CREATE TABLE message AS SELECT chan, message_id, MIN(message) AS message FROM version GROUP BY chan, message_id;
+
+CREATE TABLE copy AS SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage FROM numbered AS n JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
+
+CREATE TABLE need AS SELECT d.version, m.message AS dependency FROM (SELECT version, chan, UNNEST(STR_SPLIT_REGEX(deps, CHR(31))) AS message_id FROM version WHERE deps <> '') AS d JOIN message AS m ON m.chan = d.chan AND m.message_id = d.message_id;
+
+CREATE TABLE told AS SELECT p.member, p.chan, o.event, o.message_id, o.deps, o.moment FROM (SELECT run_id, channel, node, event, message_id, deps, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began NULLS FIRST, boot NULLS FIRST, seq NULLS FIRST) AS moment FROM silver_event WHERE event IN ('delivered', 'lost', 'gap_closed')) AS o JOIN presence AS p ON p.run_id = o.run_id AND p.channel = o.channel AND p.node = o.node;
+
+CREATE TABLE shown AS SELECT t.member, m.message, MIN(t.moment) AS moment FROM told AS t JOIN message AS m ON m.chan = t.chan AND m.message_id = t.message_id WHERE t.event = 'delivered' GROUP BY t.member, m.message;
+
+CREATE TABLE excused AS SELECT g.member, m.message, MIN(g.moment) AS moment FROM (SELECT member, chan, UNNEST(deps) AS message_id, moment FROM told WHERE event = 'lost' UNION ALL SELECT member, chan, message_id, -1 AS moment FROM told WHERE event = 'gap_closed') AS g JOIN message AS m ON m.chan = g.chan AND m.message_id = g.message_id GROUP BY g.member, m.message;
+
+CREATE TABLE declared AS SELECT p.member, m.message, d.message_id, d.kind FROM (SELECT DISTINCT run_id, channel, node, message_id, kind, at_ms, as_of, read_ms FROM bronze_declared) AS d JOIN reading AS r ON r.run_id = d.run_id AND r.channel = d.channel AND r.node = d.node AND r.as_of = d.as_of AND r.read_ms = d.read_ms JOIN presence AS p ON p.run_id = d.run_id AND p.channel = d.channel AND p.node = d.node LEFT JOIN message AS m ON m.chan = p.chan AND m.message_id = d.message_id;
+
+CREATE TABLE claim AS SELECT p.member, r.claimed, r.claimed_fingerprint, r.counted, r.counted_fingerprint FROM reading AS r JOIN presence AS p ON p.run_id = r.run_id AND p.channel = r.channel AND p.node = r.node;
+
+CREATE TABLE apart AS SELECT member, nick AS detail FROM presence WHERE 1 = 0;

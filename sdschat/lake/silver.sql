@@ -1,0 +1,114 @@
+-- From bronze to silver, in Spark's dialect. `silver_duckdb.sql` follows from this file by
+-- `python -m tests.audit.transpile`; a test compares them. Then come evidence.sql, views.sql of sdschat/audit, gold.sql.
+--
+-- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared and rule, and the function
+-- lane: sixteen hexadecimal digits as a signed number.
+
+-- Which reading of each database counts? The latest.
+CREATE TABLE reading AS
+SELECT run_id, channel, node, as_of, read_ms, nick, horizon, claimed, claimed_fingerprint, counted, counted_fingerprint,
+  source
+FROM (
+  SELECT *, ROW_NUMBER() OVER (
+    PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source
+  ) AS rank
+  FROM bronze_node
+) AS readings
+WHERE rank = 1;
+
+-- What happened, each event once, and when did its run of the program begin?
+CREATE TABLE silver_event AS
+SELECT run_id, channel, node, MIN(ts_ms) OVER (PARTITION BY run_id, node, boot) AS began, boot, seq, ts_ms, event,
+  message_id, sender, lamport, peer, bytes, payload_bytes, overhead_bytes, deps, attempt, cause
+FROM (
+  SELECT *, ROW_NUMBER() OVER (
+    PARTITION BY run_id, node, boot, seq ORDER BY ts_ms, event, channel, message_id
+  ) AS rank
+  FROM bronze_journal
+) AS events
+WHERE rank = 1;
+
+-- What does the log of a database say of each message? A log that was never read to its end does not count.
+CREATE VIEW logged AS
+SELECT *
+FROM (
+  SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.via, m.received_ms,
+    m.damage, m.gone, ROW_NUMBER() OVER (
+      PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
+    ) AS rank
+  FROM bronze_message AS m
+  JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node
+) AS messages
+WHERE rank = 1 AND NOT gone;
+
+-- Where there is no log, what was delivered first, by the journal?
+CREATE VIEW heard AS
+SELECT *
+FROM (
+  SELECT e.run_id, e.channel, e.node, e.message_id, e.lamport, e.sender, e.deps, e.cause, e.ts_ms, ROW_NUMBER() OVER (
+    PARTITION BY e.run_id, e.channel, e.node, e.message_id ORDER BY e.began, e.boot, e.seq
+  ) AS rank
+  FROM silver_event AS e
+  LEFT ANTI JOIN reading AS r ON r.run_id = e.run_id AND r.channel = e.channel AND r.node = e.node
+  WHERE e.event = 'delivered' AND e.message_id IS NOT NULL
+) AS deliveries
+WHERE rank = 1;
+
+-- Which node has which message?
+CREATE TABLE silver_copy AS
+SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, via, received_ms, 'log' AS origin, damage
+FROM logged
+UNION ALL
+SELECT run_id, channel, node, message_id, COALESCE(lamport, 0), COALESCE(sender, ''),
+  COALESCE(deps, CAST(ARRAY() AS ARRAY<STRING>)), '', COALESCE(sender = node, FALSE), cause, ts_ms, 'journal',
+  CAST(NULL AS STRING)
+FROM heard;
+
+-- Of each journal of one run of a node, is all there?
+CREATE TABLE silver_journal AS
+SELECT run_id, node, boot, MIN(seq) AS first_seq, MAX(seq) AS last_seq, COUNT(*) AS rows, MIN(ts_ms) AS first_ms,
+  MAX(ts_ms) AS last_ms, MIN_BY(ts_ms, seq) AS begin_ms
+FROM silver_event
+GROUP BY run_id, node, boot;
+
+-- Where does the first of them begin?
+CREATE VIEW beginning AS
+SELECT run_id, node, first_seq, begin_ms
+FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY first_ms, boot) AS rank
+  FROM silver_journal
+) AS journals
+WHERE rank = 1;
+
+-- From when to when was each node seen in each channel?
+CREATE VIEW seen AS
+SELECT run_id, channel, node, MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms
+FROM (
+  SELECT run_id, channel, node, MIN(ts_ms) AS first_ms, MAX(ts_ms) AS last_ms
+  FROM silver_event
+  WHERE channel <> ''
+  GROUP BY run_id, channel, node
+  UNION ALL
+  SELECT run_id, channel, node, MIN(received_ms) AS first_ms, MAX(received_ms) AS last_ms
+  FROM silver_copy
+  GROUP BY run_id, channel, node
+) AS sightings
+GROUP BY run_id, channel, node;
+
+-- Which nodes are in each channel, by a database or by a journal?
+CREATE VIEW member_of AS
+SELECT run_id, channel, node FROM seen
+UNION
+SELECT run_id, channel, node FROM reading;
+
+-- And from when on are they owed messages?
+CREATE TABLE silver_presence AS
+SELECT m.run_id, m.channel, m.node, r.nick, CASE WHEN r.node IS NULL THEN 'journal' ELSE 'log' END AS origin,
+  CASE WHEN r.node IS NULL THEN COALESCE(s.first_ms, 0) - u.max_skew ELSE r.horizon END AS horizon,
+  CASE WHEN r.node IS NULL AND b.first_seq > 1 THEN b.begin_ms ELSE 0 END AS retained_from,
+  COALESCE(s.first_ms, 0) AS first_ms, COALESCE(s.last_ms, 0) AS last_ms
+FROM member_of AS m
+CROSS JOIN rule AS u
+LEFT JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node
+LEFT JOIN seen AS s ON s.run_id = m.run_id AND s.channel = m.channel AND s.node = m.node
+LEFT JOIN beginning AS b ON b.run_id = m.run_id AND b.node = m.node;

@@ -1,0 +1,34 @@
+"""Many drawn groups in one: each has a campaign of its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.audit.taken import Taken
+from sdschat.audit.verdict import Audit
+from tests.audit.oracle import oracle
+from tests.audit.worlds import drawn
+
+
+class Groups(NamedTuple):
+    taken: Taken
+    audit: Audit  # of the oracle, in the order in which an audit shows rows
+
+
+def together(count: int) -> Groups:
+    taken, audit = Taken(), Audit([], [], [], [], [])
+    for group in map(drawn, range(count)):
+        _add(taken, audit, group, oracle(group))
+    audit.channels.sort()
+    audit.nodes.sort(key=lambda row: (row.run_id, row.channel, row.node))
+    audit.journals.sort()
+    audit.missing.sort(key=lambda row: row.run_id)
+    audit.findings.sort(key=lambda row: row.run_id)
+    return Groups(taken, audit)
+
+
+def _add(taken: Taken, audit: Audit, group: Taken, verdict: Audit) -> None:
+    for name in Taken.__dataclass_fields__:
+        getattr(taken, name).extend(getattr(group, name))
+    for name in Audit._fields:
+        getattr(audit, name).extend(getattr(verdict, name))

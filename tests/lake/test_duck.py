@@ -1,0 +1,158 @@
+"""DuckDB's verdict on a lake: that of the oracle, and never said to be whole where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sdschat.audit.conform import Silver, conform
+from sdschat.audit.schemas import (
+    AuditChannel,
+    AuditFinding,
+    AuditJournal,
+    AuditMissing,
+    AuditNode,
+    Copy,
+    Log,
+    Presence,
+    columns,
+)
+from sdschat.audit.verdict import Audit
+from sdschat.cli.program import run
+from sdschat.lake import judge
+from sdschat.lake.duck import open_duck
+from sdschat.lake.places import PLACES
+from sdschat.lake.results import ResultScope, audit_of, names_in
+from tests.audit.oracle import consolidate
+from tests.audit.together import together
+from tests.audit.worlds import everybody_has, message, node, taken
+from tests.lake.bronze import bronze
+from tests.needs import needs_module
+
+needs_module("duckdb")
+needs_module("pyarrow")
+
+GROUPS = 250
+Said = pytest.CaptureFixture[str]
+
+
+class Judged(NamedTuple):
+    folder: Path
+    silver: Silver
+    log: list[Log]
+    audit: Audit
+
+
+def judged(folder: Path) -> Audit:
+    with open_duck(folder) as lake:
+        judge.refine(lake)
+        judge.consolidate(lake)
+        judge.audit(lake)
+        return audit_of(lake)
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    every = together(GROUPS)
+    folder = bronze(tmp_path_factory.mktemp("lake [1] it's"), every.taken)
+    judged(folder)
+    silver = conform(every.taken)
+    return Judged(folder, silver, consolidate(silver.copies), every.audit)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (Copy, lambda groups: groups.silver.copies),
+        (Presence, lambda groups: groups.silver.presences),
+        (Log, lambda groups: groups.log),
+        (AuditMissing, lambda groups: groups.audit.missing),
+        (AuditFinding, lambda groups: groups.audit.findings),
+        (AuditNode, lambda groups: groups.audit.nodes),
+        (AuditChannel, lambda groups: groups.audit.channels),
+        (AuditJournal, lambda groups: groups.audit.journals),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_drawn_groups_are_judged_as_the_oracle_judges_them(
+    groups: Judged, table: type, expected: Callable[[Judged], list[Any]]
+) -> None:
+    with open_duck(groups.folder) as lake:
+        lake.name(table, "found")
+        found = lake.rows(f"SELECT {', '.join(columns(table))} FROM found")
+    plain = (tuple(tuple(value) if isinstance(value, list) else value for value in row) for row in found)
+    wanted = [tuple(row) for row in expected(groups)]
+    assert sorted(plain, key=repr) == sorted(wanted, key=repr)
+    assert wanted
+
+
+def test_the_rows_for_display_come_in_the_order_of_the_log(groups: Judged) -> None:
+    wanted = groups.audit
+    with open_duck(groups.folder) as lake:
+        found = audit_of(lake)
+        first, last = wanted.channels[0], wanted.channels[-1]
+        one = audit_of(lake, ResultScope(last.run_id, last.channel))
+        assert names_in(lake, "run_id", most=3)[0] == first.run_id
+    assert (found.channels, found.missing, found.findings) == (wanted.channels, wanted.missing, wanted.findings)
+    assert (found.nodes, found.journals) == (wanted.nodes, wanted.journals)
+    assert one.channels == [last]
+    assert one.journals == [row for row in wanted.journals if row.run_id == last.run_id]
+
+
+def small(folder: Path) -> Path:
+    return bronze(folder, taken(*everybody_has(("ann", "bob"), (("a", 5), ("b", 6)))))
+
+
+def test_a_verdict_is_whole_until_more_is_taken_in(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    assert judged(lake).agreed
+    with open_duck(lake) as there:
+        assert there.has_verdict()
+        there.note_verdict(whole=False)  # what an audit does first, and a killed one last
+        assert not there.has_verdict()
+    assert judged(lake).agreed
+    bronze(tmp_path, taken(node("cleo", 1), message("cleo", "a", 5)))
+    with open_duck(lake) as there:
+        assert not there.has_verdict()
+    assert [row.messages for row in judged(lake).nodes] == [2, 2, 1]
+
+
+def test_an_answer_is_replaced_and_nothing_of_the_old_one_stays(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    old = lake / PLACES[AuditNode] / "_SUCCESS"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    judged(lake)
+    judged(lake)
+    assert len(list(old.parent.iterdir())) == 1
+
+
+def test_the_command_needs_no_spark(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.pipeline.session.spark", None)
+    lake = str(small(tmp_path))
+    assert run(["pipeline", "audit", "--lake", lake]) == 0
+    assert "everybody has everything" in capsys.readouterr().out
+    assert run(["pipeline", "consolidate", "--lake", lake, "--engine", "duckdb"]) == 0
+    assert capsys.readouterr().out == "field  lobby  2 messages\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--master", "local[1]"), "Leave out --master"),
+        (("--conf", "spark.ui.enabled=false"), "Leave out --master"),
+    ],
+)
+def test_duckdb_is_refused_where_spark_was_asked_for(
+    tmp_path: Path, capsys: Said, options: tuple[str, ...], says: str
+) -> None:
+    assert run(["pipeline", "audit", "--lake", str(tmp_path), "--engine", "duckdb", *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_duckdb_is_refused_for_a_lake_elsewhere(capsys: Said) -> None:
+    assert run(["pipeline", "audit", "--lake", "s3a://far/lake", "--engine", "duckdb"]) == 2
+    assert "Use --engine spark" in capsys.readouterr().err
