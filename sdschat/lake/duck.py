@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.asked import READ_BY_AUDIT, Asked
 from sdschat.lake.places import PLACES, check_version
@@ -42,7 +43,11 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
         connection.execute(f"SET temp_directory = {_text(spare)}")
         connection.execute("SET preserve_insertion_order = false")
         connection.execute(_LANE)
-        yield DuckLake(connection, folder)
+        try:
+            yield DuckLake(connection, folder)
+        except duckdb.Error as error:
+            said = str(error).splitlines()[0]
+            raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
 
 
 class DuckLake(Asked):

@@ -17,6 +17,7 @@ from sdschat.audit.schemas import (
     AuditNode,
     Copy,
     Log,
+    Message,
     Presence,
     columns,
 )
@@ -26,6 +27,7 @@ from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
 from sdschat.lake.places import PLACES
 from sdschat.lake.results import ResultScope, audit_of, names_in
+from sdschat.pipeline.alone import alone
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
 from tests.audit.worlds import everybody_has, message, node, taken
@@ -137,6 +139,26 @@ def test_the_command_needs_no_spark(tmp_path: Path, capsys: Said, monkeypatch: p
     assert "everybody has everything" in capsys.readouterr().out
     assert run(["pipeline", "consolidate", "--lake", lake, "--engine", "duckdb"]) == 0
     assert capsys.readouterr().out == "field  lobby  2 messages\n"
+
+
+def test_of_two_audits_at_once_the_second_is_refused(tmp_path: Path, capsys: Said) -> None:
+    lake = small(tmp_path)
+    with alone(lake / ".audit.lock", "busy"):
+        assert run(["pipeline", "audit", "--lake", str(lake)]) == 1
+    assert "another audit is writing" in capsys.readouterr().err
+    assert run(["pipeline", "audit", "--lake", str(lake)]) == 0
+
+
+def test_a_broken_file_in_a_lake_is_named(tmp_path: Path, capsys: Said) -> None:
+    lake = small(tmp_path)
+    broken = lake / PLACES[Message] / "broken.parquet"
+    broken.write_bytes(b"PAR1 is not all there")
+    assert run(["pipeline", "audit", "--lake", str(lake)]) == 1
+    said = capsys.readouterr().err
+    assert "broken.parquet" in said
+    assert "unexpected" not in said
+    with open_duck(lake) as there:
+        assert not there.has_verdict()
 
 
 @pytest.mark.parametrize(

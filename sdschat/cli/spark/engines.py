@@ -12,12 +12,15 @@ import click
 from sdschat.cli.spark.common import must_be_lake, must_have_rows, open_lake
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sdschat.lake.asked import Asked
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
 
 SPARK: Final = "spark"
 DUCKDB: Final = "duckdb"
+_LOCK: Final = ".audit.lock"
 
 engine_option: Final = click.option(
     "--engine",
@@ -51,13 +54,13 @@ def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
     from sdschat.lake.duck import open_duck
     from sdschat.lake.places import folder_of
 
+    must_be_lake(root)
     folder = folder_of(root)
     if engine == SPARK or folder is None:
-        with open_lake(where, root) as there:
+        with _alone(folder), open_lake(where, root) as there:
             yield there
         return
-    must_be_lake(root)
-    with open_duck(folder) as asked:
+    with _alone(folder), open_duck(folder) as asked:
         must_have_rows(asked, root)
         yield asked
 
@@ -67,8 +70,21 @@ def asked_beside(there: Lake, engine: str) -> Iterator[Asked]:
     """Ask a lake that Spark has open, with the chosen engine."""
     from sdschat.lake.duck import open_duck
 
-    if engine == SPARK or there.folder is None:
-        yield there
+    with _alone(there.folder):
+        if engine == SPARK or there.folder is None:
+            yield there
+            return
+        with open_duck(there.folder) as asked:
+            yield asked
+
+
+@contextmanager
+def _alone(folder: Path | None) -> Iterator[None]:
+    """Lock the answers of a lake in a folder: of two audits at once, one would remove what the other wrote."""
+    from sdschat.pipeline.alone import alone
+
+    if folder is None:
+        yield
         return
-    with open_duck(there.folder) as asked:
-        yield asked
+    with alone(folder / _LOCK, f"another audit is writing to {folder}; wait for it to end, and start this one again."):
+        yield
