@@ -76,6 +76,7 @@ class Replica:
         self.settled_seq: dict[int, int] = {}  # by slot, behind the checkpoint
         self.ends_passed = 0  # memberships that whoever has this checkpoint knows to have ended
         self.leaves_passed = 0
+        self.proven: set[int] = set()  # slots that have a `proof`
         self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
         self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
         self.weighty: TreeNode | None = None  # last item in front of the checkpoint that carries an event
@@ -363,6 +364,11 @@ class Replica:
         if counts and event is not None:
             self.chat.note(event.name)
             self._effect(event, body.slot, body.seq)
+        if self.proven and self.ends_passed >= self.committee.ended:
+            # Whoever has this checkpoint knows of all ends, so that none has to be proven any more.
+            for number in self.proven:
+                self.committee.slots[number].proof = 0
+            self.proven.clear()
 
     def _effect(self, event: SignedEvent, writer: int, seq: int) -> None:
         body = event.body
@@ -418,7 +424,9 @@ class Replica:
         for number, last in value.removed:
             slot = self.committee.slots[number]
             if slot.last is None:
-                slot.proof = slot.seq if by_their_word else 0
+                if by_their_word:
+                    slot.proof = slot.seq
+                    self.proven.add(number)
                 if slot.leaving is not None and slot.leaving <= last:
                     self._close(slot, slot.leaving, "left")  # as where the checkpoint passes the leave first
                 else:

@@ -12,8 +12,8 @@ QUICK = (
     defects.newcomers_do_not_count,
     defects.siblings_by_arrival,
     defects.runs_are_not_cut,
-    defects.one_accept_decides,
-    defects.promises_are_not_kept,
+    defects.electors_never_change,
+    defects.lost_operations_count,
     defects.clocks_name_less,
 )
 

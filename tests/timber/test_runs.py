@@ -32,3 +32,10 @@ def test_somebody_let_in_again_after_a_leave_gets_the_state(seed: int) -> None:
     """Nobody compacts before the newcomer has shown that it knows of the leave; its invitation comes after it."""
     problem, _ = outcome(seed)
     assert problem == ""
+
+
+@pytest.mark.parametrize("seed", [245, 104198, 109058])
+def test_somebody_let_in_again_names_no_more_of_its_old_operations_than_others_did(seed: int) -> None:
+    """It holds some that prove its removal to it alone; others compact as soon as its invitation is settled."""
+    problem, _ = outcome(seed)
+    assert problem == ""
