@@ -57,7 +57,12 @@ class Node:
         self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._prepare: list[Callable[[], object]] = []
-        self._factories: list[ExtensionFactory] = [self._restoring, self._chaining, self._counting]
+        self._factories: list[ExtensionFactory] = [
+            self._restoring,
+            self._chaining,
+            self._counting,
+            self._keeping_counters,
+        ]
         self._ready: dict[str, ChannelSession] = {}
         self._unsaved: list[TurnBatch] = []
         self.scheduler = TurnScheduler(self._loop, self._turn)
@@ -103,6 +108,11 @@ class Node:
         from sdschat.node.channel.over_limit import OverLimitCounter
 
         return OverLimitCounter(self.gate, self._limits())
+
+    def _keeping_counters(self, _: ChannelSession) -> ChannelExtension:
+        from sdschat.node.channel.kept_counters import KeptCounters
+
+        return KeptCounters(self._store, self.gate.book)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring

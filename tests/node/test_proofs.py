@@ -174,3 +174,37 @@ def test_who_signed_a_comparison_signs_all(tmp_path: Path) -> None:
         assert (await ann.until(Rejected)).reason is Reason.ALTERED
 
     run(tmp_path, story)
+
+
+def test_an_old_packet_is_no_news_after_a_restart_either(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, session, sent = await spoken(w)
+        session.receive(
+            CODEC.encode(signed_message(BOB, "lobby", "hi", sent.lamport_timestamp or 0, nick="bob")), "live"
+        )
+        await ann.until_texts("hello", "hi")
+        unsigned = sync(BOB.sender_id, session, sent.message_id)
+        signed = sign_sync(BOB, "lobby", 7, unsigned)
+        session.receive(signed, "live")
+        await ann.until(SyncReceived)
+        await ann.node.close(0.1)
+        again = w.start("ann", changes={"sds.sync_interval": "1h"})
+        room = again.node.sessions["lobby"]
+        for packet in (signed, unsigned):
+            room.receive(packet, "live")
+        assert (await again.until(Rejected)).reason is Reason.ALTERED
+        assert not again.of(SyncReceived)
+        room.receive(sign_sync(BOB, "lobby", 8, unsigned), "live")
+        await again.until(SyncReceived)
+
+    run(tmp_path, story)
+
+
+def test_counters_of_strangers_are_not_kept(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, session, sent = await spoken(w)
+        session.receive(sign_sync(CAROL, "lobby", 7, sync(CAROL.sender_id, session, sent.message_id)), "live")
+        await ann.until(SyncReceived)
+        assert not ann.node.profile.store.values("counter/")
+
+    run(tmp_path, story)

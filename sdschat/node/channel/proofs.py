@@ -34,6 +34,7 @@ class Proofs:
         self._keys = keys
         self._unsigned_counts = unsigned_counts
         self._counters: OrderedDict[str, int] = OrderedDict()  # the last of each key, by sender id
+        self._changed: dict[str, int] = {}  # those that are not saved as they are
 
     def decode(self, packet: bytes) -> HeardPacket:
         """Decode a packet, and check the proof of a sync message."""
@@ -66,11 +67,21 @@ class Proofs:
         last = self._counters.get(message.sender_id, -1)
         if proof.counter <= last:
             return True
-        self._counters[message.sender_id] = proof.counter
-        self._counters.move_to_end(message.sender_id)
+        self.restore(message.sender_id, proof.counter)
+        self._changed[message.sender_id] = proof.counter
+        return False
+
+    def restore(self, sender_id: str, counter: int) -> None:
+        """Set the last counter of a participant."""
+        self._counters[sender_id] = counter
+        self._counters.move_to_end(sender_id)
         if len(self._counters) > _COUNTERS_KEPT:
             self._counters.popitem(last=False)
-        return False
+
+    def take_changed(self) -> dict[str, int]:
+        """Take the counters that changed since the last call, by sender id."""
+        changed, self._changed = self._changed, {}
+        return changed
 
     def unproven(self, heard: HeardPacket) -> bool:
         """True if what the packet says its sender has is no proof: anybody could have written it."""
