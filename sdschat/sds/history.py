@@ -156,8 +156,9 @@ class MemoryHistory:
             self._keep(message_id, row)
 
     def withdraw(self, entry: Entry) -> None:
-        """Take out an entry that has no body."""
+        """Take out an entry, with its body."""
         self._order.discard(entry)
+        self._bodies.pop(entry.message_id, None)
         del self._index[entry.message_id]
 
     def acknowledged(self, message_id: str) -> None:

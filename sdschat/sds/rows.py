@@ -222,8 +222,8 @@ Row = ChannelRow | IncomingRow | OutgoingRow | MissingRow | GapRow | AnswerRow |
 
 
 class Append(NamedTuple):
-    """Put a message into the log. Its id is not there yet; or it is there without a body, as `instead_of` says, which
-    goes."""
+    """Put a message into the log. Its id is not there yet; or it is there without a body, or with a false one: that is
+    `instead_of`, which goes."""
 
     row: LogRow
     instead_of: Entry | None = None

@@ -48,9 +48,10 @@ class RecentWindow:
         return late
 
     def withdraw(self, entry: Entry) -> None:
-        """Take out an entry without a body, if it is here."""
+        """Take out an entry, if it is here."""
         if self.entries.pop(entry.message_id, None) is None:
             return
+        self._heads.pop(entry.message_id, None)
         del self.order[bisect_left(self.order, entry[:2])]
         self._unname(entry)
 

@@ -23,6 +23,11 @@ _KEYS: Final = (
     "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
 )
 
+_HIGHEST: Final = (
+    "SELECT max(lamport) FROM (SELECT max(lamport) AS lamport FROM log WHERE channel = ? "
+    "UNION ALL SELECT max(lamport) FROM past WHERE channel = ?)"
+)
+
 _LAST: Final = (
     "SELECT max(place) FROM (SELECT max(place) AS place FROM log WHERE place BETWEEN ? AND ? "
     "UNION ALL SELECT max(place) FROM past WHERE place BETWEEN ? AND ?)"
@@ -69,6 +74,11 @@ def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Channe
         last = connection.execute(_LAST, (*bounds, *bounds)).fetchone()[0]
         found[name] = ChannelTally(number, name, messages, newest, int.from_bytes(fingerprint, "big"), last or 0)
     return found
+
+
+def newest_again(connection: sqlite3.Connection, tally: ChannelTally) -> ChannelTally:
+    """The tally with the highest Lamport time of the log, which may have lost its newest message."""
+    return tally._replace(newest=connection.execute(_HIGHEST, (tally.number, tally.number)).fetchone()[0] or 0)
 
 
 def count_again(connection: sqlite3.Connection, tally: ChannelTally) -> ChannelTally:

@@ -138,7 +138,7 @@ def _forget(store: Store, channel: str, keys: list[tuple[int, str]], now: int) -
     store.ranges.load(number)
     with store.transaction() as transaction:
         transaction.also(channel, step)
-        transaction.tallies[channel] = transaction.tallies[channel].without(keys)
+        transaction.take_out(channel, keys)
     return new
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, Entry, LogRow, Put, Row, Table, Write
 from sdschat.store import dropped_packets
-from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
+from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, newest_again
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.journal import JournalRow
@@ -31,7 +31,6 @@ _LOCAL: Final = {
     "setting": "INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)",
 }
 _FORGET: Final = ("DELETE FROM key_met WHERE public_key = ?", "DELETE FROM nick_held WHERE public_key = ?")
-_WITHDRAW: Final = "DELETE FROM log WHERE channel = ? AND message_id = ?"
 _PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
 _TEXT_INSERT: Final = "INSERT INTO text (place, nick, text, verdict, sent_at, sum) VALUES (?, ?, ?, ?, ?, ?)"
 _TEXT_DELETE: Final = "DELETE FROM text WHERE place = ?"
@@ -75,7 +74,8 @@ class Transaction:
         self._steps: list[Callable[[sqlite3.Connection], None]] = []  # of `also`
         self._bodies: list[SqlRow] = []
         self._ids: list[tuple[int, int, Entry]] = []  # place and channel number of new messages that are only ids
-        self._withdrawn: dict[int, list[tuple[int, str]]] = {}  # (Lamport, id) of ids whose bodies came, likewise
+        self._withdrawn: dict[int, list[Entry]] = {}  # entries in whose place a new message comes, likewise
+        self._thinned: dict[str, None] = {}  # channels that lose messages, perhaps the newest
         self._states: dict[int, SqlRow] = {}  # rows of `channel_state`, by channel number
         self._places: dict[tuple[int, str], int] = {}  # of the new messages, by channel number and id
         self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
@@ -145,6 +145,12 @@ class Transaction:
         number = self._number(channel)
         self._steps.append(lambda connection: step(connection, number))
 
+    def take_out(self, channel: str, keys: Iterable[tuple[int, str]]) -> None:
+        """Count messages as gone from the log. Whoever calls this deletes them in a step."""
+        self._number(channel)
+        self.tallies[channel] = self.tallies[channel].without(keys)
+        self._thinned[channel] = None
+
     def set_value(self, name: str, value: bytes) -> None:
         """Set a small value of the node, by name."""
         self._keep("setting", name, (name, value))
@@ -166,9 +172,9 @@ class Transaction:
         lamport, message_id = row.entry.lamport, row.entry.message_id
         before = self.tallies[channel]
         if instead_of is not None:
-            gone = instead_of[:2]
-            before = before.without([gone])
-            self._withdrawn.setdefault(before.number, []).append(gone)
+            self.take_out(channel, [instead_of[:2]])
+            before = self.tallies[channel]
+            self._withdrawn.setdefault(before.number, []).append(instead_of)
         tally = self.tallies[channel] = before.with_message(lamport, message_id)
         place = tally.last_place
         self._keys.setdefault(tally.number, []).append((lamport, message_id))
@@ -209,6 +215,9 @@ class Transaction:
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:
             step(connection)
+        for channel in self._thinned:
+            self.tallies[channel] = newest_again(connection, self.tallies[channel])
+            connection.execute(CHANNEL_REPLACE, self.tallies[channel].values())
         if self.wipes:
             rewrite_tables(connection)
         if self.rows:
@@ -219,16 +228,19 @@ class Transaction:
     def _write_log(self, connection: sqlite3.Connection) -> None:
         names = {tally.number: tally.name for tally in self.tallies.values()}
         for number, gone in self._withdrawn.items():
-            connection.executemany(_WITHDRAW, [(number, message_id) for _, message_id in gone])
-            ids = [key for key in gone if dropped_packets.is_short(key[1])]
+            for entry in gone:
+                _delete_message(connection, number, entry.message_id)
+            ids = [entry[:2] for entry in gone if dropped_packets.is_short(entry.message_id)]
             dropped_packets.forget(connection, number, ids)
-            count_ids(connection, names[number], -len(ids))
+            bare = sum(entry.bare and dropped_packets.is_short(entry.message_id) for entry in gone)
+            count_ids(connection, names[number], -bare)
         connection.executemany(LOG_INSERT, self._log)
         connection.executemany(BODY_INSERT, self._bodies)
         dropped_packets.put(connection, self._ids)
         for number, count in Counter(number for _, number, _ in self._ids).items():
             count_ids(connection, names[number], count)
-        self._ranges.write(connection, self._keys, self._withdrawn)
+        removed = {number: [entry[:2] for entry in gone] for number, gone in self._withdrawn.items()}
+        self._ranges.write(connection, self._keys, removed)
 
     @staticmethod
     def _write_buffer(connection: sqlite3.Connection, table: Table, number: int, changes: _Changes) -> None:
@@ -260,11 +272,23 @@ class Transaction:
         if not rows:
             raise LookupError(f"no message {content.message_id} in the log of {content.channel}")
         place: int = rows[0][0]
-        for (old,) in connection.execute("SELECT text FROM text WHERE place = ?", (place,)).fetchall():
-            # The index has no copy of the texts: to delete an entry it needs the old text.
-            connection.execute(_SEARCH_DELETE, (place, old))
-            connection.execute(_TEXT_DELETE, (place,))
+        _delete_text(connection, place)
         return place
+
+
+def _delete_text(connection: sqlite3.Connection, place: int) -> None:
+    for (old,) in connection.execute("SELECT text FROM text WHERE place = ?", (place,)).fetchall():
+        # The index has no copy of the texts: to delete an entry it needs the old text.
+        connection.execute(_SEARCH_DELETE, (place, old))
+        connection.execute(_TEXT_DELETE, (place,))
+
+
+def _delete_message(connection: sqlite3.Connection, number: int, message_id: str) -> None:
+    """Delete a message from the log, if it is there, with its packet and its text."""
+    for (place,) in connection.execute(_PLACE, (number, message_id)).fetchall():
+        _delete_text(connection, place)
+        connection.execute("DELETE FROM body WHERE place = ?", (place,))
+        connection.execute("DELETE FROM log WHERE place = ?", (place,))
 
 
 _RESTORE: Final = (

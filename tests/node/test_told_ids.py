@@ -78,5 +78,7 @@ def test_after_thirty_days_ids_go_and_texts_stay(tmp_path: Path) -> None:
         assert (floor.ids, floor.ids_from) == (0, max(ids)[0] + 1)
         assert again.node.sessions["lobby"].channel.state.horizon >= floor.ids_from
         assert not list(Retention(again.node, store, ServedChannel()).tidy())
+        await stop(w, again)
+        assert not start(w, "bob").node.profile.store.losses
 
     run(tmp_path, story)

@@ -9,7 +9,7 @@ from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
-from sdschat.sds.rows import TOLD, Append
+from sdschat.sds.rows import WITHOUT_A_BODY, Append
 from sdschat.sds.values import HistoryEntry, Message, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -79,13 +79,9 @@ class AuthorChains(PassiveExtension):
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed: dict[str, AuthorChain] = {}
-        bodies = {
-            write.row.entry.message_id
-            for write in ready.writes
-            if isinstance(write, Append) and write.instead_of is not None and write.instead_of.generation != TOLD
-        }
+        filled = {write.row.entry.message_id for write in ready.writes if type(write) is Append and _fills(write)}
         for event in ready.events:
-            if isinstance(event, Delivered) and event.message.message_id in bodies:
+            if isinstance(event, Delivered) and event.message.message_id in filled:
                 continue  # its number was counted when its id came
             if isinstance(event, Delivered) and not event.own:
                 self._delivered(event.message, changed, now.mono)
@@ -150,3 +146,8 @@ class AuthorChains(PassiveExtension):
         else:
             self._chains.move_to_end(name)
         return found
+
+
+def _fills(write: Append) -> bool:
+    """True if a message was kept as an id when it came first."""
+    return write.instead_of is not None and write.instead_of.generation == WITHOUT_A_BODY

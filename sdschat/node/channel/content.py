@@ -101,9 +101,11 @@ class ContentGate:
     def refusal_of(self, message: Message, held: bool) -> Refusal | None:
         """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the
         channel can be the first to send something under the id of a message that we lack, or a message at another
-        place than its author's. `held`: it is here already, so its signature was checked."""
+        place than its author's. `held`: a message with this id is here already. If its signature was checked lately,
+        that need not be done again."""
         refusal = refusal_of(message) or self._borrowed(message)
-        if refusal is not None or held or not is_placed(message):
+        checked = held and message.message_id in self._verified
+        if refusal is not None or checked or not is_placed(message):
             return refusal
         if (refusal := forged(message, self.book)) is not None:
             return refusal

@@ -35,7 +35,12 @@ class OtherCopies:
 
     def compare(self, state: ChannelState, other: Message) -> None:
         """Compare a message that the engine has just taken for one that is here with that one."""
-        if not state.events or not _is_known(state.events[-1], other.message_id) or is_placed(other):
+        if state.events and _is_known(state.events[-1], other.message_id):
+            self.note(state, other)
+
+    def note(self, state: ChannelState, other: Message) -> None:
+        """Compare a message with the one that is here under its id."""
+        if is_placed(other):
             return
         name = f"{_COPY}{state.channel_id}/{other.message_id}"
         found = None if name in self._known else state.packet_of(other.message_id)

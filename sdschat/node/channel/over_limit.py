@@ -60,7 +60,7 @@ class OverLimitCounter(PassiveExtension):
             elif isinstance(event, Delivered) and event.own and event.source == "live" and self._open:
                 self._own += self._own_limit.exceeded("", now.mono, fresh=True, sync=False, stranger=False)
         for write in ready.writes:
-            if isinstance(write, Append) and write.instead_of is not None:
+            if isinstance(write, Append) and write.instead_of is not None and write.instead_of.bare:
                 self._uncount(write.row.entry.sender_id)
         if self.next_wake() is None or now.mono - self._told_at < EVERY:
             return ExtensionOutput()

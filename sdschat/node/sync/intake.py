@@ -49,7 +49,10 @@ class EngineIntake:
                 continue
             here = known is not None or state.holds(message.message_id)
             genuine = self._gate.refusal_of(message, here) is None
-            if here or (genuine and self._channel.receive_history(now, message, raw, via)):
+            taken = genuine and self._channel.receive_history(now, message, raw, via)
+            if here:
+                self._gate.copies.note(state, message)
+            if here or taken:
                 found.append(key)
                 new += not here
                 absent.update(one.message_id for one in message.causal_history if not state.holds(one.message_id))

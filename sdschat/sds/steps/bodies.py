@@ -1,6 +1,7 @@
 """Bodies of messages that the log has by their ids alone.
 
-    receive_body(s, message, raw, source)   one message that its caller has verified and wants in full
+    receive_body(s, message, raw, source)     one message that its caller has verified and wants in full
+    displace_false(s, message, raw, source)   the same, for an id under which there is another message
 
 The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
 not here as its gap, and from then on it is a message like any other. If it is dated otherwise than the id was, it is
@@ -37,6 +38,35 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
     deliver_body(s, message, raw, source, gap, id_only)
     return True
+
+
+def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """Let a message whose id is made of it take the place of one whose id is not, if such a one is here: it was put
+    there by somebody who heard the id before. True if it did. What waits for its dependencies just goes."""
+    message_id = message.message_id
+    if message_id in s.unsaved or not _is_false(s, message):
+        return False
+    if s.incoming.take(message_id) is not None:
+        return False  # nothing stands in the way of the true one now
+    false = s.delivered(message_id)
+    reason = _refused(s, message, message.lamport_timestamp or 0)
+    if false is None or reason is not None:
+        return False
+    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+    deliver_body(s, message, raw, source, gap, false)
+    return True
+
+
+def _is_false(s: ChannelState, message: Message) -> bool:
+    """True if what is here under the id of this message cannot be meant by it, and this one can."""
+    ours = s.packet_of(message.message_id)
+    known = None if ours is None else s.codec.decode(ours[0])
+    return (
+        isinstance(known, Message)
+        and known.content != message.content
+        and recipe_of(known) == "foreign"
+        and recipe_of(message) != "foreign"
+    )
 
 
 def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:

@@ -20,6 +20,7 @@ from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.rows import OUTSIDE_THE_FILTER
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.bodies import displace_false
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
@@ -31,6 +32,8 @@ from sdschat.sds.values import Message, MessageKind, Reason
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
     """True if the message is here now; if it is not, a `Rejected` event says why."""
+    if s.holds(message.message_id) and displace_false(s, message, raw, source):
+        return True
     if (reason := _refused(s, message, raw)) is not None:
         s.reject(reason, message.sender_id, message.message_id)
         return False

@@ -13,7 +13,7 @@ from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.rows import FROM_STORE, TOLD
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import review_repair_request
-from sdschat.sds.steps.bodies import receive_body
+from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import (
@@ -109,6 +109,10 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -
     if known is not None and known.generation == TOLD and receive_body(s, message, raw, source):
         return True
     if conflicts(s, message, raw):
+        if displace_false(s, message, raw, source):
+            return True
+        if not s.holds(message_id):
+            return False
         s.reject(Reason.ID_CONFLICT, message.sender_id, message_id)
         return True
     heard_copy(s, message_id)
