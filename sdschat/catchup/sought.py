@@ -55,7 +55,9 @@ class SoughtLog:
         left_out = set(self._between(low, high))
         if not left_out:
             return self._log.keys(low, high, limit)
-        return [key for key in self._log.keys(low, high, limit + len(left_out)) if key not in left_out][:limit]
+        enough = limit if limit < 0 else limit + len(left_out)
+        found = [key for key in self._log.keys(low, high, enough) if key not in left_out]
+        return found if limit < 0 else found[:limit]
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         return self._log.cut(low, high, parts)

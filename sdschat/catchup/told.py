@@ -65,7 +65,8 @@ class _WithTold:
         return found
 
     def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
-        return sorted([*self._log.keys(low, high, limit), *self._between(low, high)])[:limit]
+        found = sorted([*self._log.keys(low, high, limit), *self._between(low, high)])
+        return found if limit < 0 else found[:limit]
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         return self._log.cut(low, high, parts)

@@ -138,7 +138,7 @@ class ComparedLog(Protocol):
     def summary(self, low: LogKey, high: LogKey) -> RangeSummary: ...
 
     def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
-        """The first keys of a stretch, in order."""
+        """The first keys of a stretch, in order; all of them for a negative limit."""
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         """Bounds within a stretch that cut it into at most so many parts, of about as many messages each."""

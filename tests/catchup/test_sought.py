@@ -16,7 +16,8 @@ def test_it_answers_as_a_log_without_them() -> None:
     assert sought.seek([*WANTED, WANTED[0]]) == len(WANTED)
     for low, high in ((LOWEST, HIGHEST), (LogKey(*KEYS[90]), LogKey(*KEYS[300])), (LogKey(*WANTED[0]), HIGHEST)):
         assert sought.summary(low, high) == without.summary(low, high)
-        assert list(sought.keys(low, high, 50)) == list(without.keys(low, high, 50))
+        for limit in (-1, 0, 50, 10**6):
+            assert list(sought.keys(low, high, limit)) == list(without.keys(low, high, limit))
     assert WANTED[0] in sought
     assert KEYS[0] not in sought
 

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from sdschat.catchup import LogKey
+from sdschat.catchup import HIGHEST, LOWEST, LogKey
+from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.told import MOST, ToldIds
 from sdschat.catchup.values import CatchUpState, IdOnly
 from tests.catchup.world import Keys, World
@@ -80,3 +81,16 @@ def test_ids_that_nobody_asked_for_end_the_dealings_with_their_teller() -> None:
     world.peers["bob"].exchange.take_in((), False, world.now(), "sync", (strange,))
     assert session.source == ""
     assert strange not in session.take_told()
+
+
+def test_with_what_a_source_told_a_log_answers_as_one_that_has_it() -> None:
+    keys = hashed_keys(400)
+    told, rest = keys[50:350:3], [key for key in keys if key not in keys[50:350:3]]
+    ids = ToldIds()
+    ids.add("ann", (IdOnly(LogKey(*key), "x") for key in told))
+    log, whole = ids.over(MemoryLog(rest), "ann"), MemoryLog(keys)
+    for low, high in ((LOWEST, HIGHEST), (LogKey(*keys[40]), LogKey(*keys[300]))):
+        assert log.summary(low, high) == whole.summary(low, high)
+        for limit in (-1, 0, 50, 10**6):
+            assert list(log.keys(low, high, limit)) == list(whole.keys(low, high, limit))
+    assert ids.over(whole, "another") is whole

@@ -17,7 +17,7 @@ from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.told import MOST
-from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, LogKey
+from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly, LogKey
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock
@@ -47,6 +47,7 @@ NUDGED_AGAIN: Final = 30_000
 BACKLOG: Final = 512
 BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
 BACKLOG_AGAIN: Final = 10_000
+TOLD_AT_ONCE: Final = 500  # ids put into the log in a turn: the screen is to be drawn in between
 TELL_EVERY: Final = 250
 LOOK_EVERY: Final = 1_000
 _GROUP_TAG: Final = b"sdschat/history/v1\0"
@@ -92,6 +93,8 @@ class HistorySync:
         self._connected_at = 0  # by the wall clock
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
+        self._told: list[IdOnly] = []  # to be put into the log
+        self._begin_again = False  # when they all are
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
         self._progress: CatchUpProgress | None = None
         self._progress_at = 0
@@ -209,7 +212,8 @@ class HistorySync:
         self._after(now)
 
     def next_wake(self) -> int | None:
-        due = [when for when in (self._begin_at, self._look_at, self.exchange.next_wake()) if when is not None]
+        told = 0 if self._told else None  # at once
+        due = [when for when in (told, self._begin_at, self._look_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
 
     def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp | BodiesFetched], SyncProgress | None]:
@@ -281,20 +285,26 @@ class HistorySync:
             if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
                 self._nudged_at = now.mono
                 self._begin_at = now.mono + SETTLE
+        self._put_told(now)
         if self.catch_up.state is not CatchUpState.DONE or not self.catch_up.begun:
             return
         self._bodies.end()
-        self._put_told(now)
         if self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))
 
     def _put_told(self, now: Now) -> None:
-        """Put ids into the log of which nobody who is here has more. There may be more than were told at once."""
+        """Put ids into the log of which nobody who is here has more, some in each turn. There may be more than were
+        told at once."""
         ids = self.catch_up.take_told()
-        for key, sender_id in ids:
-            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id)
+        self._told += ids
         if len(ids) >= MOST:
+            self._begin_again = True
+        for key, sender_id in self._told[:TOLD_AT_ONCE]:
+            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id)
+        del self._told[:TOLD_AT_ONCE]
+        if self._begin_again and not self._told:
+            self._begin_again = False
             self._begin_at = now.mono + SETTLE
 
     def _compare_backlog(self, now: Now) -> None:
