@@ -94,13 +94,10 @@ class ChatApp(KeyedHost):
         self.call_after_refresh(self.opening.begin)
 
     def action_command_palette(self) -> None:
-        if self.line_style.glyphs is not ASCII:
-            super().action_command_palette()
-            return
-        from sdschat.tui.palette import AsciiPalette
+        from sdschat.tui.palette import ChatPalette
 
-        if not isinstance(self.screen, AsciiPalette):
-            self.push_screen(AsciiPalette())
+        if not isinstance(self.screen, ChatPalette):
+            self.push_screen(ChatPalette(ascii_only=self.line_style.glyphs is ASCII))
 
     async def on_event(self, event: events.Event) -> None:
         if self.opening is not None:

@@ -171,6 +171,10 @@ class Host:
         """Show this channel beside the other one; without a name, the next one, or a single one again."""
 
     @abstractmethod
+    async def edit_draft(self, text: str) -> None:
+        """Let the user write in an editor, beginning with this text. Raises CommandError."""
+
+    @abstractmethod
     def mark(self, words: str) -> None:
         """Mark these words in the log, and no others."""
 

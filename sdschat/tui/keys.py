@@ -36,6 +36,7 @@ class KeyedHost(ScreenHost):
         Binding("alt+end", "command('end')", "Newest", id="end", priority=True),
         Binding("alt+left", "turn_lens(-1)", "The view of the Lens before", id="lens-before", priority=True),
         Binding("alt+right", "turn_lens(1)", "The next view of the Lens", id="lens-next", priority=True),
+        Binding("alt+e", "editor", "Write in your editor", id="editor", priority=True),
         Binding("ctrl+f", "find", "Search", id="search", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
         Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
@@ -77,6 +78,12 @@ class KeyedHost(ScreenHost):
     def action_find_list(self) -> None:
         if self.finder is not None:
             self.finder.list_hits()
+
+    async def action_editor(self) -> None:
+        try:
+            await self.edit_draft(self.composer.text)
+        except CommandError as error:
+            self.warn(str(error))
 
     def action_lens(self) -> None:
         try:

@@ -1,32 +1,61 @@
-"""The command palette: every slash command and every channel, found by a few letters."""
+"""The palette: commands, channels, people, messages and themes, found by a few letters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual import on
+from textual.await_complete import AwaitComplete
+from textual.command import Command, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.widgets import OptionList
 
+from sdschat.node.view.searching import HistorySearch, Wanted
 from sdschat.tui.keys import KeyedHost
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.items import first_line
+from sdschat.tui.model.words import clock, day
+from sdschat.tui.themes import PALETTES
+
+_THEME: Final = "theme "
+_LEAST: Final = 3  # letters from which on messages are searched
+_MESSAGES: Final = 6
+_TEXT: Final = 80
+_NAMED: Final = 100.0  # more than any score of scattered letters
+_SCORE: Final = 0.1  # of messages: below everything that is called so
+
+Offer = tuple[str, str, Callable[[], object]]  # title, explanation and action
+
+
+def _host(provider: Provider) -> KeyedHost:
+    assert isinstance(provider.app, KeyedHost)
+    return provider.app
 
 
 class ChatCommands(Provider):
-    """Every slash command and every channel, offered by the palette."""
+    """Everything that the palette offers."""
 
-    def _offers(self) -> list[tuple[str, str, Callable[[], object]]]:
-        """Return title, explanation and action of each. A command that needs an argument is begun in the input."""
-        host, found = self.app, []
-        assert isinstance(host, KeyedHost)
+    def _offers(self) -> list[Offer]:
+        """Return what has a name. A command that needs an argument is begun in the input."""
+        host, found = _host(self), list[Offer]()
+        for name in host.order:
+            found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))
+        for person in host.view.channel(host.room).people():
+            if not person.own:
+                title = f"person {nick_text(person.nick) or '<' + short(person.sender_id, 8) + '>'}"
+                found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))
+        for name in PALETTES:
+            found.append(
+                (f"{_THEME}{name}", "Shown while you move here", partial(host.action_command, f"theme {name}"))
+            )
         for command in host.registry.commands:
             if command.needs_argument:
                 run: Callable[[], object] = partial(host.action_start, f"/{command.name} ")
             else:
                 run = partial(host.action_command, command.name)
             found.append((command.usage, command.summary, run))
-        for name in host.order:
-            found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))
         return found
 
     async def discover(self) -> Hits:
@@ -37,19 +66,68 @@ class ChatCommands(Provider):
         matcher = self.matcher(query)
         for title, explanation, run in self._offers():
             score = max(matcher.match(title), matcher.match(explanation) * 0.9)
+            score += _NAMED * (query.strip().casefold() in title.casefold())
             if score > 0:
-                yield Hit(score, matcher.highlight(title), run, help=explanation)
+                yield Hit(score, matcher.highlight(title), run, text=title, help=explanation)
+        async for title, explanation, run in self._messages(query):
+            yield Hit(_SCORE, Content(title), run, text=title, help=explanation)
+
+    async def _messages(self, query: str) -> AsyncIterator[Offer]:
+        """Yield messages of the channel that is shown, the newest ones."""
+        host = _host(self)
+        if len(query.strip()) < _LEAST:
+            return
+        model = host.model
+        search = HistorySearch(host.node, model.conversation, Wanted(query), _MESSAGES)
+        try:
+            found = await search.run()
+        finally:
+            search.stop()  # it was cancelled if other letters were typed
+        for _, message_id in reversed(found):
+            shown = model.conversation.message(message_id)
+            if shown is not None:
+                entry = model.entry_for(shown)
+                title = f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
+                when = f"message of {day(entry.at)} {clock(entry.at)}"
+                yield title, when, partial(host.action_command, f"goto {message_id}")
 
 
-class AsciiPalette(CommandPalette):
-    """The palette without the signs of Textual that are not ASCII."""
+class ChatPalette(CommandPalette):
+    """The palette of Textual, which shows a theme while it is highlighted; and without other signs than ASCII."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    AsciiPalette SearchIcon { display: none; }
-    AsciiPalette #--input { border: ascii; }
-    AsciiPalette CommandList { border: ascii; }
-    AsciiPalette LoadingIndicator, AsciiPalette LoadingIndicator.--visible { display: none; }
+    ChatPalette.-ascii SearchIcon { display: none; }
+    ChatPalette.-ascii #--input { border: ascii; }
+    ChatPalette.-ascii CommandList { border: ascii; }
+    ChatPalette.-ascii LoadingIndicator, ChatPalette.-ascii LoadingIndicator.--visible { display: none; }
     """
 
-    def __init__(self) -> None:
-        super().__init__(placeholder="Search for commands", id="--command-palette")
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__(placeholder="Go to a channel, person, message, command or theme", id="--command-palette")
+        self.set_class(ascii_only, "-ascii")
+        self._theme: str | None = None  # what `theme_now` was before a theme was shown
+        self._shows = False  # a theme is shown that nobody has chosen yet
+
+    @on(OptionList.OptionHighlighted)
+    def _show_theme(self, event: OptionList.OptionHighlighted) -> None:
+        option = event.option
+        text = (option.hit.text or "") if isinstance(option, Command) else ""
+        self._restyle(text.removeprefix(_THEME) if text.startswith(_THEME) else "")
+
+    def _restyle(self, theme: str) -> None:
+        """Show a theme; with an empty name, the one of before."""
+        host = self.app
+        assert isinstance(host, KeyedHost)
+        if theme in PALETTES:
+            if not self._shows:
+                self._theme, self._shows = host.theme_now, True
+            host.theme_now = theme
+        elif self._shows:
+            host.theme_now, self._shows = self._theme, False
+        else:
+            return
+        host.restyle()
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        self._restyle("")
+        return super().dismiss(result)

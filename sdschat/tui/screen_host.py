@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.scrollbar import ScrollBar, ScrollBarRender
@@ -192,6 +193,24 @@ class ScreenHost(Window, App[int]):
             return False
         self.finder.close(back=back)
         return True
+
+    async def edit_draft(self, text: str) -> None:
+        from sdschat.tui.editor import draft_file, edited, editor_of
+
+        command = editor_of(os.environ)
+        with draft_file(text) as path:
+            failure: CommandError | None = None
+            try:
+                with self.suspend():  # an exception in here would leave the terminal as it is for the editor
+                    try:
+                        text = await edited(command, path)
+                    except CommandError as error:
+                        failure = error
+            except SuspendNotSupported:
+                failure = CommandError("This terminal cannot be handed to an editor.")
+        if failure is not None:
+            raise failure
+        self.composer.put(text)
 
     def mark(self, words: str) -> None:
         self.log_view.restyle(replace(self.log_view.line_style, marked=pattern_of(words)))

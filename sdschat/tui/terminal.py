@@ -81,3 +81,16 @@ class OutlastingDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = Outlasting(self._file)
+        self._lent = False  # another program has the terminal: what is drawn meanwhile is drawn again afterwards
+
+    def suspend_application_mode(self) -> None:
+        super().suspend_application_mode()
+        self._lent = True
+
+    def resume_application_mode(self) -> None:
+        self._lent = False
+        super().resume_application_mode()
+
+    def write(self, data: str) -> None:
+        if not self._lent:
+            super().write(data)

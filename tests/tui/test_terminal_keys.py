@@ -69,6 +69,11 @@ STEPS = (
     Step("Alt+L", f"{ESC}l", "No message came late"),
     Step("Alt+A", f"{ESC}a", "Nothing is unread"),
     *(Step(f"Alt+{number}", f"{ESC}{number}", f"^ {CHANNELS[number - 1]} ") for number in range(9, 0, -1)),
+    Step("Alt+E", f"{ESC}e", "No editor is set"),
+    Step("Ctrl+X, Ctrl+E", "\x18\x05", "No editor is set"),
+    Step("t", f"{ESC}[1;3A{ESC}[17~t", "nobody answered it"),
+    Step("p", "p", "answers no other one"),
+    Step("", ESC, ">", CHOSEN),
     Step("F2", f"{ESC}OQ", "why repair packet"),
     Step("Alt+Left", f"{ESC}[1;3D", ">", "what we miss"),
     Step("Alt+Right", f"{ESC}[1;3C", "what we miss"),
@@ -84,8 +89,8 @@ STEPS = (
     Step("", "\t", "2 hits"),
     Step("", ESC, ">", "2 hits"),
     Step("", ESC, ">", "2 of 2"),
-    Step("Ctrl+P", f"{CLEAR}\x10", "Search for commands"),
-    Step("", ESC, ">", "Search for commands"),
+    Step("Ctrl+P", f"{CLEAR}\x10", "Go to a channel, person"),
+    Step("", ESC, ">", "Go to a channel, person"),
     Step("Ctrl+C", "\x03", "Once more to leave"),
 )
 

@@ -21,6 +21,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         people,
         private,
         reading,
+        replies,
         screen,
         searching,
         talk,
@@ -28,6 +29,20 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
     )
     from sdschat.tui.lens import commands as lens
 
-    for module in (chat, talk, people, reading, searching, history, channels, private, members, verify, screen, lens):
+    for module in (
+        chat,
+        talk,
+        people,
+        reading,
+        replies,
+        searching,
+        history,
+        channels,
+        private,
+        members,
+        verify,
+        screen,
+        lens,
+    ):
         yield from module.COMMANDS
     yield from more

@@ -80,9 +80,11 @@ def _key_lines(host: Host) -> list[str]:
     return [
         *lines,
         "in the input:",
-        "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches",
+        "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches,\n"
+        "  ctrl+x ctrl+e writes in your editor",
         "in the log (f6):",
-        "  up and down select, r answers, y copies, o opens a link, n and N are hits, esc leaves",
+        "  up and down select, r answers, y copies, o opens a link, n and N are hits, t the chain of\n"
+        "  answers, p the message that this one answers, esc leaves",
         "in a search (ctrl+f):",
         "  enter or up older hit, down newer, tab lists the hits, f6 stays at the hit, esc goes back",
     ]
@@ -154,6 +156,10 @@ def _bell(host: Host, argument: str) -> None:
     host.warn(f"the bell {'rings when somebody speaks to you' if host.preferences.bell else 'is off'}")
 
 
+async def _editor(host: Host, argument: str) -> None:
+    await host.edit_draft(argument)
+
+
 def _clear(host: Host, argument: str) -> None:
     host.model.timeline.clear_notes()
     host.log_view.refresh_rows()
@@ -208,6 +214,15 @@ COMMANDS = (
     ),
     Command("ids", "/ids", "Show or hide the ids of messages", _toggle_ids, group="screen"),
     Command("bell", "/bell", "Ring, or do not ring, when somebody speaks to you", _bell, group="screen"),
+    Command(
+        "editor",
+        "/editor [TEXT]",
+        "Write in your editor: VISUAL, else EDITOR",
+        _editor,
+        group="screen",
+        details="Ctrl+X Ctrl+E, or Alt+E, takes what is in the input into it. The text comes back into the input, and\n"
+        "Enter sends it. An editor that fails changes nothing.",
+    ),
     Command("clear", "/clear", "Take the program's own lines out of the log", _clear, group="screen"),
     Command(
         "bare", "/bare", "The log alone, for marking text with the terminal's mouse; again: back", _bare, group="screen"

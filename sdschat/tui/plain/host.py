@@ -189,6 +189,9 @@ class PlainHost(Host):
     def split(self, name: str | None) -> None:
         raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
 
+    async def edit_draft(self, text: str) -> None:
+        raise CommandError("An editor needs the screen. Alt+Enter begins a new line here.")
+
     def mark(self, words: str) -> None:
         """Do nothing: words are not marked here."""
 

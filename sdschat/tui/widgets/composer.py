@@ -58,6 +58,7 @@ class Composer(TextArea):
         self.input_history = past
         self._complete = complete
         self._completion: Completion | None = None
+        self._chord = False  # Ctrl+X came last, with nothing marked to be cut: Ctrl+E opens the editor
         self._searching: str | None = None  # what is searched for in the history
 
     async def _on_key(self, event: events.Key) -> None:
@@ -66,6 +67,13 @@ class Composer(TextArea):
         if self._searching is not None and self._search_key(event):
             event.stop()
             event.prevent_default()
+            return
+        chord, self._chord = self._chord, event.key == "ctrl+x" and not self.selected_text
+        if self._chord or (chord and event.key == "ctrl+e"):
+            event.stop()
+            event.prevent_default()
+            if not self._chord:
+                await self.run_action("app.editor")
             return
         action = self._action(event.key)
         bound = self._bindings.key_to_bindings.get(event.key)

@@ -100,6 +100,8 @@ class LogView(LogLines, can_focus=True):
         Binding("y", "app.command('copy')", "Copy", show=False),
         Binding("o", "app.command('open')", "Open the link", show=False),
         Binding("i,enter", "app.command('info')", "Details", show=False),
+        Binding("t", "app.command('thread')", "The chain of answers", show=False),
+        Binding("p", "app.command('original')", "The message that this one answers", show=False),
         Binding("n", "app.command('hit')", "Older hit", show=False),
         Binding("N", "app.command('hit back')", "Newer hit", show=False),
     ]

@@ -1,0 +1,51 @@
+"""The palette: where it leads, and the theme that it shows on the way."""
+
+from __future__ import annotations
+
+from textual.command import Command, CommandList
+
+from tests.tui.stage import Stage, staged
+
+
+async def _ask(s: Stage, words: str, title: str) -> None:
+    """Type words, until the first offer is this one and is chosen."""
+
+    def chosen() -> bool:
+        found = s.app.screen.query(CommandList)
+        option = found.first().highlighted_option if found else None
+        return isinstance(option, Command) and option.hit.text == title and found.first().highlighted == 0
+
+    await s.press("ctrl+p", *("space" if letter == " " else letter for letter in words))
+    await s.until(chosen, title)
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True)
+async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.enter("the long rope")
+    for number in range(40):
+        s.app.node.send("lobby", f"filler {number}")
+    await _ask(s, "long rope", "ann: the long rope")
+    await s.press("enter")
+    await s.until(lambda: any("the long rope" in line for line in s.log()), "the message")
+    await _ask(s, "bob", "person bob")
+    await s.press("enter")
+    await s.until(lambda: s.app.conversation.peer != "", "the conversation of two")
+    await _ask(s, "dev", "channel dev")
+    await s.press("enter")
+    await s.until(lambda: s.app.channel == "dev", "the channel")
+
+
+@staged()
+async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> None:
+    before = s.app.theme
+    await _ask(s, "theme light", "theme light")
+    await s.until(lambda: s.app.theme == "chat-light", "the theme")
+    await s.press("escape")
+    await s.settle()
+    assert s.app.theme == before
+    assert s.app.preferences.theme == "dark"
+    await _ask(s, "theme light", "theme light")
+    await s.press("enter")
+    await s.until(lambda: s.app.preferences.theme == "light", "the choice")
+    assert s.app.theme == "chat-light"
