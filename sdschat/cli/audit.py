@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,8 @@ def command(
 
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
     says which node, which message, and where in the log; 5: a database cannot be read. A damaged search index is told;
-    no message depends on it, and it changes no verdict.
+    no message depends on it, and it changes no verdict. A report needs the extra: pip install 'sdschat[audit]'; without
+    it, or where the file cannot be written, the verdict is printed, and the exit code is 2 in place of 0.
     """
     from sdschat.audit.collector import no_collection
     from sdschat.audit.compare import compare, compare_rows, databases
@@ -53,8 +55,9 @@ def command(
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
+    drawn = page is not None and _can_draw()
     with no_collection():
-        found, silver = (compare(paths, now, rules), None) if page is None else compare_rows(paths, now, rules)
+        found, silver = compare_rows(paths, now, rules) if drawn else (compare(paths, now, rules), None)
     found = found._replace(audit=only(found.audit, channel))
     if as_json:
         import json
@@ -64,9 +67,20 @@ def command(
     else:
         _print_report(found, None if everything else SHOWN)
     code = exit_code(found.audit, found.quarantine)
-    if page is None or silver is None or _written(page, found, silver, rules):
+    if page is None:
+        return code
+    if silver is None:
+        say(
+            "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
+            "installed: pip install 'sdschat[audit]'."
+        )
+    elif _written(page, found, silver, rules):
         return code
     return code or WRONG_USE
+
+
+def _can_draw() -> bool:
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
 
 
 def _print_report(found: Comparison, most: int | None) -> None:

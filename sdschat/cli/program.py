@@ -20,7 +20,9 @@ from sdschat.cli.terminal import reserve_closed
 from sdschat.identity.suggest import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_EXTRA: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "duckdb"})  # of sdschat[pipeline]
+_EXTRA: Final = frozenset(
+    {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "altair", "vl_convert"}
+)  # of sdschat[pipeline]
 
 # Section: name: short description. The module of a command has its name, and is imported only when the command is used.
 SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {

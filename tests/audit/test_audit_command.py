@@ -242,6 +242,20 @@ def test_what_is_no_database_is_named_and_ends_with_5(field: Path, tmp_path: Pat
     assert "everybody has everything" in found.stdout
 
 
+def test_without_its_extra_a_report_is_not_written_and_the_verdict_is_printed(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sdschat.cli.audit.find_spec", lambda name: None)
+    page = tmp_path / "report.html"
+    assert run(["audit", str(field), "--report", str(page)]) == 2
+    said = capsys.readouterr()
+    assert "everybody has everything" in said.out
+    assert "pip install 'sdschat[audit]'" in said.err
+    assert not page.exists()
+    change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 4)[0])
+    assert run(["audit", str(field), "--report", str(page)]) == 1
+
+
 def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", str(tmp_path)]) == 2
     assert "There is no database of a profile in" in capsys.readouterr().err

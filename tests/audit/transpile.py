@@ -17,6 +17,7 @@ LAKE: Final = Path(sdschat.lake.__file__).parent
 WRITTEN: Final = (
     (AUDIT / "views.sql", "sqlite"),
     (AUDIT / "views.sql", "duckdb"),
+    (AUDIT / "figures.sql", "sqlite"),
     (LAKE / "silver.sql", "duckdb"),
     (LAKE / "evidence.sql", "duckdb"),
     (LAKE / "gold.sql", "duckdb"),

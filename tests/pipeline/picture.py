@@ -1,7 +1,7 @@
 """`python -m tests.pipeline.picture`: makes screenshots/report.png from eight nodes that talk with faults.
 
-Afterwards one row of one database is altered and a message of another deleted, as in the README. `--field DIR` uses the
-profiles of nodes that have already talked.
+One of them stops in between and comes back. Afterwards one row of one database is altered and a message of another
+deleted, as in the README. `--field DIR` uses the profiles of nodes that have already talked.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from sdschat.node.settings import Value
 from tests.audit.field import change, nth
 from tests.needs import needs_program
 from tests.node.worlds import World
-from tests.pipeline.test_report import ask_browser
+from tests.pipeline.test_report import WAIT, ask_browser
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal")
 FAULTS: dict[str, Value] = {"fault.loss": 0.15, "fault.duplicate": 0.05, "fault.reorder": 0.1, "fault.delay": 300}
 MESSAGES = 240
-SIZE = (1100, 2560)
+STOPS, COMES_BACK = 90, 160
+SIZE = (1100, 1750)
 TARGET = Path(__file__).resolve().parents[2] / "screenshots" / "report.png"
 
 
@@ -32,11 +33,16 @@ async def talk(folder: Path) -> None:
     world = World(folder)
     members = [world.start(name, changes=FAULTS | {"fault.seed": seed}) for seed, name in enumerate(NAMES)]
     for number in range(MESSAGES):
+        if number == STOPS:
+            await members.pop().node.close()
+        elif number == COMES_BACK:
+            members.append(world.start(NAMES[-1], changes=FAULTS | {"fault.seed": len(NAMES)}))
         members[number * 5 % len(members)].node.send("lobby", f"message {number}")
         await asyncio.sleep(0.1)
     async with asyncio.timeout(120):
-        while any(len(member.of(MessageDelivered)) < MESSAGES for member in members):
+        while any(len(member.of(MessageDelivered)) < MESSAGES for member in members[:-1]):
             await asyncio.sleep(0.2)
+    await members[-1].until(MessageDelivered, lambda told: told.said.opened.text == f"message {MESSAGES - 1}")
     for member in members:
         await member.node.close()
 
@@ -60,6 +66,7 @@ def main() -> None:
             browser,
             Path(place) / "browser",
             "--hide-scrollbars",
+            *WAIT,
             f"--window-size={SIZE[0]},{SIZE[1]}",
             f"--screenshot={TARGET}",
             (Path(place) / "report.html").as_uri(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -15,14 +16,18 @@ from sdschat.audit.compare import compare_rows, databases
 from sdschat.audit.rules import DEFAULT
 from sdschat.audit.schemas import MetricsRepair
 from sdschat.pipeline.report.from_databases import report_data
-from sdschat.pipeline.report.page import page
-from sdschat.pipeline.report.svg import duration
 from sdschat.pipeline.report.tables import repair_note
+from sdschat.pipeline.report.units import duration
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
 from tests.audit.worlds import event
-from tests.needs import needs_program
+from tests.needs import needs_module, needs_program
+
+needs_module("altair")
+needs_module("vl_convert")
+from sdschat.pipeline.report.page import page  # noqa: E402
 
 START = 1_760_000_000_000
+WAIT = ("--virtual-time-budget=10000",)  # until a page has drawn its pictures
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +89,16 @@ def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
         found: list[str] = []  # noqa: RUF012
 
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            if tag in ("script", "link", "img", "iframe") or any(name in ("src", "href") for name, _ in attrs):
+            if tag in ("link", "img", "iframe") or any(name in ("src", "href") for name, _ in attrs):
                 self.found.append(tag)
 
     html = made(tampered)
     Outside().feed(html)
     assert Outside.found == []
-    assert "url(" not in html
-    assert "@import" not in html
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "default-src 'none'" in html
 
 
 def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
@@ -125,18 +132,21 @@ def ask_browser(browser: str, profile: Path, *arguments: str) -> str:
 
 
 def test_a_browser_shows_every_picture(browser: str, tampered: Path, tmp_path: Path) -> None:
-    """A script at the end of the page measures its layout in the browser."""
+    """A script at the end of the page measures its layout in the browser, once all is drawn."""
     measure = (
-        "<script>document.body.setAttribute('data-found', JSON.stringify({"
-        "svg: [...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().height > 20).length,"
-        "all: document.querySelectorAll('svg').length,"
+        "<script>const places = [...document.querySelectorAll('[data-picture]')], wait = setInterval(() => {"
+        "if (places.some(e => !e.dataset.drawn)) return; clearInterval(wait);"
+        "document.body.setAttribute('data-found', JSON.stringify({"
+        "svg: places.filter(e => e.querySelector('svg').getBoundingClientRect().height > 20).length,"
+        "all: places.length,"
         "wide: document.documentElement.scrollWidth <= window.innerWidth,"
         "h1: document.querySelector('h1').getBoundingClientRect().top < 200,"
-        "odd: document.body.innerText.includes('undefined') || document.body.innerText.includes('None')}))</script>"
+        "odd: document.body.innerText.includes('undefined') || document.body.innerText.includes('None')}))"
+        "}, 50)</script>"
     )
     file = tmp_path / "report.html"
-    file.write_text(made(tampered).replace("</body>", f"{measure}</body>"), encoding="utf-8")
-    shown = ask_browser(browser, tmp_path / "profile", "--window-size=1100,900", "--dump-dom", file.as_uri())
+    file.write_text(made(tampered).replace("</body></html>\n", f"{measure}</body></html>\n"), encoding="utf-8")
+    shown = ask_browser(browser, tmp_path / "profile", "--window-size=1100,900", *WAIT, "--dump-dom", file.as_uri())
     found = re.search(r"data-found=\"(.*?)\"", shown)
     assert found is not None
     said = found[1].replace("&quot;", '"')
@@ -148,10 +158,51 @@ def test_a_browser_shows_every_picture(browser: str, tampered: Path, tmp_path: P
     assert int(svg) >= 4
 
 
-def test_every_node_is_on_the_map(tampered: Path) -> None:
-    picture = re.search(r"Who has what.*?</svg>", made(tampered), re.DOTALL)
-    assert picture is not None
-    assert all(f">{name}</text>" in picture[0] for name in NAMES)
+def drawn(html: str) -> list[dict[str, Any]]:
+    """Return the specifications of the pictures of a page."""
+    found = re.findall(r'<script type="application/json" id="picture-\d+">(.*?)</script>', html, re.DOTALL)
+    return [json.loads(each) for each in found]
+
+
+def values(picture: dict[str, Any], key: str) -> set[Any]:
+    """Return all values that a picture has of one field."""
+    return {row[key] for rows in picture["datasets"].values() for row in rows if key in row}
+
+
+def test_every_node_is_in_the_pictures_of_time_and_of_who_has_what(tampered: Path) -> None:
+    time, held = drawn(made(tampered))[:2]
+    assert values(time, "node") == set(NAMES)
+    assert values(held, "node") == set(NAMES)
+    assert "lacks some" in values(held, "state") or "lacks more than half" in values(held, "state")
+
+
+def test_a_node_that_did_not_run_is_in_the_first_picture(untouched: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(untouched, tmp_path / "field"))
+    last = int(one(folder, "bob", "SELECT max(ts_ms) FROM journal"))
+    found, silver = compare_rows(databases([folder]), START, DEFAULT)
+    bob = next(row.node for row in found.audit.nodes if row.nick == "bob")
+    silver.journal.append(event(bob, 1, "sync_received", last + 25_000, boot="another"))
+    first = drawn(page(report_data(found, silver, DEFAULT, START)))[0]
+    assert "not running for 25 s" in values(first, "words")
+
+
+def test_what_an_attacker_calls_himself_is_text_and_nothing_else(browser: str, untouched: Path, tmp_path: Path) -> None:
+    nick = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    found, silver = compare_rows(databases([untouched]), START, DEFAULT)
+    nodes = [row._replace(nick=nick if row.nick == "bob" else row.nick) for row in found.audit.nodes]
+    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), silver, DEFAULT, START))
+    assert any(nick in values(picture, "node") for picture in drawn(html))
+    file = tmp_path / "report.html"
+    file.write_text(html, encoding="utf-8")
+    shown = ask_browser(browser, tmp_path / "profile", *WAIT, "--dump-dom", file.as_uri())
+    assert 'data-drawn="yes"' in shown
+    assert "<title>sdschat report: agreed</title>" in shown
+    assert not re.search(r"<img\b", shown[shown.index("<body>") : shown.index('<script type="application/json"')])
+
+
+def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
+    html = made(untouched)
+    assert not [word for word in WORDS if word in html[: html.index("window.vegaEmbed")]]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from sdschat.audit.figures import Figures
 from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import AuditMissing, Node
 from sdschat.audit.verdict import Audit
@@ -46,6 +47,7 @@ class ReportData(NamedTuple):
     all_ways: list[Curve]  # one curve for each channel
     provenance: Mapping[str, str]
     sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
+    figures: Figures | None = None  # None: of a lake, whose events are not all here
 
 
 def sources_of(nodes: Iterable[Node]) -> dict[tuple[str, str, str], str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sdschat
 from sdschat.audit.compare import Comparison
 from sdschat.audit.conform import Silver
+from sdschat.audit.figures import figures as asked
 from sdschat.audit.rules import Rules
 from sdschat.audit.schemas import VERSION
 from sdschat.audit.verdict import counted
 from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import metrics
 from sdschat.pipeline.report.data import ReportData, cells_of, curves_of, sources_of
-from sdschat.pipeline.report.tables import moment
+from sdschat.pipeline.report.units import moment
 
 
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
@@ -33,4 +34,5 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
         curves_of(passages(silver.journal), figures, by_way=False),
         provenance,
         sources_of(silver.nodes),
+        asked(silver),
     )

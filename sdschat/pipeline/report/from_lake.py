@@ -14,7 +14,7 @@ from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.metrics import Metrics
 from sdschat.pipeline.refused import standing
 from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve, ReportData, sources_of
-from sdschat.pipeline.report.tables import moment
+from sdschat.pipeline.report.units import moment
 from sdschat.pipeline.results import bring
 from sdschat.pipeline.transforms.conform import latest_nodes
 from sdschat.pipeline.transforms.latency import RANK_ERROR, SKETCHED

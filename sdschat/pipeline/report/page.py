@@ -8,10 +8,12 @@ from typing import Final
 
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
 from sdschat.audit.verdict import channel_sentence, counted, sentence
-from sdschat.pipeline.report import charts, tables
+from sdschat.pipeline.report import answers, pictures, tables
 from sdschat.pipeline.report.data import Channel, ReportData
+from sdschat.pipeline.report.embed import POLICY, Pictures
 from sdschat.pipeline.report.style import CSS
-from sdschat.pipeline.report.svg import NOTHING, duration, size
+from sdschat.pipeline.report.timeline import Scene, timeline
+from sdschat.pipeline.report.units import NOTHING, duration, size
 
 _MOST_CHANNELS: Final = 12
 
@@ -26,8 +28,9 @@ def page(data: ReportData) -> str:
         f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
         f'<span class="pill">{"agreed" if audit.agreed else "not agreed"}</span></div>',
     ]
+    drawn = Pictures()
     for channel in worst[:_MOST_CHANNELS]:
-        body += _channel(data, channel, alone=len(worst) == 1)
+        body += _channel(data, channel, drawn, alone=len(worst) == 1)
     if len(worst) > _MOST_CHANNELS:
         left = counted(len(worst) - _MOST_CHANNELS, "more channel is", "more channels are")
         body.append(f'<p class="note">{left} in the tables of the lake.</p>')
@@ -35,8 +38,9 @@ def page(data: ReportData) -> str:
     title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{CSS}</style></head>\n<body><main>{''.join(body)}</main></body></html>\n"
+        f"<style>{CSS}</style></head>\n<body><main>{''.join(body)}</main>{drawn.scripts()}</body></html>\n"
     )
 
 
@@ -45,14 +49,16 @@ def section(heading: str, note: str, inner: str) -> str:
     return f"<section><h2>{escape(heading)}</h2>{said}{inner}</section>\n" if inner else ""
 
 
-def _channel(data: ReportData, channel: AuditChannel, alone: bool) -> Iterator[str]:
+def _channel(data: ReportData, channel: AuditChannel, drawn: Pictures, alone: bool) -> Iterator[str]:
     key = (channel.run_id, channel.channel)
     name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
     if not alone:
         yield f'<h3>{escape(name)}</h3><p class="note">{escape(channel_sentence(channel))}</p>'
     yield _tiles(data, channel)
-    yield from _agreement(data, channel, key)
-    yield from _figures(data, key)
+    yield from _course(data, key, drawn)
+    yield from _agreement(data, channel, key, drawn)
+    yield from _answers(data, key)
+    yield from _figures(data, key, drawn)
 
 
 def of(rows: Iterable[tables.R], key: Channel) -> list[tables.R]:
@@ -83,7 +89,35 @@ def _tiles(data: ReportData, channel: AuditChannel) -> str:
     )
 
 
-def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterator[str]:
+def _course(data: ReportData, key: Channel, drawn: Pictures) -> Iterator[str]:
+    if data.figures is None:
+        return
+    nodes, missing = of(data.audit.nodes, key), of(data.audit.missing, key)
+    faults = [row for row in of(data.audit.findings, key) if row.kind in FAULTS]
+    scene = Scene(answers.of_channel(data.figures, *key), nodes, missing, faults, tables.naming(data))
+    picture = timeline(scene)
+    if picture is not None:
+        yield section("What happened when", _MOVE, drawn.place(picture))
+
+
+_MOVE: Final = (
+    "Drag a picture sideways to move in time, turn the wheel with Shift to zoom, double-click to go back. Point at "
+    "anything for its figures; click a name in the legend to see one receiver alone."
+)
+
+
+def _answers(data: ReportData, key: Channel) -> Iterator[str]:
+    if data.figures is None:
+        return
+    named, found = tables.naming(data), answers.of_channel(data.figures, *key)
+    note = answers.everybody_note(found.spread, len(found.reached))
+    yield section("How long until everybody had it", note, answers.last_ones(found.last, named))
+    yield section("What text cost on the wire", answers.wire_note(found.wire), answers.wire(found.wire))
+    told = answers.truth(found.acknowledged, found.untrue, named)
+    yield section("Did acknowledgements tell the truth?", answers.truth_note(found.acknowledged), told)
+
+
+def _agreement(data: ReportData, channel: AuditChannel, key: Channel, drawn: Pictures) -> Iterator[str]:
     named = tables.naming(data)
     nodes, missing = of(data.audit.nodes, key), of(data.audit.missing, key)
     findings = of(data.audit.findings, key)
@@ -92,8 +126,8 @@ def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterato
     if nodes and channel.messages:
         yield section(
             "Who has what",
-            "Each row is a node, each cell a stretch of the canonical log. Dots are faults.",
-            charts.convergence(nodes, channel.messages, cells, faults, named) + _LEGEND,
+            "Each row is a node, each cell a stretch of the canonical log. Diamonds are faults.",
+            drawn.place(pictures.convergence(nodes, channel.messages, cells, faults, named)),
         )
     yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
     yield section("Faults", "What breaks a promise.", tables.findings(data, faults, named))
@@ -104,43 +138,32 @@ def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterato
     yield section("Nodes", "", tables.nodes(nodes, findings, named))
 
 
-_LEGEND: Final = (
-    '<p class="legend"><span><i style="background:var(--held)"></i>has all</span>'
-    '<span><i style="background:var(--lost1)"></i>lacks some</span>'
-    '<span><i style="background:var(--lost2)"></i>more than a tenth</span>'
-    '<span><i style="background:var(--lost3)"></i>more than half</span>'
-    '<span><i style="background:var(--excused)"></i>not owed</span></p>'
-)
-
-
-def _figures(data: ReportData, key: Channel) -> Iterator[str]:
+def _figures(data: ReportData, key: Channel, drawn: Pictures) -> Iterator[str]:
     named, figures = tables.naming(data), data.metrics
     curves = [curve for curve in data.curves if curve.channel == key]
     clocks = of(figures.clock, key)
     if curves:
         note = tables.latency_note(of(figures.delivery, key)) + tables.curve_note(curves)
-        yield section("How long delivery took", note, charts.latency(curves))
+        yield section("How long delivery took", note, drawn.place(pictures.latency(curves)))
     acks = [row for row in of(figures.ack, key) if row.sent]
     if any(row.acked or row.possibly_acked for row in acks):
-        note = "From the first sending, on the sender's own clock: half, 95 % (thick) and 99 % (thin) of its messages. "
-        yield section(
-            "How long until it was known",
-            note + "Green: possibly acknowledged; blue: acknowledged.",
-            charts.acknowledged(acks, named),
-        )
+        note = "From the first sending, on the sender's own clock: half, 95 % (thick) and 99 % (thin) of its messages."
+        yield section("How long until it was known", note, drawn.place(pictures.acknowledged(acks, named)))
     repair = of(figures.repair, key)
     if any(row.wanted or row.pushed or row.duplicates for row in repair):
-        picture = charts.bars(tables.repair_bars(repair), "{:,.0f}".format, "repair, from wanting to healing")
-        yield section("Repair", tables.repair_note(repair), picture)
+        yield section("Repair", tables.repair_note(repair), drawn.place(pictures.bars(tables.repair_bars(repair))))
     traffic = of(figures.traffic, key)
-    if traffic:
-        picture = charts.bars(tables.traffic_bars(traffic), size, "bytes sent, by cause")
+    if traffic and data.figures is None:
+        picture = drawn.place(pictures.bars(tables.traffic_bars(traffic)))
         yield section("What was sent", "By all nodes, by why it was sent.", picture)
     if of(figures.parts, key):
-        yield section("What packets are made of", "An average packet.", charts.bandwidth(of(figures.parts, key)))
+        picture = drawn.place(pictures.bandwidth(of(figures.parts, key)))
+        yield section("What packets are made of", "An average packet.", picture)
     checked = [row for row in of(figures.filter, key) if row.checks or row.claims]
     if checked:
-        yield section("Filters against the truth", tables.filter_note(checked), charts.filters(checked, named))
+        yield section(
+            "Filters against the truth", tables.filter_note(checked), drawn.place(pictures.filters(checked, named))
+        )
     yield section("Refused packets", "", tables.rejected(of(figures.rejected, key), named))
     yield section(
         "Clocks",

@@ -6,13 +6,9 @@ from typing import Final
 
 CSS: Final = """
 :root { color-scheme: light dark; --page:#f6f7f9; --card:#fff; --ink:#16202c; --soft:#5d6b7a; --line:#e3e7ec;
-  --good:#137a4d; --good-soft:#e2f4ea; --bad:#c0332b; --bad-soft:#fcebe9; --held:#cfe6d9; --lost1:#f2b8a6;
-  --lost2:#e2694f; --lost3:#b3261e; --excused:#d9dee5; --c1:#2f6fde; --c2:#d97b1f; --c3:#12998a; --c4:#8d5ad0;
-  --c5:#8795a5; }
+  --good:#137a4d; --good-soft:#e2f4ea; --bad:#c0332b; --bad-soft:#fcebe9 }
 @media (prefers-color-scheme: dark) { :root { --page:#0f141a; --card:#171e26; --ink:#e8edf2; --soft:#93a1b0;
-  --line:#27313c; --good:#5fd39c; --good-soft:#12301f; --bad:#ff8d80; --bad-soft:#3a1815; --held:#1f4634;
-  --lost1:#7d3a2c; --lost2:#c4523b; --lost3:#ff7a66; --excused:#333f4b; --c1:#6fa0ff; --c2:#f0a04b; --c3:#3fc9b8;
-  --c4:#b78af0; --c5:#7d8b9a; } }
+  --line:#27313c; --good:#5fd39c; --good-soft:#12301f; --bad:#ff8d80; --bad-soft:#3a1815 } }
 * { box-sizing: border-box }
 body { margin:0; background:var(--page); color:var(--ink); font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;
   font-variant-numeric: tabular-nums }
@@ -33,20 +29,7 @@ p.note { color:var(--soft); margin:0 0 16px; max-width:78ch }
 .tile b { display:block; font-size:21px; font-weight:620; line-height:1.3; white-space:nowrap }
 .tile span { color:var(--soft); font-size:13px }
 section { padding:22px 24px; margin:0 0 18px; break-inside:avoid }
-svg { width:100%; height:auto; display:block }
-svg text { font:12.5px system-ui,sans-serif; fill:var(--ink) }
-svg .tick { fill:var(--soft); font-size:11.5px } svg .bad { fill:var(--bad); font-weight:600 }
-svg .name { font-weight:600; stroke:var(--card); stroke-width:5px; paint-order:stroke }
-.grid { stroke:var(--line) } .held { fill:var(--held) } .excused { fill:var(--excused) }
-.lost1 { fill:var(--lost1) } .lost2 { fill:var(--lost2) } .lost3 { fill:var(--lost3) }
-.fault { fill:var(--bad); stroke:var(--card); stroke-width:1.5 }
-.c1 { fill:var(--c1); stroke:var(--c1) } .c2 { fill:var(--c2); stroke:var(--c2) } .c3 { fill:var(--c3);
-  stroke:var(--c3) }
-.c4 { fill:var(--c4); stroke:var(--c4) } .c5 { fill:var(--c5); stroke:var(--c5) }
-rect.c1,rect.c2,rect.c3,rect.c4,rect.c5,circle { stroke:none }
-.curve { fill:none !important; stroke-width:2.5; stroke-linejoin:round }
-.thin { stroke-width:1.5 } .thick { stroke-width:5; stroke-linecap:round }
-.whisker { stroke:var(--c5); stroke-width:1.5 }
+section { overflow-x:auto } .picture { min-height:20px }
 .legend { color:var(--soft); font-size:13px; margin:10px 0 0; display:flex; gap:18px; flex-wrap:wrap }
 .legend i { display:inline-block; width:11px; height:11px; border-radius:3px; margin-right:6px }
 .scroll { overflow-x:auto }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from html import escape
 from typing import Final, Protocol, TypeVar
 
@@ -23,7 +22,7 @@ from sdschat.audit.schemas import (
 from sdschat.audit.verdict import counted, first_rows, node_words
 from sdschat.pipeline.report.commands import look
 from sdschat.pipeline.report.data import Curve, ReportData
-from sdschat.pipeline.report.svg import NOTHING, duration
+from sdschat.pipeline.report.units import NOTHING, duration, moment, size
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50
@@ -66,15 +65,6 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Itera
 
 def _side(at: int, right: set[int]) -> str:
     return ' class="n"' if at in right else ""
-
-
-def moment(ms: int | None) -> str:
-    if not ms:
-        return NOTHING
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    except (OverflowError, ValueError, OSError):
-        return f"@{ms}"
 
 
 def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterable[str]) -> str:
@@ -194,22 +184,21 @@ def repair_note(rows: Sequence[MetricsRepair]) -> str:
 
 
 def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
-    def total(name: str) -> float:
-        return float(sum(getattr(row, name) for row in rows))
-
-    return [
-        ("had to wait for another", total("buffered"), "c5"),
-        ("wanted", total("wanted"), "c2"),
-        ("requested", total("requested"), "c2"),
-        ("answered", total("answered"), "c2"),
-        ("delivered by repair", total("useful"), "c3"),
-        ("pushed by anti-entropy", total("pushed"), "c4"),
-        ("delivered by anti-entropy", total("synced"), "c3"),
-        ("asked of Stores", total("store_asked"), "c2"),
-        ("delivered by Stores", total("stored"), "c3"),
-        ("healed in the end", total("healed"), "c3"),
-        ("duplicates received", total("duplicates"), "c5"),
-    ]
+    named = {
+        "had to wait for another": "buffered",
+        "wanted": "wanted",
+        "requested": "requested",
+        "answered": "answered",
+        "delivered by repair": "useful",
+        "pushed by anti-entropy": "pushed",
+        "delivered by anti-entropy": "synced",
+        "asked of Stores": "store_asked",
+        "delivered by Stores": "stored",
+        "healed in the end": "healed",
+        "duplicates received": "duplicates",
+    }
+    totals = ((name, sum(getattr(row, column) for row in rows)) for name, column in named.items())
+    return [(name, total, f"{total:,}") for name, total in totals]
 
 
 def traffic_bars(rows: Sequence[MetricsTraffic]) -> list[tuple[str, float, str]]:
@@ -218,11 +207,7 @@ def traffic_bars(rows: Sequence[MetricsTraffic]) -> list[tuple[str, float, str]]
     for row in rows:
         sizes[row.cause] += row.bytes
         packets[row.cause] += row.packets
-    colours = {"message": "c1", "resend": "c2", "repair": "c2", "push": "c4", "sync": "c3"}
-    return [
-        (f"{cause or 'other'} ({packets[cause]:,})", float(total), colours.get(cause, "c5"))
-        for cause, total in sizes.most_common()
-    ]
+    return [(f"{cause or 'other'} ({packets[cause]:,})", total, size(total)) for cause, total in sizes.most_common()]
 
 
 def filter_note(rows: Sequence[MetricsFilter]) -> str:

@@ -1,0 +1,71 @@
+"""Pictures in a page that needs no network: the specifications as JSON, and the runtime of Vega-Lite once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+
+Picture = Any  # a chart of Altair, whose methods have no types
+_ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+# Nothing is loaded from anywhere, whatever a text in the page says. Vega makes functions of its expressions.
+POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+_DRAW: Final = """
+(() => {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const draw = () => {
+    const style = getComputedStyle(document.documentElement), of = name => style.getPropertyValue(name).trim();
+    const text = {labelColor: of("--soft"), titleColor: of("--soft")};
+    const config = {
+      background: "transparent", view: {stroke: of("--line")}, font: "system-ui, sans-serif",
+      axis: {...text, gridColor: of("--line"), domainColor: of("--line"), tickColor: of("--line")},
+      legend: text, title: {color: of("--ink"), anchor: "start", fontSize: 13, fontWeight: 600},
+      text: {color: of("--ink")}, rule: {color: of("--soft")},
+    };
+    for (const place of document.querySelectorAll("[data-picture]")) {
+      const spec = JSON.parse(document.getElementById(place.dataset.picture).textContent);
+      spec.config = config;
+      vegaEmbed(place, spec, {actions: false, renderer: "svg"}).then(() => place.dataset.drawn = "yes");
+    }
+  };
+  dark.addEventListener("change", draw);
+  draw();
+})();
+"""
+
+
+def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
+    return alt.InlineData(values=list(rows))
+
+
+def as_json(value: Any) -> str:
+    """Return JSON that ends no element of a page, whatever texts are in it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text
+
+
+class Pictures:
+    """Gives each picture of a page its place."""
+
+    def __init__(self) -> None:
+        self._specs: list[str] = []
+
+    def place(self, chart: Picture) -> str:
+        """Return the element in which this picture is drawn."""
+        spec = chart.to_dict()
+        spec.pop("config", None)
+        name = f"picture-{len(self._specs)}"
+        self._specs.append(f'<script type="application/json" id="{name}">{as_json(spec)}</script>')
+        return f'<div class="picture" data-picture="{name}"></div>'
+
+    def scripts(self) -> str:
+        """Return what draws them. A page without pictures needs nothing."""
+        if not self._specs:
+            return ""
+        runtime = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
+        return "".join(self._specs) + f"<script>{runtime}{_DRAW}</script>"
