@@ -24,7 +24,7 @@ from sdschat.audit.schemas import (
 from sdschat.audit.verdict import Audit
 from sdschat.cli.program import run
 from sdschat.lake import judge
-from sdschat.lake.duck import open_duck
+from sdschat.lake.duck import DuckLake, open_duck
 from sdschat.lake.places import PLACES
 from sdschat.lake.results import ResultScope, audit_of, names_in
 from sdschat.pipeline.alone import alone
@@ -120,6 +120,29 @@ def test_a_verdict_is_whole_until_more_is_taken_in(tmp_path: Path) -> None:
     with open_duck(lake) as there:
         assert not there.has_verdict()
     assert [row.messages for row in judged(lake).nodes] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("table", [Copy, Log, AuditMissing, AuditNode, AuditJournal])
+def test_an_audit_that_breaks_off_leaves_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: type
+) -> None:
+    lake = small(tmp_path)
+    assert judged(lake).agreed
+    bronze(tmp_path, taken(node("cleo", 0, claimed=1)))
+    write = DuckLake.keep_answer
+
+    def full_disk(self: DuckLake, of: type, name: str, query: str) -> None:
+        if of is table:
+            raise OSError(28, "No space left on device")
+        write(self, of, name, query)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckLake, "keep_answer", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            judged(lake)
+    with open_duck(lake) as there:
+        assert not there.has_verdict()
+    assert not judged(lake).agreed
 
 
 def test_an_answer_is_replaced_and_nothing_of_the_old_one_stays(tmp_path: Path) -> None:

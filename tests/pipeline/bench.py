@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.pipeline import archive_bench, bench_simulation
 from tests.pipeline.bench_bars import Bars
-from tests.pipeline.bench_data import MEMBERS, make_copies, make_members
+from tests.pipeline.bench_data import make_copies
 from tests.pipeline.bench_ingest import ingest
 from tests.pipeline.bench_rows import FULL, engines, verdicts, warmed_up
 from tests.pipeline.bench_start import load, sessions, small_audit, start_up
@@ -59,7 +59,6 @@ def _audit(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
 
 def _rows(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
     lost = make_copies(folder / "copies", options.rows)
-    make_members(folder / MEMBERS)
     warmed_up(bars, folder / "copies", folder, options.rows, options.memory)
     with session(bars, options) as spark:
         engines(bars, spark, folder / "copies", options.rows, lost)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import FIELD, Copy, Message, Node, Presence
+from sdschat.audit.schemas import FIELD, Copy, Message, Node
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
@@ -20,7 +20,6 @@ NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
 WITH_GAPS = NAMES[:4]  # the nodes that lack some messages
 CHANNELS = [f"c{at}" for at in range(10)]
-MEMBERS = "members"  # the folder of the presences, beside the copies
 _STEP = 500  # messages in a transaction
 
 
@@ -81,19 +80,6 @@ def make_messages(copies: Path, path: Path) -> None:
         earlier = rows.format(0, "hash(message_id, node) % 20 = 0")
         query = f"{rows.format(1, 'true')} UNION ALL {earlier}"
         database.execute(f"COPY ({query}) TO '{path}/messages.parquet' (FORMAT parquet, COMPRESSION zstd)")
-
-
-def members() -> list[Presence]:
-    """Return the presences of all nodes, from the beginning to long after the end."""
-    return [
-        Presence(FIELD, channel, name, name, "log", 0, 0, START, 2 * START) for channel in CHANNELS for name in NAMES
-    ]
-
-
-def make_members(folder: Path) -> None:
-    """Write the presences to a file, as an audit needs them."""
-    folder.mkdir()
-    pq.write_table(pa.Table.from_pylist([each._asdict() for each in members()]), folder / "members.parquet")
 
 
 def readings() -> list[Node]:

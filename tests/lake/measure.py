@@ -1,0 +1,65 @@
+"""Time and memory of an audit of a large lake by DuckDB.
+
+    python -m tests.lake.measure --rows 10000000
+
+The lake has the logs of 100 nodes in ten channels, of which four lack something, and a twentieth of the messages in two
+readings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from sdschat.audit.schemas import AuditMissing, Message, Node
+from sdschat.lake.duck import open_duck
+from sdschat.lake.judge import audit, consolidate, refine
+from sdschat.lake.places import PLACES, check_version
+
+
+def make(folder: Path, count: int) -> int:
+    """Make the lake, and return how many messages are missing."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from tests.pipeline.bench_data import make_copies, make_messages, readings
+
+    lost = make_copies(folder / "copies", count)
+    lake = folder / "lake"
+    check_version(lake)
+    make_messages(folder / "copies", lake / PLACES[Message])
+    (lake / PLACES[Node]).mkdir()
+    rows = pa.Table.from_pylist([each._asdict() for each in readings()])
+    parquet.write_table(rows, lake / PLACES[Node] / "nodes.parquet")
+    return lost
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.folder is None:
+        with tempfile.TemporaryDirectory() as folder:
+            # In a process of its own, so that the memory counted is that of the audit alone.
+            again = [sys.executable, "-m", "tests.lake.measure", "--in", folder, "--rows", str(options.rows)]
+            print(f"{make(Path(folder), options.rows):,} missing", flush=True)
+            return subprocess.run(again, check=False).returncode
+    with open_duck(options.folder / "lake") as lake:
+        for name, stage in (("silver", refine), ("log", consolidate), ("verdict", audit)):
+            began = time.perf_counter()
+            stage(lake)
+            print(f"{options.rows:,} rows, {name}: {time.perf_counter() - began:.1f} s", flush=True)
+        lake.name(AuditMissing, "lacking")
+        print(f"{lake.rows('SELECT COUNT(*) FROM lacking')[0][0]:,} found missing")
+    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB resident")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
