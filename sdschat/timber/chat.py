@@ -34,6 +34,9 @@ class Chat:
         self.changed_posts: set[PostId] = set()
         self.changed_authors: set[int] = set()
 
+    def post(self, name: PostId) -> Post | None:
+        return self.posts.get(name)
+
     def knows(self, name: PostId) -> bool:
         return within(self.done.get(name.author, ()), name.number)
 
@@ -47,23 +50,42 @@ class Chat:
         name = PostId(body.author, body.number)
         if body.kind is Kind.SAY:
             self.posts[name] = Post(name, place, body.time, body.text)
-        elif body.target is None or (post := self.posts.get(body.target)) is None:
+        elif body.target is None or (post := self.post(body.target)) is None:
             return None
         elif body.kind is Kind.EDIT and body.author == post.name.author and body.number > post.edit:
             name = post.name
             self.posts[name] = post._replace(text=body.text, edit=body.number)
         elif body.kind is Kind.DELETE and (creator or body.author == post.name.author):
             name = post.name
-            del self.posts[name]
+            self._remove(name)
         else:
             return None
         self.changed_posts.add(name)
         return name
 
+    def _remove(self, name: PostId) -> None:
+        del self.posts[name]
+
     def clean(self) -> None:
         self.changed_posts.clear()
         self.changed_authors.clear()
 
-    def copy(self) -> Chat:
-        """Return a copy whose posts can be changed without effect on this one."""
-        return Chat(self.posts.values(), self.done.items())
+
+class ChatLayer(Chat):
+    """Changes on top of a chat that stays as it is: new and edited posts, and the names of those that are gone."""
+
+    def __init__(self, below: Chat) -> None:
+        super().__init__()
+        self.gone: set[PostId] = set()
+        self._below = below
+
+    def post(self, name: PostId) -> Post | None:
+        found = self.posts.get(name)
+        return found if found is not None or name in self.gone else self._below.posts.get(name)
+
+    def knows(self, name: PostId) -> bool:
+        return super().knows(name) or self._below.knows(name)
+
+    def _remove(self, name: PostId) -> None:
+        self.posts.pop(name, None)
+        self.gone.add(name)

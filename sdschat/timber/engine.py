@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sdschat.timber.chat import Chat
+from sdschat.timber.chat import ChatLayer
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
@@ -263,10 +263,20 @@ class TimberEngine:
     def posts(self) -> list[PostView]:
         """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and
         by events of ours that nobody wrote yet."""
+        settled, front = self._core.replica.chat.posts, self.front()
+        kept = (post for name, post in settled.items() if name not in front.gone and name not in front.posts)
+        posts = sorted((*kept, *front.posts.values()), key=lambda post: post.place)
+        return [PostView(post, settled.get(post.name) == post) for post in posts]
+
+    def settled_posts(self) -> list[Post]:
+        """Return the posts that are alive at the checkpoint, in order."""
+        return sorted(self._core.replica.chat.posts.values(), key=lambda post: post.place)
+
+    def front(self) -> ChatLayer:
+        """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""
         core = self._core
         replica = core.replica
-        settled = replica.chat.posts
-        shown = Chat(settled.values(), replica.chat.done.items())
+        shown = ChatLayer(replica.chat)
         place = replica.mark.number
         node = replica.settled.after if replica.settled is not None else None
         while node is not None:
@@ -281,8 +291,7 @@ class TimberEngine:
                 place += 1
                 shown.note(name)
                 shown.apply(core.own[name].event.body, place, creator=name.author == 0)
-        posts = sorted(shown.posts.values(), key=lambda post: post.place)
-        return [PostView(post, settled.get(post.name) == post) for post in posts]
+        return shown
 
     def members(self) -> list[MemberView]:
         replica = self._core.replica

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from sdschat.node.events import (
@@ -18,8 +19,10 @@ from sdschat.node.events import (
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.creating import create_members
 from sdschat.node.members.opening import install
+from sdschat.node.members.saved import saved_log
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.node.view.conversations import Conversations
 from tests.node.worlds import Member, World, world
 
 SHORT: dict[str, Value] = {
@@ -78,5 +81,29 @@ def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
             await bob.until(CheckpointPassed, lambda one: one.alive == 1)
             assert _texts(ann) == _texts(bob) == ["hello all"]
             assert [told.post.message_id for told in ann.of(PostSaid)] == [first, second]
+
+    asyncio.run(story())
+
+
+def test_posts_of_others_below_the_read_mark_are_unread_after_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            ann.node.say("garden", "read")
+            await bob.until(PostSaid)
+            before = Conversations(bob.node).channel("garden")
+            before.mark_read(before.messages()[-1].key)
+            bob.node.say("garden", "my own")
+            last = ann.node.say("garden", "not read")
+            await bob.until(PostSaid, lambda one: one.post.message_id == last)
+            await bob.until(CheckpointPassed, lambda one: one.alive == 3)
+            assert Conversations(bob.node).channel("garden").unread() == 1
+            store = bob.node.profile.store
+            with contextlib.closing(store.open_read_only(store.path, bob.node.profile.codec)) as reader:
+                saved = saved_log(reader, "garden", bob.node.sender_id)
+            assert [placed.key for placed in saved.before(None)] == [
+                placed.key for placed in _channel(bob).log.before(None)
+            ], "on the disk as in memory"
 
     asyncio.run(story())

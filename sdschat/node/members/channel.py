@@ -25,6 +25,7 @@ from sdschat.node.members.events import (
     TimberRejected,
 )
 from sdschat.node.members.ids import sender_of
+from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import MembersRecord, load_record
 from sdschat.node.members.told import Told
 from sdschat.node.sync.people import DirectPeers
@@ -139,9 +140,13 @@ class MembersChannel:
         """Take back a post: one of ours, or any, if we made the channel."""
         return self._made(self.engine.delete(self.told.name(message_id), self._now()))
 
-    def posts(self) -> list[MemberPost]:
-        """Return the posts that are alive, in order, and after them what waits until we are a member."""
-        found = [self.told.shown(view) for view in self.engine.posts()]
+    @property
+    def log(self) -> PostLog:
+        """The posts that are alive, in order, and after them what waits until we are a member."""
+        return self.told.log
+
+    def _drafts(self) -> list[MemberPost]:
+        found: list[MemberPost] = []
         me, nick = self._identity.sender_id, self._gate.nick
         for draft in self.engine.drafts():
             if draft.kind is Kind.SAY:
@@ -169,6 +174,7 @@ class MembersChannel:
     def _made(self, name: PostId | None) -> str:
         self._session.mark_ready()
         if name is None:
+            self.log.touch()
             return self.told.draft_id(self.engine.last_draft())
         self.told.made(name)
         return self.told.message_id(name)
@@ -203,7 +209,7 @@ class MembersChannel:
         self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
         self._engine.join(record.data_set, self._contacts(), now)
         self._deleted = snapshot is not None
-        self._told = Told(self._engine, self.nick_of, self._identity.sender_id)
+        self._told = Told(self._engine, self.nick_of, self._identity.sender_id, self._drafts)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         self.decided.set()

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from sdschat.identity.signing import verify
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.ids import message_id_of, sender_of
+from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import load_record
 from sdschat.store.reader import Reader
 from sdschat.store.timber import load_timber
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
-from sdschat.timber.engine import TimberEngine
+from sdschat.timber.engine import PostView, TimberEngine
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now
@@ -49,19 +50,22 @@ class ChannelStatus(NamedTuple):
 
 def saved_posts(reader: Reader, channel: str, me: str) -> list[MemberPost]:
     """Return the posts that are alive, in order. `me` is our sender id."""
+    return [placed.post for placed in reversed(list(saved_log(reader, channel, me).before(None)))]
+
+
+def saved_log(reader: Reader, channel: str, me: str) -> PostLog:
+    """Return the log as it is now. `me` is our sender id."""
     engine = _engine(reader, channel)
     nicks = _nicks(reader)
-    found: list[MemberPost] = []
-    for post, settled in engine.posts() if engine is not None else ():
-        assert engine is not None
+
+    def shown(view: PostView) -> MemberPost:
+        post = view.post
         sender = sender_of(engine.person(post.name.author))
         message_id = message_id_of(engine.data_set, post.name)
-        found.append(
-            MemberPost(
-                message_id, sender, nicks.get(sender, ""), post.text, post.time, bool(post.edit), settled, sender == me
-            )
-        )
-    return found
+        nick, edited = nicks.get(sender, ""), bool(post.edit)
+        return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, sender == me)
+
+    return PostLog(engine, shown)
 
 
 def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) -> ChannelStatus:
@@ -70,10 +74,9 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     assert record is not None
     snapshot = load_timber(reader, channel)
     engine = _engine(reader, channel, rounds)
-    if engine is None or not engine.data_set:
+    if snapshot is None or not engine.data_set:
         drafts = 0 if snapshot is None else len(snapshot.drafts)
         return ChannelStatus(record.data_set.hex(), "knocking", [], 0, "", "", [], 0, 0, drafts, 0)
-    assert snapshot is not None
     nicks = _nicks(reader) | {me: nick}
     committee = []
     for member in engine.members():
@@ -100,11 +103,9 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     )
 
 
-def _engine(reader: Reader, channel: str, rounds: int = 8) -> TimberEngine | None:
+def _engine(reader: Reader, channel: str, rounds: int = 8) -> TimberEngine:
     """Return an engine that is only asked: it cannot sign."""
     snapshot = load_timber(reader, channel)
-    if snapshot is None:
-        return None
     signer = Signer(bytes(KEY_BYTES), lambda _: b"")
     return TimberEngine(Config(rounds=rounds), signer, TimberCodec(), verify, Now(0, 0), snapshot)
 

@@ -21,6 +21,7 @@ from sdschat.node.members.events import (
     TimberRejected,
 )
 from sdschat.node.members.ids import draft_id_of, message_id_of, sender_of
+from sdschat.node.members.post_log import PostLog
 from sdschat.timber import events as ev
 from sdschat.timber.engine import PostView, TimberEngine
 from sdschat.timber.values import EventBody, Kind, PostId
@@ -34,7 +35,10 @@ _STATUS: Final = {"removed": "evicted"}
 class Told:
     """Remembers what was told, so that each post is told once: it may be in the tree twice, or be written again."""
 
-    def __init__(self, engine: TimberEngine, nick_of: Callable[[str], str], me: str) -> None:
+    def __init__(
+        self, engine: TimberEngine, nick_of: Callable[[str], str], me: str, drafts: Callable[[], list[MemberPost]]
+    ) -> None:
+        self.log = PostLog(engine, self.shown, drafts)
         self._engine = engine
         self._nick_of = nick_of
         self._me = me
@@ -79,8 +83,8 @@ class Told:
 
     def last_own(self) -> str:
         """Return the id of our newest post that is alive; empty if there is none."""
-        own = [view.post.name for view in self._engine.posts() if self._person(view.post.name.author) == self._me]
-        return self.message_id(own[-1]) if own else ""
+        newest_first = (placed.post for placed in self.log.before(None))
+        return next((post.message_id for post in newest_first if post.own and post.message_id in self._names), "")
 
     def person(self, slot: int) -> str:
         return self._person(slot)
@@ -105,6 +109,7 @@ class Told:
 
     def events(self, reports: Iterable[ev.Report]) -> Iterator[NodeBody]:
         for report in reports:
+            self.log.follow(report)
             yield from self._event(report)
         yield from self._deliveries()
         ballot = self._engine.ballot()
@@ -208,6 +213,7 @@ class Told:
         """Follow an event that we have just made."""
         self._states[name] = ("", 0, 0)
         self._names[self.message_id(name)] = name
+        self.log.touch()
 
     def _deliveries(self) -> Iterator[DeliveryChanged]:
         for name, before in list(self._states.items()):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.identity.content import ContentKind, Verdict
-from sdschat.node.events import MemberPost
 from sdschat.node.members.ids import sender_of
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
+from sdschat.store.reader import Reader
+from sdschat.store.user_state import UNREAD_COUNTED
 
 if TYPE_CHECKING:
     from sdschat.node.members.channel import MembersChannel
+    from sdschat.node.members.post_log import Placed, PostLog
 
 _STATES = {
     "queued": AckState.UNACKED,
@@ -47,8 +51,9 @@ def members_of(node: Node, channel: str) -> MembersChannel:
     return session.members
 
 
-def shown_post(post: MemberPost, at: int) -> Shown:
-    """Return a post as a message of the log. `at`: where it stands."""
+def shown_post(placed: Placed) -> Shown:
+    """Return a post as a message of the log."""
+    at, post = placed
     text = f"{post.text} (edited)" if post.edited else post.text
     state = None if not post.own else AckState.ACKED if post.settled else AckState.UNACKED
     return Shown(
@@ -69,6 +74,10 @@ def shown_post(post: MemberPost, at: int) -> Shown:
 class MembersConversation(ChannelConversation):
     """A `Conversation` with the members of a channel: its log holds the posts that are alive."""
 
+    def __init__(self, node: Node, reader: Reader, name: str) -> None:
+        super().__init__(node, reader, name)
+        self._on_disk: PostLog | None = None  # as it was read from the disk, while the channel is not joined
+
     def say(self, text: str, kind: ContentKind, reply_to: str) -> None:
         if kind is not ContentKind.TEXT:
             raise ValueError("In a members' channel there are texts alone, and no /me.")
@@ -84,62 +93,62 @@ class MembersConversation(ChannelConversation):
 
     # The log.
 
-    def _shown_posts(self) -> list[Shown]:
-        """Return all posts, in order. Their keys follow the order of the log, and are near the times of writing."""
+    def _log(self) -> PostLog:
         session = self.session
         if session is not None and session.members is not None:
-            posts = session.members.posts()
-        else:
-            from sdschat.node.members.saved import saved_posts  # likewise
+            self._on_disk = None
+            return session.members.log
+        if self._on_disk is None:
+            from sdschat.node.members.saved import saved_log  # likewise
 
-            posts = saved_posts(self._reader, self.name, self._node.sender_id)
-        found: list[Shown] = []
-        at = 0
-        for post in posts:
-            at = max(at + 1, post.sent_at)
-            found.append(shown_post(post, at))
-        return found
+            self._on_disk = saved_log(self._reader, self.name, self._node.sender_id)
+        return self._on_disk
 
     def messages(self, *, before: Key | None = None, after: Key | None = None, limit: int = 100) -> list[Shown]:
-        found = [
-            shown
-            for shown in self._shown_posts()
-            if (before is None or shown.key < before) and (after is None or shown.key > after)
-        ]
-        return found[:limit] if after is not None else found[-limit:]
-
-    def message(self, message_id: str) -> Shown | None:
-        return next((shown for shown in self._shown_posts() if shown.message_id == message_id), None)
+        return self._page(lambda placed: True, limit, before, after)
 
     def search(
         self, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
     ) -> list[Shown]:
         wanted = words.casefold().split()
-        found = self.messages(before=before, after=after, limit=self.count() or 1)
-        matching = [shown for shown in found if all(word in (shown.text or "").casefold() for word in wanted)]
-        return matching[:limit] if after is not None else matching[-limit:]
+
+        def matches(placed: Placed) -> bool:
+            text = placed.post.text.casefold()
+            return all(word in text for word in wanted)
+
+        return self._page(matches, limit, before, after)
+
+    def _page(self, wanted: Callable[[Placed], bool], limit: int, before: Key | None, after: Key | None) -> list[Shown]:
+        """Return the first of the wanted posts after a key, or else the last of those before another; in order."""
+        log = self._log()
+        if after is not None:
+            below = takewhile(lambda placed: before is None or placed.key < before, log.after(after))
+            return [shown_post(placed) for placed in islice(filter(wanted, below), limit)]
+        found = list(islice(filter(wanted, log.before(before)), limit))
+        return [shown_post(placed) for placed in reversed(found)]
+
+    def message(self, message_id: str) -> Shown | None:
+        found = self._log().get(message_id)
+        return None if found is None else shown_post(found)
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
-        found = [shown.message_id for shown in self._shown_posts() if shown.message_id.startswith(prefix)]
-        return sorted(found)[:limit]
+        return self._log().find_ids(prefix)[:limit]
 
     def raw(self, message_id: str) -> bytes | None:
         """Return None: a post is no packet."""
         return None
 
     def count(self) -> int:
-        return len(self._shown_posts())
+        return len(self._log())
 
     def rank(self, message_id: str) -> int:
-        ids = [shown.message_id for shown in self._shown_posts()]
-        return ids.index(message_id) + 1 if message_id in ids else 0
+        return self._log().rank(message_id)
 
     def at_rank(self, rank: int) -> Key | None:
-        found = self._shown_posts()
-        return found[rank - 1].key if 1 <= rank <= len(found) else None
+        return self._log().at_rank(rank)
 
     def dated(self, moment: int) -> Key | None:
-        return next((shown.key for shown in self._shown_posts() if shown.lamport >= moment), None)
+        return next((placed.key for placed in self._log().after((moment, ""))), None)
 
     # Own posts.
 
@@ -154,7 +163,7 @@ class MembersConversation(ChannelConversation):
         return self.remembered(message_id)
 
     def open_messages(self) -> list[str]:
-        return [shown.message_id for shown in self._shown_posts() if shown.own and shown.state is AckState.UNACKED]
+        return [placed.post.message_id for placed in self._log().waiting() if placed.post.own]
 
     def sync(self) -> SyncStatus:
         unsettled = self.open_messages()
@@ -162,8 +171,10 @@ class MembersConversation(ChannelConversation):
         return SyncStatus(0, 0, 0, len(unsettled), queued)
 
     def unread(self) -> int:
-        """Return 0: what came while nobody looked is not counted over a restart."""
-        return 0
+        """Return the number of posts of others below the place up to which the log was read; at most
+        `UNREAD_COUNTED`."""
+        below = self._log().after(self.read_mark() or (0, ""))
+        return sum(1 for _ in islice((one for one in below if not one.post.own), UNREAD_COUNTED))
 
 
 class CommitteeMember(NamedTuple):

@@ -1,0 +1,111 @@
+"""The log of a members' channel, kept up with the engine: the same as one that is made anew."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sdschat.node.members.events import MemberPost
+from sdschat.node.members.ids import message_id_of, sender_of
+from sdschat.node.members.post_log import PostLog
+from sdschat.timber.engine import PostView, TimberEngine
+from tests.timber.group import Group, Node
+
+THREE = ("ann", "bob", "cas")
+
+
+class _Reading:
+    """The log of one engine, and how many posts were made of views."""
+
+    def __init__(self, engine: TimberEngine) -> None:
+        self.engine = engine
+        self.shown = 0
+        self.log = PostLog(engine, self._show)
+
+    def _show(self, view: PostView) -> MemberPost:
+        self.shown += 1
+        post = view.post
+        sender = sender_of(self.engine.person(post.name.author))
+        message_id = message_id_of(self.engine.data_set, post.name)
+        return MemberPost(message_id, sender, "", post.text, post.time, bool(post.edit), view.settled, own=False)
+
+    def expected(self) -> list[MemberPost]:
+        return [self._show(view) for view in self.engine.posts()]
+
+
+class _Read(Group):
+    """A group whose logs are kept up."""
+
+    def __init__(self) -> None:
+        self.readings: dict[str, _Reading] = {}
+        super().__init__(*THREE)
+        self.readings = {name: _Reading(node.engine) for name, node in self.nodes.items()}
+
+    def carry(self, node: Node) -> None:
+        before = len(node.reports)
+        super().carry(node)
+        if node.name in self.readings:
+            log = self.readings[node.name].log
+            log.touch()
+            for report in node.reports[before:]:
+                log.follow(report)
+
+
+def _random_events(group: _Read, rng: random.Random, count: int) -> None:
+    for _ in range(count):
+        name = rng.choice(THREE)
+        engine = group[name].engine
+        own = [view.post.name for view in engine.posts() if view.post.name.author == engine.me]
+        chance = rng.random()
+        if chance < 0.5 or not own:
+            engine.say(f"post {rng.random()}", group.now)
+        elif chance < 0.7:
+            engine.edit(rng.choice(own), "changed", group.now)
+        else:
+            engine.delete(rng.choice(own), group.now)
+        group.carry(group[name])
+        _check(group.readings[name])
+        if rng.random() < 0.4:
+            group.settle(300)
+
+
+def _check(reading: _Reading) -> None:
+    log, expected = reading.log, reading.expected()
+    found = list(log.after((0, "")))
+    assert [placed.post for placed in found] == expected
+    assert [placed.post for placed in log.before(None)] == expected[::-1]
+    assert len(log) == len(expected)
+    assert [placed.key for placed in found] == sorted({placed.key for placed in found})
+    for rank, placed in enumerate(found, 1):
+        assert log.get(placed.post.message_id) == placed
+        assert log.rank(placed.post.message_id) == rank
+        assert log.at_rank(rank) == placed.key
+    assert log.at_rank(len(found) + 1) is None
+    waiting = sorted(placed.key for placed in found if not placed.post.settled)
+    assert sorted(placed.key for placed in log.waiting()) == waiting
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_that_is_kept_up_is_that_of_the_engine(seed: int) -> None:
+    group = _Read()
+    _random_events(group, random.Random(seed), 40)
+    group.settle()
+    for reading in group.readings.values():
+        _check(reading)
+        assert list(reading.log.after((0, ""))) != []
+
+
+def test_reading_after_a_new_post_costs_what_is_new() -> None:
+    group = _Read()
+    for number in range(60):
+        group["ann"].engine.say(f"post {number}", group.now)
+    group.carry(group["ann"])
+    group.settle()
+    reading = group.readings["bob"]
+    reading.shown = 0
+    group.say("bob", "one more")
+    newest = next(reading.log.before(None))
+    assert newest.post.text == "one more"
+    assert len(reading.log) == 61
+    assert reading.shown < 10
