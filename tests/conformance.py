@@ -3,7 +3,8 @@
 A test belongs to the rule in its name (`test_s_019_…` to S-019), and to those in a paragraph `Rules: M-013, M-014.` of
 its docstring. The docstring of a module may have such a paragraph too. The docstring of a test that is named after a
 rule begins with `Spec: "…"`, the sentence of the specification (… for what is left out), or with `Defect: …`. A
-paragraph `Here: …` in one of the tests of a rule says how the sentence is met where that is not plain.
+paragraph `Here: …` in one of the tests of a rule says how the sentence is met where that is not plain. A test of
+several rules may have a paragraph for each instead: `T-016: "…"`, and after the sentence how it is met.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 MARK = "<!-- From here on made by `python -m tests.conformance --write`. -->\n"
+_QUOTED = re.compile(r'([A-Z]+-\d+): "(.*)"(?: (.*))?')
 _NAMED = re.compile(r"test_(s|m|mm|v)_(\d+)_")
 
 
@@ -42,7 +44,9 @@ PAGES = {
         Section("4/MVDS-META", "MM", 2, 9),
         Section("Defects of other implementations", "V", 2, 20),
     ),
+    "timber": (Section("Timber", "T", 3, 74),),
 }
+ELSEWHERE = {"timber": ("wire/test_timber_codec.py",)}  # tests of a page that are not in its folder
 
 
 @dataclass(slots=True)
@@ -68,6 +72,13 @@ def _sentences(docstring: str) -> Iterator[str]:
     yield from paragraphs(docstring, "Defect")
 
 
+def _quoted(docstring: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the rules of a test of several: name, sentence, and how it is met."""
+    for part in docstring.split("\n\n"):
+        if found := _QUOTED.fullmatch(" ".join(part.split())):
+            yield found[1], found[2], found[3] or ""
+
+
 def _named_rules(docstring: str) -> list[str]:
     return [rule for text in paragraphs(docstring, "Rules") for rule in re.findall(r"[A-Z]+-\d+", text)]
 
@@ -76,7 +87,8 @@ def read_rules(folder: Path) -> dict[str, Rule]:
     """Rules by name, from all tests of a folder."""
     found: defaultdict[str, Rule] = defaultdict(Rule)
     elsewhere: list[tuple[str, str]] = []  # (rule, test or module not named after it): listed last
-    for path in sorted(folder.glob("test_*.py")):
+    others = (TESTS / path for path in ELSEWHERE.get(folder.name, ()))
+    for path in (*sorted(folder.glob("test_*.py")), *others):
         module = ast.parse(path.read_text(encoding="utf-8"))
         elsewhere += [(rule, path.name) for rule in _named_rules(ast.get_docstring(module) or "")]
         for node in module.body:
@@ -84,6 +96,11 @@ def read_rules(folder: Path) -> dict[str, Rule]:
                 continue
             docstring = ast.get_docstring(node) or ""
             elsewhere += [(rule, node.name) for rule in _named_rules(docstring)]
+            for name, sentence, note in _quoted(docstring):
+                found[name].tests[node.name] = None
+                found[name].sentences[sentence] = None
+                if note:
+                    found[name].notes[note] = None
             if named := _NAMED.match(node.name):
                 rule = found[f"{named[1].upper()}-{named[2]}"]
                 rule.tests[node.name] = None

@@ -43,6 +43,7 @@ def _raw(node: object) -> bytes:
 
 
 def test_t_021_the_creator_is_alone_at_first() -> None:
+    """T-021: "When you create a new dataset you are the only one in the committee" """
     group = Group("alice")
     engine = group["alice"].engine
     assert [one.slot for one in engine.members()] == [0]
@@ -52,7 +53,16 @@ def test_t_021_the_creator_is_alone_at_first() -> None:
 
 
 def test_t_026_t_027_invitations_pass_the_checkpoint() -> None:
-    """The first one at once, since only the creator is there; the next one needs the word of both."""
+    """The first one at once, since only the creator is there; the next one needs the word of both.
+
+    T-023: "Invites are processed by appending an Invite operation to the causal tree"
+
+    T-025: "Invites are only valid after they pass the checkpoint"
+
+    T-026: "The first invite happens almost instantaneously"
+
+    T-027: "The next invite requires acknowledgement from both peers."
+    """
     group = Group(*THREE, members=False)
     alice = group["alice"].engine
     alice.invite(key_of(1), group.now)
@@ -67,6 +77,7 @@ def test_t_026_t_027_invitations_pass_the_checkpoint() -> None:
 
 
 def test_posts_edits_and_deletions_reach_everybody() -> None:
+    """T-063: "Synchronization happens any time you send an operation to another peer." each push is a `Sync`."""
     group = Group(*THREE)
     group.say("alice", "one", "two")
     group.say("bob", "three")
@@ -87,6 +98,7 @@ def test_posts_edits_and_deletions_reach_everybody() -> None:
 
 
 def test_t_001_deleted_text_is_on_no_disk_after_the_checkpoint() -> None:
+    """T-001: "Timber is an attempt at a general-purpose CRDT built on an operation log supporting true delete." """
     group = Group(*THREE)
     group.say("bob", "a word that nobody should keep")
     assert deleted_bytes(group, "nobody should keep") == list(THREE)
@@ -99,6 +111,9 @@ def test_t_001_deleted_text_is_on_no_disk_after_the_checkpoint() -> None:
 
 
 def test_t_003_nothing_but_the_state_is_left_behind_the_checkpoint() -> None:
+    """T-003: "effectively removing all CRDT metadata past the lower bound." nothing but the state is behind a
+    compaction.
+    """
     group = Group(*THREE)
     for number in range(12):
         group.say(THREE[number % 3], f"post {number}")
@@ -141,6 +156,9 @@ def test_a_forged_edit_has_no_effect() -> None:
 
 
 def test_what_is_said_without_a_slot_waits_and_is_not_lost() -> None:
+    """T-024: "They're marked pending and the new collaborators still can't write." operations of a slot that the
+    checkpoint has not given yet wait.
+    """
     group = Group(*THREE, members=False)
     assert group["bob"].engine.say("before I am let in", group.now) is None
     group.carry(group["bob"])
@@ -153,7 +171,23 @@ def test_what_is_said_without_a_slot_waits_and_is_not_lost() -> None:
 
 
 def test_t_038_t_047_t_051_silence_removal_and_what_was_written_meanwhile() -> None:
-    """A silent member is removed by the others; its posts come back when it does, each once."""
+    """A silent member is removed by the others; its posts come back when it does, each once.
+
+    T-004: "If multiple peers are editing concurrently while another is offline, the offline peer may need to download
+    and replay their events after regaining connection." the events of somebody who was removed are written again.
+
+    T-030: "Without another mechanism to account for it, the compaction process would halt and no new peers could be
+    invited."
+
+    T-032: "silent for a predetermined number of rounds, they're considered inactive"
+
+    T-038: "Everyone acknowledges the silence and the inactive contributor is finally removed. Checkpoints continue
+    normally."
+
+    T-047: "if the peer is evicted, those pending updates can safely be purged."
+
+    T-051: "You can integrate them upstream or rebase them after the compaction point. No data gets lost."
+    """
     group = Group(*THREE)
     carol = group["carol"]
     carol.up = False
@@ -178,6 +212,9 @@ def test_t_038_t_047_t_051_silence_removal_and_what_was_written_meanwhile() -> N
 
 
 def test_t_050_a_smaller_part_removes_nobody_and_compacts_nothing() -> None:
+    """T-050: "unless your partition controls the majority, you cannot evict peers, and therefore you cannot run
+    compaction."
+    """
     group = Group("alice", "bob", "carol", "dora", "erin")
     for name in ("carol", "dora", "erin"):
         group[name].up = False
@@ -195,7 +232,17 @@ def test_t_050_a_smaller_part_removes_nobody_and_compacts_nothing() -> None:
 
 
 def test_t_039_a_member_that_is_heard_stays() -> None:
-    """It comes back before the others agree, and nobody is removed."""
+    """It comes back before the others agree, and nobody is removed.
+
+    T-039: "At least one person received an update from the silent contributor and endorsed it, nullifying the
+    eviction." holding a newer operation is the endorsement; the clock proves it.
+
+    T-042: "They point to another operation ID proving that the peer in question has actually been active." the clock of
+    each operation names the newest one of every member.
+
+    T-045: "The best you can do is quickly forward it to someone else who hasn't voted yet." each operation that is
+    taken in is handed on by synchronization.
+    """
     group = Group(*THREE, rounds=8)
     group["carol"].up = False
     for number in range(4):
@@ -207,7 +254,11 @@ def test_t_039_a_member_that_is_heard_stays() -> None:
 
 
 def test_a_member_that_answers_is_not_silent_in_a_busy_room() -> None:
-    """Posts come faster than heartbeats, and chance makes others write them: it says in time that it is here."""
+    """Posts come faster than heartbeats, and chance makes others write them: it says in time that it is here.
+
+    T-032: "silent for a predetermined number of rounds, they're considered inactive" `timber.rounds`, 8 by default; and
+    for the time of a heartbeat.
+    """
     group = Group(*THREE, redundancy=1, heartbeat=30_000)
     for number in range(300):
         group["alice"].engine.say(f"post {number}", group.now)
@@ -219,7 +270,10 @@ def test_a_member_that_answers_is_not_silent_in_a_busy_room() -> None:
 
 
 def test_a_burst_of_posts_makes_nobody_silent() -> None:
-    """More operations in an instant than a member may miss: it answers when they have arrived."""
+    """More operations in an instant than a member may miss: it answers when they have arrived.
+
+    T-031: "Operations are divided into "rounds", defined by the number of contributors."
+    """
     group = Group(*THREE, **AT_ONCE)
     for number in range(100):
         group["alice"].engine.say(f"post {number}", group.now)
@@ -231,7 +285,11 @@ def test_a_burst_of_posts_makes_nobody_silent() -> None:
 
 
 def test_two_members_cannot_remove_each_other() -> None:
-    """T-049: one of two is no majority."""
+    """T-049: one of two is no majority.
+
+    T-049: "You can only evict a peer if at least 51% of the committee acknowledged the silence." more than half must
+    remain, and agree.
+    """
     group = Group("alice", "bob")
     group["bob"].up = False
     group.say("alice", *[f"post {number}" for number in range(20)])
@@ -287,6 +345,7 @@ def test_a_restarted_engine_goes_on_where_it_was() -> None:
 
 
 def test_a_quiet_room_is_quiet() -> None:
+    """T-072: "The cycle repeats until all checksums match." """
     group = Group(*THREE)
     group.say("alice", "hello")
     group.settle()
@@ -298,7 +357,18 @@ def test_a_quiet_room_is_quiet() -> None:
 
 
 def test_t_052_work_is_spread_over_all_members() -> None:
-    """All posts are of one author; the writers are those nearest to their ids."""
+    """All posts are of one author; the writers are those nearest to their ids.
+
+    T-029: "You may consider allowing committee members to act in a client/server relationship, accepting writes on
+    behalf of others." members write the events of other members; not of strangers.
+
+    T-052: "Transactions are processed by the committee member who's ID most closely matches the operation."
+
+    T-053: "if you take the XOR value between the operation ID and a member ID, you get a numeric distance." of the
+    event's id, which is there before its operation is.
+
+    T-054: "This ensures an equal distribution of work that scales dynamically with the committee"
+    """
     group = Group("alice", "bob", "carol", "dora", redundancy=1)
     group.say("alice", *[f"post {number}" for number in range(60)])
     wrote = [one.seq for one in group["alice"].engine.members()]
@@ -306,7 +376,14 @@ def test_t_052_work_is_spread_over_all_members() -> None:
 
 
 def test_sync_of_ten_among_thousands_costs_little() -> None:
-    """Statement 6: the cost follows what differs, not the history."""
+    """Statement 6: the cost follows what differs, not the history.
+
+    T-061: "It interactively exchanges missing transactions, starting from the oldest, until both members share a causal
+    history."
+
+    T-070: "If all checksums match, the sync is resolved through a SyncFinished message." differs: where both clocks are
+    equal.
+    """
     group = Group("alice", "bob")
     for _ in range(400):
         group["alice"].engine.say("a post", group.now)
@@ -361,6 +438,12 @@ def reasons(group: Group, to: str, message: Message | Refusal, sender: str) -> s
 
 
 def test_statement_5_forged_replayed_and_unsigned_operations_change_nothing() -> None:
+    """T-016: "If each operation includes a checksum of the tree and the last known operation" differs: the hash is over
+    the operations that it names.
+
+    T-022: "each operation is signed by the author's private key." its writer signs the operation, its author the event
+    in it.
+    """
     group = Group(*THREE, **AT_ONCE)
     operation = pushed(group, "bob", "from bob")
     body = operation.body
@@ -390,6 +473,12 @@ def test_statement_5_forged_replayed_and_unsigned_operations_change_nothing() ->
 
 
 def test_two_operations_of_one_number_are_found_and_named() -> None:
+    """T-069: "On the receiving side, after integrating the transactions, the client confirms the incremental
+    checksums." differs: clocks first, hashes where equal clocks differ.
+
+    T-071: "the client finds the first deviating hash, captures all transactions from the entire interval, and responds
+    with a counter-sync." only where equal clocks have different operations.
+    """
     group = Group(*THREE, **AT_ONCE)
     operation = pushed(group, "bob", "one story")
     other = forged(group, "bob", operation, event=None)
@@ -419,6 +508,9 @@ def _id(group: Group, operation: Operation) -> bytes:
 
 
 def test_strangers_and_states_that_do_not_fit() -> None:
+    """T-020: "Writes are restricted to a set of peers called "the committee"." writers have a slot, which the
+    checkpoint gives.
+    """
     group = Group(*THREE, "mallory", members=False)
     group["alice"].engine.invite(key_of(1), group.now)
     group.carry(group["alice"])
@@ -435,6 +527,14 @@ def test_strangers_and_states_that_do_not_fit() -> None:
 
 
 def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
+    """T-055: "Decide on a predetermined redundancy value, and instead of sending the operation to just one member, send
+    it up to n closest members." two by default; further members wait a little longer each.
+
+    T-056: "If you find n members that would've been a better match, either reject it or forward the update to the
+    correct members." counted, and written all the same after a wait.
+
+    T-057: "If the sender is also in the committee then they should know better."
+    """
     group = Group("alice", "bob", "carol", "dora", redundancy=1)
     refused = 0
     for number in range(1, 9):
@@ -445,6 +545,11 @@ def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
 
 
 def test_buffers_are_bounded() -> None:
+    """T-059: "during sync we always get your old updates before your new ones." oldest first; what comes early waits,
+    within bounds.
+
+    T-060: "We should never receive a transaction without a parent." what comes early waits for its parent.
+    """
     group = Group(*THREE, **AT_ONCE)
     operation = pushed(group, "bob", "x")
     for start in range(0, 5000, 500):

@@ -11,6 +11,57 @@ from tests.timber.runs import outcome
 
 @pytest.mark.parametrize("first", [0, 40])
 def test_random_runs(first: int) -> None:
+    """T-006: "Each operation holds a reference to the last one, kind of like a linked list." defect
+    `parents_are_not_checked_and_chosen_by_age`.
+
+    T-007: "When you add an operation you always append to the most "recent" item." to the last item of the whole
+    history that its clock names.
+
+    T-011: "Merging with other peers is as simple as a union between two sets of operations." everything follows from
+    the set: equal sets have equal outcomes.
+
+    T-012: "We need a way to snapshot state at a point in time and prune out the old operations"
+
+    T-013: "if you throw away the old ones, how will you know if you've seen them before?" numbers of events that had
+    their effect are kept as spans; defect `events_count_twice`.
+
+    T-014: "That shared point in history is the checkpoint, and any operations before it can be replaced with the state
+    they produce." one operation at a time; defect `majority_is_enough`.
+
+    T-015: "we can use the clock to establish the lower bound." the lowest clock of all members.
+
+    T-017: "Given the same tree, everyone sees the same clock."
+
+    T-018: "Lower: 5, Upper: 7" a clock names the newest operation of each member; the lower bound is taken for each
+    writer.
+
+    T-019: "Establishing that global lower bound assumes our clock captures everyone." newcomers count from their
+    invitation on; defect `newcomers_do_not_count`.
+
+    T-033: "If everyone acknowledges a history where a contributor is noticeably silent" differs: more than half of the
+    electors decide, since unanimity waits for the dead.
+
+    T-035: "The eviction phase is a period of suspended compaction." only what the ballot would remove is held back;
+    defect `no_stop_rule`.
+
+    T-036: "The silent contributor is placed on probation and requires an endorsement before their permissions are
+    reinstated." differs: operations count until a decision.
+
+    T-037: "Everyone still accepts their updates, but without an endorsement, they have no effect" differs: operations
+    count until a decision, so that nothing has to be counted again.
+
+    T-041: "the eviction will end after everyone submits their next update." differs: after more than half of the
+    electors did.
+
+    T-043: "Any operation that doesn't include an endorsement is considered an acknowledgement of silence." differs:
+    only an accept is one.
+
+    T-046: "any pending updates that were ignored by those who acknowledged silence become validated" differs: they
+    counted all the time.
+
+    T-058: "If you get a duplicate operation signed by another member, keep the one with the more similar member ID."
+    differs: the first in the history counts.
+    """
     facts: Counter[str] = Counter()
     for seed in range(first, first + 40):
         problem, found = outcome(seed)

@@ -9,6 +9,11 @@ from tests.timber.sim import outcome
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 9, 39, 224, 20005])
 def test_random_worlds(seed: int) -> None:
+    """T-073: "Note how this algorithm would behave if someone added new transactions while synchronization was already
+    in progress."
+
+    T-074: "you should be able to replicate event logs with safe checkpointing and state compaction."
+    """
     problem, facts = outcome(seed)
     assert problem == ""
     assert facts["settled"] > 10

@@ -53,6 +53,10 @@ shapes = st.lists(st.tuples(st.integers(0, 200), st.integers(1, 5000)), max_size
 @given(shapes)
 @settings(max_examples=150, deadline=None)
 def test_t_010_linear_order_is_the_walk_by_the_lowest_id(shape: Shape) -> None:
+    """T-009: "Choose a deterministic function." siblings by id, the lowest first.
+
+    T-010: "because branches are ordered and each transaction references the last, we can derive a linear history"
+    """
     tree, items = grown(shape)
     order = walked(items)
     assert [one.id for one in tree.walk()] == order
@@ -70,7 +74,10 @@ def test_t_010_linear_order_is_the_walk_by_the_lowest_id(shape: Shape) -> None:
 @given(shapes, st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_lemma_order_never_changes(shape: Shape, rng: random.Random) -> None:
-    """Adding operations never swaps two that are there."""
+    """Adding operations never swaps two that are there.
+
+    T-005: "Causal trees model ordering of concurrent and sequential events."
+    """
     tree, items = grown(shape)
     before = [one.id for one in tree.walk()]
     for number in range(20):
@@ -82,7 +89,12 @@ def test_lemma_order_never_changes(shape: Shape, rng: random.Random) -> None:
 
 
 def test_t_010_example_of_the_prose() -> None:
-    """A1, A2, A3, B2, A4, B5, A5, B6: a branch that counts as more recent stands behind the other."""
+    """A1, A2, A3, B2, A4, B5, A5, B6: a branch that counts as more recent stands behind the other.
+
+    T-008: "If two people append simultaneously, obviously that creates a branch"
+
+    T-010: "because branches are ordered and each transaction references the last, we can derive a linear history"
+    """
     names = {"A1": 0, "A2": 1, "B2": 2, "A3": 3, "A4": 4, "B5": 5, "A5": 6, "B6": 7}
     parents = {"A2": "A1", "B2": "A1", "A3": "A2", "A4": "B2", "B5": "A4", "A5": "A4", "B6": "A5"}
     tree = Tree()
@@ -137,7 +149,12 @@ def test_dropped_items_leave_the_rest_in_order() -> None:
 
 
 def test_t_067_hashes_at_intervals() -> None:
-    """29 operations with an interval of 8: four hashes."""
+    """29 operations with an interval of 8: four hashes.
+
+    T-065: "The interval field defines how often a hash is captured on a linearized tree."
+
+    T-067: "If there are 29 operations in the causal tree with an interval=8, you will have 4 hashes."
+    """
     ids = [bytes([number]) * 32 for number in range(29)]
     hashes = running_hashes(ids, 8)
     assert len(hashes) == 4
@@ -147,6 +164,11 @@ def test_t_067_hashes_at_intervals() -> None:
 
 
 def test_t_066_an_interval_is_a_power_of_two() -> None:
+    """T-066: "It is a power of 2 to maximize the chance of intersection with other intervals"
+
+    T-068: "Adjust the interval at runtime to optimize for size vs latency." the power of two nearest to the square root
+    of the length.
+    """
     for wrong in (0, 3, 12, -8):
         try:
             running_hashes([], wrong)

@@ -87,6 +87,11 @@ MESSAGES: list[Message] = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_messages_come_back_as_they_were(message: Any) -> None:
+    """T-062: "There are two message types" in protobuf; three more for events and states.
+
+    T-064: "It starts by including any new operations along with a list of hashes" hashes only where equal clocks
+    differ.
+    """
     assert CODEC.decode(CODEC.encode(message)) == message
 
 
@@ -125,6 +130,8 @@ def test_operations_out_of_bounds_are_refused() -> None:
 
 
 def test_events_out_of_bounds_are_refused() -> None:
+    """T-002: "The operation log allows custom events" six kinds of event; another kind is a change of the format."""
+
     def reason(body: EventBody) -> Reason | None:
         found = CODEC.decode_event(CODEC.encode_event(body), b"s" * 64)
         return found.reason if isinstance(found, Refusal) else None
