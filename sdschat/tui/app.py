@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -27,6 +27,9 @@ from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.sheet import Sheet
+
+if TYPE_CHECKING:
+    from sdschat.tui.notifier import Notifier
 
 FRAME: Final = 0.05  # seconds between two frames, however much has changed
 _SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
@@ -51,6 +54,7 @@ class ChatApp(KeyedHost):
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     opening: Startup | None = None
+    notifier: Notifier | None = None  # from the first notification on
     _draw_due = False
     _drawn_at = 0.0
     _rest = FRAME
@@ -107,6 +111,8 @@ class ChatApp(KeyedHost):
         await super().on_event(event)
 
     def on_unmount(self) -> None:
+        if self.notifier is not None:
+            self.notifier.close()
         if self.finder is not None:
             self.finder.stop()
         self._keep()
@@ -166,8 +172,30 @@ class ChatApp(KeyedHost):
         self.draw(found)
         if self.desktop.take_ring() and self.preferences.bell:
             self.bell()
+        self._tell(self.desktop.take_calls())
         self._painted(began)
         self.call_after_refresh(self._painted, began)
+
+    def _tell(self, calls: Sequence[tuple[str, str]]) -> None:
+        """Tell of what was said to the user, if another window has the keys."""
+        if not calls or self.app_focus:
+            return
+        if self.notifier is None:
+            from sdschat.tui.notifier import Notifier
+
+            wanted = self.preferences
+            self.notifier = Notifier(wanted.notify_terminal, wanted.notify_command, self.write_raw, self.warn)
+        for name, message_id in calls:
+            shown = self.view.conversation(name).message(message_id)
+            if shown is not None:
+                model = self.desktop.models[name]
+                entry = model.entry_for(shown)
+                self.notifier.tell(self.label(name), model.name_of(entry.sender_id, entry.nick), entry.text)
+
+    def write_raw(self, sequence: str) -> None:
+        """Write bytes to the terminal that draw nothing."""
+        if self._driver is not None:
+            self._driver.write(sequence)
 
     def _painted(self, began: float) -> None:
         """Keep most of the time for keys and the network, however slow the terminal or the machine is."""

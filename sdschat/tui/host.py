@@ -124,7 +124,7 @@ class Host:
         self.preferences = preferences
         self.theme_now = theme_now
         self.registry = registry
-        self.desktop = Workspace(view, preferences.level)
+        self.desktop = Workspace(view, preferences.level, preferences.highlight)
 
     # Members that each host has for itself.
 

@@ -13,6 +13,8 @@ from sdschat.tui.themes import PALETTES
 
 LEVELS: Final = ("all", "mentions", "none")
 KEPT_AS: Final = "preferences"
+FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
+_OF_THE_FILE: Final = ("notify_terminal", "notify_command")
 
 
 class PreferenceError(ValueError):
@@ -27,6 +29,9 @@ class Preferences:
     bell: bool = True  # on a mention
     notify: dict[str, str] = field(default_factory=dict)  # by channel: what counts as news
     keys: dict[str, str] = field(default_factory=dict)  # by action: the key for it
+    notify_terminal: str = "auto"  # the sequence of the terminal's notifications
+    notify_command: list[str] = field(default_factory=list)  # run for each of them, without a shell
+    highlight: list[str] = field(default_factory=list)  # words that count as the own nick does
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
 
     def level(self, channel: str) -> str:
@@ -44,14 +49,23 @@ class Preferences:
                 raise PreferenceError(f"notify is {sorted(wrong)[0]!r}, and must be one of {', '.join(LEVELS)}.")
             before.update(value)
             return
+        if isinstance(before, list):
+            if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
+                raise PreferenceError(f'{name} has to be a list of texts, such as ["rope"].')
+            before.extend(each for each in value if name != "highlight" or each not in before)
+            return
         if type(value) is not type(before):
             raise PreferenceError(f"{name} has to be {'true or false' if isinstance(before, bool) else 'a text'}.")
         if name == "theme" and value not in PALETTES:
             raise PreferenceError(f"There is no theme {value}; there are {', '.join(PALETTES)}.")
+        if name == "notify_terminal" and value not in FORMS:
+            raise PreferenceError(f"notify_terminal is {value!r}, and must be one of {', '.join(FORMS)}.")
         setattr(self, name, value)
 
     def dumped(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+        """Return what commands change. The rest is read from the file alone."""
+        kept = {name: value for name, value in asdict(self).items() if name not in _OF_THE_FILE}
+        return json.dumps(kept, ensure_ascii=False)
 
 
 def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:

@@ -48,6 +48,7 @@ def _nick(host: Host, argument: str) -> None:
         host.view.set_nick(argument)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    host.desktop.watch_words()
     host.show_notice(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
 
 

@@ -160,6 +160,27 @@ async def _editor(host: Host, argument: str) -> None:
     await host.edit_draft(argument)
 
 
+def _highlight(host: Host, argument: str) -> None:
+    words = host.preferences.highlight
+    word = argument.removeprefix("-").strip()
+    if not argument:
+        text = (
+            f"words that count as your nick does: {', '.join(words)}" if words else "no words count as your nick does"
+        )
+        host.warn(f"{clean(text)} | /highlight WORD adds one, /highlight -WORD takes it away")
+        return
+    if argument.startswith("-"):
+        if word not in words:
+            raise CommandError(f"{clean(word, limit=40)!r} is none of them. /highlight lists them.")
+        words.remove(word)
+    elif word not in words:
+        words.append(word)
+    host.save_preferences()
+    host.desktop.watch_words()
+    host.restyle()
+    host.warn(f"{clean(word, limit=40)} {'counts as your nick does' if word in words else 'counts no more'}")
+
+
 def _clear(host: Host, argument: str) -> None:
     host.model.timeline.clear_notes()
     host.log_view.refresh_rows()
@@ -222,6 +243,16 @@ COMMANDS = (
         group="screen",
         details="Ctrl+X Ctrl+E, or Alt+E, takes what is in the input into it. The text comes back into the input, and\n"
         "Enter sends it. An editor that fails changes nothing.",
+    ),
+    Command(
+        "highlight",
+        "/highlight [WORD]",
+        "Words that count as your nick does; -WORD takes one away",
+        _highlight,
+        aliases=("hilight",),
+        group="screen",
+        details="Who says such a word is marked, counted and rung for like one who names you. Words in tui.toml stay.",
+        complete=lambda host, argument: [f"-{word}" for word in host.preferences.highlight],
     ),
     Command("clear", "/clear", "Take the program's own lines out of the log", _clear, group="screen"),
     Command(

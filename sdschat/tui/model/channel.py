@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from typing import Final
@@ -74,6 +75,11 @@ class ChannelModel:
         self._members = MembersLines(self)
         if self.unread:
             self.unread_after = conversation.read_mark()
+
+    def watch_for(self, words: Sequence[str]) -> None:
+        """Mark what has one of these words, or the nick of now, as said to the user."""
+        self._mentions = mention_of(self.view.node.nick, *words)
+        self.reload()
 
     # Reading the log.
 

@@ -91,9 +91,10 @@ def links_in(text: str) -> list[str]:
 _OPENING: Final = {")": "(", "]": "[", ">": "<"}
 
 
-def mention_of(nick: str) -> Callable[[str], bool]:
-    """Return a function that is True for a text with this nick as a word of its own."""
-    if not nick.strip():
+def mention_of(*words: str) -> Callable[[str], bool]:
+    """Return a function that is True for a text with one of these, a nick or another word, as a word of its own."""
+    wanted = "|".join(re.escape(word) for word in words if word.strip())
+    if not wanted:
         return lambda text: False
-    found = re.compile(rf"(?<!\w)@?{re.escape(nick)}(?!\w)", re.IGNORECASE)
+    found = re.compile(rf"(?<!\w)@?(?:{wanted})(?!\w)", re.IGNORECASE)
     return lambda text: found.search(text) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sdschat.node import events
@@ -15,14 +15,16 @@ from sdschat.node.view.values import AckState
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.items import MessageItem, Phase
 
+_CALLS: Final = 5  # messages to the user that are told of at once, at most
 EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
 
 
 class Workspace:
     """The open channels. Takes events of the node, and passes each to the models that it concerns."""
 
-    def __init__(self, view: Conversations, level: Callable[[str], str]) -> None:
-        """`level` returns, for a channel, which messages are news: all, mentions or none."""
+    def __init__(self, view: Conversations, level: Callable[[str], str], words: Sequence[str] = ()) -> None:
+        """`level` returns, for a channel, which messages are news: all, mentions or none. `words` count as the nick
+        does; after they changed, `watch_words` is to be called."""
         self.view = view
         self.models: dict[str, ChannelModel] = {}
         self.order: list[str] = []
@@ -30,13 +32,17 @@ class Workspace:
         self.beside = ""  # the other channel of a split
         self.hosting = False
         self.ring = False  # a mention came since `take_ring` was last called
+        self.calls: list[tuple[str, str]] = []  # name and id of what was said to the user; `take_calls` empties it
         self._level = level
+        self._words = words
 
     def add(self, name: str) -> ChannelModel:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
         because a participant begins a conversation."""
         model = self.models[name] = (TalkModel if split_id(name)[1] else ChannelModel)(self.view, name)
         self.order.append(name)
+        if self._words:
+            model.watch_for(self._words)
         return model
 
     def add_talks(self, channel: str) -> None:
@@ -68,7 +74,7 @@ class Workspace:
         for model in concerned:
             model.hear(event, looking(model.name))
             if before is not None:
-                self._attend(model, before.get(model.name, 0))
+                self._attend(model, before.get(model.name, 0), event)
         return any(model.changes for model in concerned)
 
     def concerned(self, event: NodeEvent) -> list[ChannelModel]:
@@ -96,12 +102,13 @@ class Workspace:
             return [self.models[event.channel]] if owner is None else [owner]
         return [self.models[event.channel], *talks]
 
-    def _attend(self, model: ChannelModel, mentions_before: int) -> None:
+    def _attend(self, model: ChannelModel, mentions_before: int, event: NodeEvent) -> None:
         level = self._level(model.name)
         if level == "none":
             model.mentions = mentions_before
         elif model.mentions > mentions_before:
             self.ring = True
+            self.calls = [*self.calls[1 - _CALLS :], (model.name, _message_id(event))]
 
     def counted(self, name: str) -> tuple[int, int]:
         """Return the numbers of unread messages and of mentions that the user wants to be told of."""
@@ -124,9 +131,25 @@ class Workspace:
         held = {name: self.models[name].conversation for name in self.order}
         return [name for name, each in held.items() if each.peer and each.channel == channel]
 
+    def watch_words(self) -> None:
+        """Follow a change of the words, or of the own nick."""
+        for model in self.models.values():
+            model.watch_for(self._words)
+
+    def take_calls(self) -> list[tuple[str, str]]:
+        """Return conversation and id of the last messages to the user since this was last called."""
+        found, self.calls = self.calls, []
+        return found
+
     def take_ring(self) -> bool:
         found, self.ring = self.ring, False
         return found
+
+
+def _message_id(event: NodeEvent) -> str:
+    body = event.body
+    found: str = body.said.message.message_id if isinstance(body, MessageDelivered) else getattr(body, "message_id", "")
+    return found
 
 
 def _is_news(event: NodeEvent) -> bool:

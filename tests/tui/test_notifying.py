@@ -1,0 +1,141 @@
+"""Notifications, and the words that count as the own nick."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from sdschat.tui.notifier import Notifier, form_of, sequence
+from sdschat.tui.preferences import load
+from tests.cli.processes import command
+from tests.transport.worlds import free_port
+from tests.tui.stage import Stage, staged
+from tests.tui.terminal import Terminal
+
+HOSTILE = "ann\x1b\\\x07\x9c\x1b]52;c;AAAA\x07 end; rm -rf"
+
+
+@pytest.mark.parametrize("form", ["9", "99", "777"])
+def test_nothing_that_others_write_ends_a_notification_or_begins_another(form: str) -> None:
+    made = sequence(form, f"lobby;{HOSTILE}", HOSTILE)
+    parts = made.split("\x1b\\")
+    assert parts.pop() == ""
+    assert all(part.startswith(f"\x1b]{form};") for part in parts)
+    assert all(letter.isprintable() for part in parts for letter in part[1:])
+    assert form != "777" or made.count(";") == 3
+
+
+@pytest.mark.parametrize(
+    ("environment", "form"),
+    [
+        ({"TERM": "xterm-256color"}, "off"),
+        ({"TERM": "xterm-kitty"}, "99"),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, "off"),
+        ({"TERM": "foot"}, "777"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, "9"),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, "777"),
+    ],
+)
+def test_a_terminal_that_is_not_known_gets_none(environment: dict[str, str], form: str) -> None:
+    assert form_of(environment) == form
+
+
+def _told(*commands: list[str]) -> list[str]:
+    """Run each of these as the command, twice. Return what was said to the user."""
+    said: list[str] = []
+
+    async def story() -> None:
+        for arguments in commands:
+            notifier = Notifier("off", arguments, said.append, said.append)
+            for _ in range(2):
+                notifier.tell("lobby", "bob", HOSTILE)
+                assert notifier.running is not None
+                await notifier.running
+
+    asyncio.run(story())
+    return said
+
+
+def test_the_command_gets_the_text_in_its_environment_and_no_shell_sees_it(tmp_path: Path) -> None:
+    program = tmp_path / "hook.py"
+    program.write_text(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(sys.argv[1]).write_text('|'.join(os.environ[f'CHAT_{x}'] for x in ('CHANNEL', 'NICK', 'TEXT')))"
+    )
+    assert _told([sys.executable, str(program), str(tmp_path / "$(out)")]) == []
+    channel, nick, text = (tmp_path / "$(out)").read_text().split("|")
+    assert (channel, nick) == ("lobby", "bob")
+    assert text.endswith("end; rm -rf")
+    assert text.isprintable()
+
+
+def test_a_command_that_fails_is_told_of_once() -> None:
+    said = _told(["/nowhere/hook"], [sys.executable, "-c", "raise SystemExit(4)"])
+    assert len(said) == 2
+    assert "/nowhere/hook cannot be started: No such file" in said[0]
+    assert "ended with error 4" in said[1]
+
+
+def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.tui.notifier._SECONDS", 0.05)
+    (said,) = _told([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert "it took more than" in said
+
+
+def test_preferences_of_the_wrong_kind_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "tui.toml"
+    file.write_text('highlight = ["rope"]\nnotify_terminal = "55"\nnotify_command = "notify-send"\n')
+    found, problems = load(file, '{"highlight": ["rope", "ferry"]}')
+    assert found.highlight == ["rope", "ferry"]
+    assert len(problems) == 2
+    assert "notify_terminal is '55'" in problems[0]
+    assert "notify_command has to be a list" in problems[1]
+    assert "notify_command" not in found.dumped()
+
+
+@staged(peers=("bob",))
+async def test_words_count_as_the_nick_does_from_now_on(s: Stage) -> None:
+    s.say("who has the rope?")
+    await s.until_text("who has the rope?")
+    s.app.model.unread = s.app.model.mentions = 0
+    await s.enter("/highlight rope")
+    assert "rope counts as your nick does" in s.hint()
+    assert [entry.mention for entry in s.app.model.timeline.messages()] == [True]
+    s.app.app_focus = False
+    s.say("the ROPE is here")
+    await s.until(lambda: s.app.model.mentions == 1)
+    await s.enter("/highlight")
+    assert "rope" in s.hint()
+    await s.enter("/highlight -rope")
+    assert not any(entry.mention for entry in s.app.model.timeline.messages())
+    await s.enter_instead("/highlight -rope")
+    assert "is none of them" in s.hint()
+
+
+@staged(peers=("bob",))
+async def test_a_new_nick_of_ones_own_is_heard_of(s: Stage) -> None:
+    await s.enter("/nick anna")
+    s.say("anna, the rope")
+    await s.until_text("anna, the rope")
+    assert next(iter(s.app.model.timeline.messages())).mention
+
+
+def test_a_terminal_without_the_focus_gets_a_notification(tmp_path: Path) -> None:
+    port = free_port()
+
+    def join(nick: str) -> list[str]:
+        return command("join", "lobby", "--name", nick, "--timing", "demo", "--set", f"embedded.port={port}")
+
+    with Terminal(join("ann"), tmp_path, env={"TERM": "xterm-kitty"}) as ann:
+        ann.until_text("hosting the broker")
+        with Terminal(join("bob"), tmp_path) as bob:
+            bob.until_text("2 here")
+            bob.enter("ann: seen")
+            ann.until_text("ann: seen")
+            ann.press("\x1b[O")  # the window lost the focus
+            bob.enter("ann: unseen")
+            ann.until(lambda: b"p=body;ann: unseen" in ann.written, "the notification")
+            assert b"p=body;ann: seen" not in ann.written
