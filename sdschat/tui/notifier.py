@@ -107,6 +107,7 @@ class Notifier:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
 
     def _complain(self, what: str) -> None:
         if not self._warned:

@@ -70,6 +70,8 @@ async def test_without_an_editor_the_draft_stays(s: Stage) -> None:
         await s.press("ctrl+x", "ctrl+e")
     assert "cannot be handed to an editor" in s.hint()
     assert s.app.composer.text == "a draft"
+    await s.enter_instead("/editor a text")
+    assert s.app.composer.text == "/editor a text"
 
 
 @staged()
@@ -104,6 +106,7 @@ async def test_the_chain_of_answers_is_a_list_to_jump_from(s: Stage) -> None:
     await s.enter("/end")
     await s.press("alt+up", "f6", "p")
     assert s.app.selection == answer
-    await s.press("p", "p")
+    await s.press("p", "f6")
+    await s.enter("/original")
     assert s.app.selection == first
     assert "answers no other one" in s.hint()

@@ -94,11 +94,11 @@ def hits_page(host: Host) -> Page:
     for number, key in enumerate(reversed(host.model.hits), 1):
         shown = host.conversation.message(key[1])
         if shown is None:
-            lines.append(f"{number} (not here any more)")
+            lines.append(f"{number:>3} (not here any more)")
             continue
         entry = host.model.entry_for(shown)
         who = host.model.name_of(entry.sender_id, entry.nick)
-        lines.append(f"{number} {day(entry.at)} {clock(entry.at)}  {who}: {first_line(entry)[:_SHOWN]}")
+        lines.append(f"{number:>3} {day(entry.at)} {clock(entry.at)}  {who}: {first_line(entry)[:_SHOWN]}")
     return Page(count(len(lines), "hit"), lines, [f"hit {number}" for number in range(1, len(lines) + 1)])
 
 
