@@ -30,9 +30,21 @@ if TYPE_CHECKING:
 @all_option
 @channel_option
 @click.option("--report", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write an HTML report too.")
+@click.option(
+    "--figures",
+    "counted",
+    is_flag=True,
+    help="Say also who had it last, what text cost, and which acknowledgements were wrong.",
+)
 @settle_option
 def command(
-    sources: tuple[Path, ...], as_json: bool, everything: bool, channel: str | None, page: Path | None, settle: str
+    sources: tuple[Path, ...],
+    as_json: bool,
+    everything: bool,
+    channel: str | None,
+    page: Path | None,
+    counted: bool,
+    settle: str,
 ) -> int:
     """Compare the databases of several nodes: does everybody have everything, in the same order?
 
@@ -42,6 +54,7 @@ def command(
       sdschat audit ~/.local/share/sdschat/profiles
       sdschat audit field/*.db --channel lobby --json
       sdschat audit field/*.db --report report.html
+      sdschat audit field/ --figures
 
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
     says which node, which message, and where in the log; 5: a database cannot be read. A damaged search index is told;
@@ -51,25 +64,23 @@ def command(
     from sdschat.audit.collector import no_collection
     from sdschat.audit.compare import compare, compare_rows, databases
     from sdschat.audit.rules import DEFAULT
-    from sdschat.cli.audit_report import as_object
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
     drawn = page is not None and _can_draw()
     with no_collection():
-        found, silver = compare_rows(paths, now, rules) if drawn else (compare(paths, now, rules), None)
+        by_row = drawn or counted  # figures follow from the rows
+        found, silver = compare_rows(paths, now, rules) if by_row else (compare(paths, now, rules), None)
     found = found._replace(audit=only(found.audit, channel))
+    asked = silver if counted else None
     if as_json:
-        import json
-
-        report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
-        click.echo(json.dumps(report, separators=(",", ":")))
+        _print_object(found, asked)
     else:
-        _print_report(found, None if everything else SHOWN)
+        _print_report(found, asked, None if everything else SHOWN)
     code = exit_code(found.audit, found.quarantine)
     if page is None:
         return code
-    if silver is None:
+    if not drawn or silver is None:
         say(
             "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
             "installed: pip install 'sdschat[audit]'."
@@ -83,7 +94,20 @@ def _can_draw() -> bool:
     return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
 
 
-def _print_report(found: Comparison, most: int | None) -> None:
+def _print_object(found: Comparison, asked: Silver | None) -> None:
+    import json
+
+    from sdschat.cli.audit_report import as_object
+
+    report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
+    if asked is not None:
+        from sdschat.cli.audit_figures import figures_object, figures_of
+
+        report["figures"] = figures_object(figures_of(found.audit, asked))
+    click.echo(json.dumps(report, separators=(",", ":")))
+
+
+def _print_report(found: Comparison, asked: Silver | None, most: int | None) -> None:
     from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
     places = {
@@ -98,6 +122,11 @@ def _print_report(found: Comparison, most: int | None) -> None:
         *closer_lines(found.audit, places, most),
     ):
         click.echo(line)
+    if asked is not None:
+        from sdschat.cli.audit_figures import figures_lines, figures_of
+
+        for line in figures_lines(figures_of(found.audit, asked)):
+            click.echo(line)
 
 
 def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:

@@ -242,6 +242,21 @@ def test_what_is_no_database_is_named_and_ends_with_5(field: Path, tmp_path: Pat
     assert "everybody has everything" in found.stdout
 
 
+def test_figures_say_who_was_last_what_text_cost_and_which_acknowledgements_were_wrong(
+    field: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["audit", str(field), "--figures"]) == 0
+    said = capsys.readouterr().out
+    assert f"Everybody had {len(WORDS)} of {len(WORDS)} messages" in said
+    assert "bytes for each byte" in said
+    assert " 0 were wrong" in said
+    assert run(["audit", str(field), "--figures", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["figures"]
+    assert len(found["reached"]) == len(WORDS)
+    assert {row["cause"] for row in found["wire"]} >= {"message"}
+    assert found["untrue"] == []
+
+
 def test_without_its_extra_a_report_is_not_written_and_the_verdict_is_printed(
     field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

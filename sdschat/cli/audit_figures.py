@@ -1,0 +1,42 @@
+"""The figures of an audit, for people and as JSON: who was last, what text cost, untrue acknowledgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sdschat.audit.conform import Channel, Silver
+from sdschat.audit.figures import Figures, figures
+from sdschat.audit.verdict import Audit
+from sdschat.cli.text import safe
+from sdschat.pipeline.report.answers import everybody_note, of_channel, truth_note, wire_note
+
+ByChannel = Mapping[Channel, Figures]
+
+
+def figures_of(audit: Audit, silver: Silver) -> ByChannel:
+    """Return the figures of the channels of this audit."""
+    found = figures(silver)
+    return {(row.run_id, row.channel): of_channel(found, row.run_id, row.channel) for row in audit.channels}
+
+
+def figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
+    """Return the figures as one JSON object. Its names are stable: those of `figures.sql`."""
+    every = list(by_channel.values())
+    return {
+        name: [row._asdict() for each in every for row in getattr(each, name)]
+        for name in ("reached", "last", "wire", "acknowledged", "untrue")
+    }
+
+
+def figures_lines(by_channel: ByChannel) -> Iterator[str]:
+    """Describe the figures of each channel."""
+    for (_, channel), found in by_channel.items():
+        yield ""
+        yield f"Figures of {safe(channel)}:"
+        notes = (
+            everybody_note(found.spread, len(found.reached)),
+            wire_note(found.wire),
+            truth_note(found.acknowledged),
+        )
+        yield from (f"  {note}" for note in notes if note)
