@@ -365,3 +365,17 @@ def test_a_damaged_database_ends_with_5(tmp_path: Path) -> None:
         done = run(tmp_path, *arguments, "--name", "ann", "--set", "embedded.port=1")
         assert done.returncode == 5, done.stderr
         assert "is damaged" in done.stderr + done.stdout
+
+
+def test_a_program_fetches_what_was_kept_as_ids(start: Start) -> None:
+    ann = start("ann")
+    ann.until_event("connection", state="connected")
+    few = ("--set", "trust.messages_at_once=2", "--set", "trust.messages_per_minute=2")
+    bob = start("bob", "--json-input", "--linger", "forever", *few)
+    together([ann, bob])
+    ann.say("one", "two", "three", "four")
+    bob.until_event("over_limit", messages=2)
+    bob.say('{"show": "nobody"}', '{"show": "ann"}')
+    bob.until_event("bodies_fetched", fetched=2, left=0)
+    bob.until_texts("one", "two", "three", "four")
+    bob.until_event("input_refused", line=1)

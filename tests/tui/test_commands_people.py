@@ -53,3 +53,21 @@ async def test_one_line_stands_for_what_exceeds_the_limit(s: Stage) -> None:
         s.app._hear(NodeEvent("lobby", 1_760_000_000_000, OverLimit(bob.sender_id, "bob", messages)))
     await s.until(lambda: any("212 messages of bob over the limit" in line for line in s.log()))
     assert sum("over the limit" in line for line in s.log()) == 1
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_what_was_kept_as_an_id_is_fetched_on_demand(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/ignore bob")
+    noise = s.peers["bob"].node.send("lobby", "noise")
+    state = s.app.view.engine("lobby")
+    await s.until(lambda: state.delivered(noise.message_id) is not None)
+    await s.enter("/show bob")
+    assert "/unmute or /unignore comes first" in s.hint()
+    await s.enter_instead("/unignore bob")
+    await s.enter("/show bob")
+    assert "fetching the texts of 1 message of bob" in s.hint()
+    await s.until(lambda: any("noise" in line for line in s.log()))
+    await s.until(lambda: any("1 text over the limit fetched" in line for line in s.log()))
+    await s.enter("/show bob")
+    assert "Nothing that bob said is kept as an id alone" in s.hint()
