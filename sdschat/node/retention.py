@@ -30,6 +30,7 @@ from sdschat.store.store import Store
 
 IDS_KEPT: Final = 30 * 24 * 3600 * 1000  # milliseconds, of messages that exceeded the limit of their sender
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
+EVERY_WHEN_FULL: Final = 2.0
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
 _PAGES: Final = 256  # of the file given back at once
 PAUSE: Final = 0.05  # seconds between two steps
@@ -102,7 +103,13 @@ class Retention:
                 for _ in self.tidy():
                     await asyncio.sleep(PAUSE)
                 self._tell_near()
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(self.pause())
+
+    def pause(self) -> float:
+        """Return the seconds until the next look: less where little room is left, for a flood fills a megabyte in five
+        seconds."""
+        full = self.keeping.size and space(self._store.connection).used + 2 * self._spare > self.keeping.size
+        return EVERY_WHEN_FULL if full else EVERY
 
     def _tell_near(self) -> None:
         """Tell the user once that the size is nearly reached."""

@@ -90,11 +90,13 @@ def flood(made: Stage, minutes: float, keys: int) -> bool:
         finally:
             attack.over.set()
             attack.join()
-        size = sum(path.stat().st_size for path in made.database("bob").parent.glob("sdschat.db*")) / 2**20
+        files = {path.name: path.stat().st_size / 2**20 for path in made.database("bob").parent.glob("sdschat.db*")}
+        size = sum(files.values())
     made.saw("packets sent", made.attacker.sent)
     for what, figure, bound in figures.lines():
         made.saw(f"{what} (at most {bound:g})", f"{figure:.1f}")
     made.saw(f"MiB of the database (cap {CAP})", f"{size:.1f}")
+    made.saw("  of its files", ", ".join(f"{name} {part:.1f}" for name, part in sorted(files.items())))
     made.saw("the head", figures.head)
     within = all(figure <= bound for _, figure, bound in figures.lines())
     return within and size <= CAP and "/mute" in figures.head

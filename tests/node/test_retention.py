@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.events import TroubleMet
-from sdschat.node.retention import Retention, keep_within_limits
+from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
 from tests.node.worlds import Member, world
 
 _LONG = "x" * 4_000
@@ -62,3 +62,15 @@ def test_the_user_is_told_once_that_the_size_is_nearly_reached(tmp_path: Path) -
 def tidy(limits: Retention) -> None:
     for _ in limits.tidy():
         pass
+
+
+def test_it_looks_more_often_where_little_room_is_left(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            ann.node.send("lobby", "hello")
+            store = ann.node.profile.store
+            pauses = [keep_within_limits(ann.node, store, size).pause() for size in (0, 2**31, _CAP)]
+            assert pauses == [EVERY, EVERY, EVERY_WHEN_FULL]
+
+    asyncio.run(story())
