@@ -10,6 +10,7 @@ from pathlib import Path
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.tui.lens.panel import LensTabs
 from tests.node.worlds import Member
 from tests.tui.stage import Stage, stage
 
@@ -89,6 +90,26 @@ def test_the_four_views_show_the_engine(tmp_path: Path) -> None:
             await made.until_text(text[:20])
 
     _told(tmp_path, story)
+
+
+def test_the_views_of_members_are_offered_in_their_channels_alone(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.press("f2")
+        await made.until(lambda: "checkpoint" in made.app.query_one(LensTabs).names, "offered in garden")
+        await made.enter("/join lobby")
+        await made.until(lambda: "checkpoint" not in made.app.query_one(LensTabs).names, "not offered in lobby")
+
+    _told(tmp_path, story)
+
+
+def test_a_channel_that_is_made_is_told_above_the_input_and_not_in_the_log(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with stage(tmp_path, "ann", "lobby", changes=SHORT, extends=install) as made:
+            await made.enter("/create garden members")
+            await made.until_text("you are its first member")
+            assert not any("first member" in line for line in made.log())
+
+    asyncio.run(run())
 
 
 def test_a_channel_of_another_kind_refuses_in_words(tmp_path: Path) -> None:

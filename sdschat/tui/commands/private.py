@@ -12,6 +12,8 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean_name, nick_text
 
+_CREATED = "channel"  # title of the answer
+
 
 def _create(host: Host, argument: str) -> None:
     words = argument.split()
@@ -25,7 +27,7 @@ def _create(host: Host, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(name)
-    host.show_notice(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.")
+    host.answer(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.", _CREATED)
 
 
 def _create_members(host: Host, wanted: str) -> None:
@@ -34,8 +36,9 @@ def _create_members(host: Host, wanted: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(name)
-    host.show_notice(
-        f"{clean_name(name)} is a members' channel, and you are its first member. /invite NICK lets others in."
+    host.answer(
+        f"{clean_name(name)} is a members' channel, and you are its first member. /invite NICK lets others in.",
+        _CREATED,
     )
 
 

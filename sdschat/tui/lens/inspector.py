@@ -13,7 +13,7 @@ from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
-from sdschat.node.view.members import peek_members
+from sdschat.node.view.members import has_members, peek_members
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
@@ -38,9 +38,15 @@ VIEWS: Final[Mapping[str, Callable[[ViewInput], list[Line]]]] = {
     "checkpoint": members.checkpoint,
     "committee": members.committee,
 }
+_OF_MEMBERS: Final = frozenset({"tree", "clock", "checkpoint", "committee"})
 _EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024
 _log = logging.getLogger("sdschat.tui")
+
+
+def views_of(node: Node, channel: str) -> list[str]:
+    """Return the names of the views that have something to show for a channel, in order."""
+    return [name for name in VIEWS if name not in _OF_MEMBERS or has_members(node, channel)]
 
 
 class LensInspector:

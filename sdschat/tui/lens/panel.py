@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.lens.inspector import VIEWS, LensInspector
+from sdschat.tui.lens.inspector import VIEWS, LensInspector, views_of
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import LineStyle
@@ -48,13 +48,19 @@ class LensTabs(Widget):
     def __init__(self) -> None:
         super().__init__()
         self.shown = DEFAULT
+        self.names: list[str] = []
         self._places: list[tuple[int, int, int, str]] = []  # row, first column, column after the last, view
+
+    def offer(self, names: list[str]) -> None:
+        if names != self.names:
+            self.names = names
+            self.refresh(layout=True)
 
     def _laid_out(self, width: int) -> list[list[Segment]]:
         rows: list[list[Segment]] = [[]]
         used = 0
         self._places = []
-        for name in VIEWS:
+        for name in self.names:
             text = f" {name} "
             if used and used + len(text) > width:
                 rows.append([])
@@ -182,8 +188,9 @@ class LensPanel(Widget):
 
     def turn(self, by: int) -> None:
         """Show the view so many places further in the list."""
-        names = list(VIEWS)
-        self.show(names[(names.index(self.shown) + by) % len(names)])
+        names = views_of(self._view.node, self.channel)
+        at = names.index(self.shown) if self.shown in names else 0
+        self.show(names[(at + by) % len(names)])
 
     # Drawing.
 
@@ -203,6 +210,7 @@ class LensPanel(Widget):
         if not self.is_mounted or not self.display or self._inspector is None or not self._body.size.width:
             return
         self._news = False
+        self._tabs.offer(views_of(self._view.node, self.channel))
         line_style = self._draw_view()
         width = self._body.size.width - 1
         try:
