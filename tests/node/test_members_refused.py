@@ -1,0 +1,96 @@
+"""Members' channels on nodes: what is refused, what changes nothing, and who goes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.members import seal_packet
+from sdschat.node.channel.extension import OutgoingPacket
+from sdschat.node.events import DeliveryChanged, KindRefused, MemberStatusChanged, PostSaid, TimberRejected
+from sdschat.node.members.creating import pin
+from sdschat.node.members.opening import install
+from sdschat.node.node import Node
+from tests.node.test_members import SHORT, _channel, _let_in, _start, _texts
+from tests.node.worlds import Member, world
+
+OTHER = "ab" * 32
+
+
+def test_an_open_channel_with_a_history_never_becomes_one_of_members(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            bob = place.start("bob", "garden", changes=SHORT, before=install)
+            bob.node.say("garden", "said before")
+            _start(place, "ann")
+            refused = await bob.until(KindRefused)
+            assert "the kind never changes" in refused.detail
+            assert bob.node.sessions["garden"].members is None
+            with pytest.raises(ValueError, match=r"garden is an open channel here, with a history"):
+                pin(bob.node.profile.store, "garden", OTHER)
+
+    asyncio.run(story())
+
+
+def test_only_the_data_set_that_a_channel_is_pinned_to_counts(tmp_path: Path) -> None:
+    def pinned(node: Node) -> None:
+        install(node)
+        pin(node.profile.store, "garden", OTHER)
+
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann = _start(place, "ann")
+            bob = place.start("bob", "garden", changes=SHORT, before=pinned)
+            assert (await bob.until(KindRefused)).detail == f"another data set is announced here; ours is {OTHER}"
+            assert _channel(bob).data_set == OTHER
+            with pytest.raises(ValueError, match=rf"garden is the data set {OTHER} here, not "):
+                pin(bob.node.profile.store, "garden", _channel(ann).data_set)
+
+    asyncio.run(story())
+
+
+def test_whoever_leaves_writes_nothing_more_and_others_go_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            _channel(bob).leave()
+            with pytest.raises(ValueError, match="we have left"):
+                bob.node.say("garden", "too late")
+            gone = bob.node.sender_id
+            await ann.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "left"))
+            said = ann.node.say("garden", "alone")
+            await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (said, "settled"))
+            assert _texts(ann) == ["alone"]
+
+    asyncio.run(story())
+
+
+def test_packets_that_are_broken_or_of_another_data_set_change_nothing_and_are_told(tmp_path: Path) -> None:
+    def send(frm: Member, to: Member, payload: bytes) -> None:
+        frm.node.sessions["garden"].post([OutgoingPacket("timber", to.node.sender_id, payload)])
+
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            before = _channel(ann).engine.checkpoint
+            send(bob, ann, b"\xff\xff not a packet")
+            await ann.until(TimberRejected, lambda one: one.detail == "it is no packet")
+            foreign = seal_packet(bob.node.gate.identity, "garden", bytes.fromhex(OTHER), "bob", b"")
+            send(bob, ann, foreign)
+            await ann.until(TimberRejected, lambda one: one.detail.endswith("or not for this data set"))
+            stolen = seal_packet(ann.node.gate.identity, "garden", bytes.fromhex(_channel(ann).data_set), "ann", b"")
+            send(bob, ann, stolen)
+            await ann.until(TimberRejected, lambda one: one.detail == "it was signed by another than its topic says")
+            nonsense = seal_packet(bob.node.gate.identity, "garden", _channel(ann).engine.data_set, "bob", b"\x07\x01")
+            send(bob, ann, nonsense)
+            await ann.until(TimberRejected, lambda one: one.reason == "unreadable")
+            assert {one.sender_id for one in ann.of(TimberRejected)} == {bob.node.sender_id}
+            assert _channel(ann).engine.checkpoint.number >= before.number
+            said = bob.node.say("garden", "still heard")
+            await ann.until(PostSaid, lambda one: one.post.message_id == said)
+
+    asyncio.run(story())
