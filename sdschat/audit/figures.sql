@@ -60,7 +60,7 @@ FROM (
   FROM event
   GROUP BY run_id, node, boot
 ) AS boots
-WHERE next_ms IS NOT NULL
+WHERE next_ms > ended
 UNION ALL
 SELECT run_id, node, 'silent', previous_ms, ts_ms
 FROM (

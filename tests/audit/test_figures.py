@@ -117,3 +117,13 @@ def test_percentiles_lie_between_two_values_in_proportion() -> None:
 def test_a_picture_has_few_stretches_of_time_however_long_it_lasts() -> None:
     for whole in (0, 1, 90_000, 10**7, 10**9, 10**12):
         assert whole / grain_of([5, 5 + whole]) <= STRETCHES
+
+
+def test_two_runs_at_one_time_leave_no_gap() -> None:
+    """That is so where a profile was copied and used twice, or a clock was set back."""
+    found = answers(
+        event("bob", 1, "sync_received", 1_000),
+        event("bob", 2, "sync_received", 9_000),
+        event("bob", 1, "sync_received", 5_000, boot="boot-2"),
+    )
+    assert found.away == []
