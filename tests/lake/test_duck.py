@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -196,6 +197,14 @@ def test_duckdb_is_refused_where_spark_was_asked_for(
 ) -> None:
     assert run(["pipeline", "audit", "--lake", str(tmp_path), "--engine", "duckdb", *options]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_without_duckdb_the_command_says_what_to_install(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert run(["pipeline", "audit", "--lake", str(small(tmp_path)), "--engine", "duckdb"]) == 2
+    assert "pip install 'sdschat[pipeline]'" in capsys.readouterr().err
 
 
 def test_duckdb_is_refused_for_a_lake_elsewhere(capsys: Said) -> None:
