@@ -30,7 +30,7 @@ _T_MIN, _T_MAX = 20, 200  # milliseconds; the package's defaults are 30 and 120 
 class LivePeer:
     """The participant: its events, the packets it sent and received, and its commands."""
 
-    def __init__(self, process: Process, transport: MqttTransport, topic: str) -> None:
+    def __init__(self, process: Process, transport: MqttTransport, topic: str, *, deaf: bool) -> None:
         self.events: list[Line] = []
         self.said: list[bytes] = []
         self.given: list[bytes] = []
@@ -38,7 +38,7 @@ class LivePeer:
         self._transport = transport
         self._topic = topic
         self._held_said: list[bytes] | None = None
-        self._held_given: list[bytes] | None = None
+        self._held_given: list[bytes] | None = [] if deaf else None
         self._connected = self._ended = False
         self._changed = asyncio.Event()
         transport.listen(self._heard)
@@ -142,8 +142,11 @@ class LivePeer:
 
 
 @contextlib.asynccontextmanager
-async def live_peer(options: MqttOptions, channel: str, name: str) -> AsyncIterator[LivePeer]:
-    """Start a participant, connected, with repair timers of 20 and 200 ms. At the end, stop its process."""
+async def live_peer(options: MqttOptions, channel: str, name: str, *, deaf: bool = False) -> AsyncIterator[LivePeer]:
+    """Start a participant, connected, with repair timers of 20 and 200 ms. At the end, stop its process.
+
+    `deaf`: it receives nothing until the end of a block of `holding_given`.
+    """
     node = needs_program("node")
     needs_path(FOLDER / "node_modules" / "@waku" / "sds", "npm ci --prefix tests/peers/node")
     process = await asyncio.create_subprocess_exec(
@@ -158,7 +161,7 @@ async def live_peer(options: MqttOptions, channel: str, name: str) -> AsyncItera
         limit=_LONGEST_LINE,
     )
     transport = MqttTransport(options)
-    peer = LivePeer(process, transport, Topics(channel).msg)
+    peer = LivePeer(process, transport, Topics(channel).msg, deaf=deaf)
     reading = asyncio.create_task(peer.read())
     transport.start()
     try:
