@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from sdschat.tui.demo.director import Director
 
 _CHANNEL: Final = "demo"
+_PEERS: Final = 4
+_SYNC_INTERVAL: Final = 2000  # milliseconds
 _TALKING: Final = 0.6  # share of the time without a screen; in the rest, missing messages are repaired
 
 
 @click.command("demo")
-@click.option("--peers", type=int, default=4, show_default=True, metavar="N", help="Participants beside you, 2 to 16.")
+@click.option(
+    "--peers", type=int, default=_PEERS, show_default=True, metavar="N", help="Participants beside you, 2 to 16."
+)
 @click.option("--loss", default="30%", show_default=True, metavar="SHARE", help="Packets lost in bad times.")
 @click.option("--seconds", type=float, metavar="N", help="End after so long. Default: when you quit.")
+@click.option("--theatre", is_flag=True, help="Four participants on one screen: cut and mend the links between them.")
 @click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
 @click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
@@ -40,6 +45,7 @@ def command(
     peers: int,
     loss: str,
     seconds: float | None,
+    theatre: bool,
     headless: bool,
     ascii_only: bool,
     theme: str | None,
@@ -50,6 +56,7 @@ def command(
     \b
     Examples:
       sdschat demo
+      sdschat demo --theatre
       sdschat demo --peers 2 --loss 50%
       sdschat demo --headless --seconds 20 | jq .equal_logs
 
@@ -61,11 +68,16 @@ def command(
         raise CommandProblem(f"--peers is {peers}, and must be from 2 to 16.", WRONG_USE)
     if seconds is not None and not 1 <= seconds <= 86_400:
         raise CommandProblem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
+    if theatre and (headless or record is not None or peers != _PEERS):
+        text = "--theatre has four participants on one screen: leave out --headless, --record and --peers."
+        raise CommandProblem(text, WRONG_USE)
     if headless:
         return asyncio.run(_until_stopped(_headless(peers, share, 30.0 if seconds is None else seconds, record)))
     require_screen("demo needs a terminal. Use --headless for a summary as JSON.")
-    no_color = bool(os.environ.pop("NO_COLOR", ""))
-    return asyncio.run(_on_screen(peers, share, seconds, record, ascii_only, "plain" if no_color else theme))
+    theme = "plain" if os.environ.pop("NO_COLOR", "") else theme
+    if theatre:
+        return asyncio.run(_in_theatre(share, seconds, ascii_only, theme))
+    return asyncio.run(_on_screen(peers, share, seconds, record, ascii_only, theme))
 
 
 def _share(text: str) -> float:
@@ -91,7 +103,7 @@ async def _local_group(
     from sdschat.tui.demo.director import Director
 
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
-        group = LocalGroup(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
+        group = LocalGroup(Path(folder), make_settings({"sds.sync_interval": _SYNC_INTERVAL}, "demo"), _CHANNEL)
         director = Director(group, peers, loss, tell, None if record is None else Path(record))
         try:
             await director.open()
@@ -146,3 +158,22 @@ async def _on_screen(
     told: list[str] = []
     async with _local_group(peers, loss, told.append, record) as director:
         return await show(director, seconds, ascii_only=ascii_only, theme=theme)
+
+
+async def _in_theatre(loss: float, seconds: float | None, ascii_only: bool, theme: str | None) -> int:
+    from sdschat.node.settings import make_settings
+    from sdschat.node.tools.local_group import LocalGroup
+    from sdschat.tui.theatre.app import show
+    from sdschat.tui.theatre.company import Company
+
+    with tempfile.TemporaryDirectory(prefix="sdschat-theatre-") as folder:
+        settings = make_settings({"sds.sync_interval": _SYNC_INTERVAL}, "demo")
+        company = Company(LocalGroup(Path(folder), settings, _CHANNEL))
+        try:
+            await company.open()
+        except TimeoutError as error:
+            raise CommandProblem("The theatre cannot begin: its broker did not start in time.", UNREACHABLE) from error
+        try:
+            return await show(company, loss, seconds, ascii_only=ascii_only, theme=theme)
+        finally:
+            await company.close()

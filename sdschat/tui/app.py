@@ -19,6 +19,7 @@ from sdschat.node.node import Node
 from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
+from sdschat.tui.ending import Ending
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import ModelChange
 from sdschat.tui.model.glyphs import ASCII
@@ -45,7 +46,7 @@ def _palette() -> type[Provider]:
     return ChatCommands
 
 
-class ChatApp(KeyedHost):
+class ChatApp(Ending, KeyedHost):
     """The chat on a screen, with all channels of one node."""
 
     CSS_PATH = "app.tcss"
@@ -121,23 +122,6 @@ class ChatApp(KeyedHost):
     def _keep(self) -> None:
         self.user_state.set_draft(self.desktop.shown, self.composer.text)
         self.user_state.save()
-
-    def fail(self, error: Exception) -> None:
-        """End the application because of an error outside of it: `crash` is that error then."""
-        self._handle_exception(error)
-
-    @property
-    def crash(self) -> Exception | None:
-        """The error that ended the application; None if there was none."""
-        return self._exception
-
-    def _handle_exception(self, error: Exception) -> None:
-        """End the application. The error goes to a file, not to the screen: texts of others may be in it."""
-        self._return_code = 1
-        if self._exception is None:
-            self._exception = error
-            self._exception_event.set()
-        self._close_messages_no_wait()
 
     # Events of the node.
 

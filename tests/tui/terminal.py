@@ -40,7 +40,8 @@ class Terminal:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         variables = {**environment(home), "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})}
-        variables.pop("COLUMNS", None)
+        for size_of_another in ("COLUMNS", "LINES"):
+            variables.pop(size_of_another, None)
         self.before = termios.tcgetattr(slave)
         self.process = subprocess.Popen(
             command, cwd=home, env=variables, stdin=slave, stdout=slave, stderr=slave, start_new_session=True

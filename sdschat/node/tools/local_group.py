@@ -71,6 +71,14 @@ class LocalGroup:
         node.join(self.channel)
         return connected
 
+    async def restart(self, nick: str, present: Callable[[Node], None], away: float) -> None:
+        """End a node, open its profile again after so many seconds, and come back when it is connected. Raises
+        TimeoutError, and what opening a profile raises."""
+        await self.nodes[nick].close(0)
+        await asyncio.sleep(away)
+        async with asyncio.timeout(_PATIENCE):
+            await self._joined(self.open(nick, present))
+
     def log_state(self, nick: str) -> LogState:
         """Return the summary of the log of this node."""
         node = self.nodes[nick]

@@ -1,0 +1,323 @@
+"""The theatre on the screen: keys in, four logs and the links between them out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import ClassVar, Final
+
+from rich.style import Style
+from rich.text import Text
+from textual import events, on
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.widgets import Input, Static
+
+from sdschat.node.tasks import start
+from sdschat.tui.ending import Ending
+from sdschat.tui.line_style import LineStyle
+from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.terminal import OutlastingDriver
+from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.pane import Pane
+from sdschat.tui.theatre.player import Player
+from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
+from sdschat.tui.themes import DARK, PALETTES
+
+LEAST: Final = (60, 15)  # columns and lines
+_FRAME: Final = 0.1  # seconds
+_LOOK: Final = 0.4  # seconds between two looks at the fingerprints
+_FLASH: Final = 1.2  # seconds
+_KEYS: Final = "1-6 cut · s split · m mend · l loss · k restart · space pause · → step · Enter write · ? help · q quit"
+_SHORT_KEYS: Final = "1-6 cut s split m mend l loss k restart ? help q quit"
+_HELP: Final = """\
+Four participants, each a real node with a database of its own, on a broker of this process.
+Behind each name stands the fingerprint of its log: equal logs have equal fingerprints.
+
+  1 ann-bob    2 ann-carol   3 bob-dave   the link of this number is cut, or mended:
+  4 carol-dave 5 ann-dave    6 bob-carol  neither hears what the other writes
+  s            cuts all links between left and right
+  m            mends all links, and ends the loss
+  l            loses packets on all links, or no more
+  Tab, k       chooses a participant; ends its program and starts it again
+  space, →     pauses the script; plays its next act
+  Enter        writes for ann; Esc goes back to the keys
+  q            quits
+
+Behind ann's lines stands the state of each: ⇡ unacked, ◌ perhaps, ✓ acked by so many.
+Any key closes this page."""
+
+
+class TheatreApp(Ending):
+    """Four panes, and the links between them."""
+
+    TITLE = "sdschat"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; }
+    #told, #state, #keys { height: 1; padding: 0 1; }
+    #state { background: $panel; }
+    #keys { color: $foreground 70%; }
+    .row { height: 1fr; }
+    .pane { border: round $secondary; width: 1fr; height: 1fr; }
+    .pane.-chosen { border: round $accent; }
+    .pane Input { height: 1; background: $surface; }
+    .link { width: 3; height: 1fr; content-align: center middle; }
+    #middle { height: 1; }
+    #help, #small { display: none; height: 1fr; padding: 1 2; }
+    TheatreApp.-help #help { display: block; }
+    TheatreApp.-help #stage, TheatreApp.-small #stage { display: none; }
+    TheatreApp.-small #small { display: block; }
+    TheatreApp.-small #help { display: none; }
+    #stage { height: 1fr; }
+    TheatreApp.-ascii .pane { border: ascii $secondary; }
+    TheatreApp.-ascii .pane.-chosen { border: ascii $accent; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"turn({number})", show=False) for number in range(1, len(LINKS) + 1)),
+        Binding("s", "split", show=False),
+        Binding("m", "mend", show=False),
+        Binding("l", "loss", show=False),
+        Binding("k", "restart", show=False),
+        Binding("space", "pause", show=False),
+        Binding("right", "step", show=False),
+        Binding("tab", "choose(1)", show=False, priority=True),
+        Binding("shift+tab", "choose(-1)", show=False, priority=True),
+        Binding("enter", "write", show=False, priority=True),
+        Binding("escape", "keys", show=False),
+        Binding("f1,question_mark", "help", show=False),
+        Binding("q,ctrl+c,ctrl+q", "end", show=False),
+    ]
+
+    def __init__(self, company: Company, loss: float, *, ascii_only: bool = False, theme: str | None = None) -> None:
+        super().__init__(OutlastingDriver)
+        self.company = company
+        self.palette = PALETTES.get(theme or "dark", DARK)
+        self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
+        self.player = Player(company, loss, self.tell, self.fail)
+        self.panes = {nick: Pane(nick, self.line_style, plays=nick == ME) for nick in PEOPLE}
+        self.chosen = PEOPLE[-1]
+        self.links = {number: Static("", classes="link") for number in (1, 4)}
+        self.middle = Static("", id="middle")
+        self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
+        self.keys = Static("", id="keys", markup=False)
+        self.small = Static("", id="small", markup=False)
+        self._fingerprints: dict[str, str] = {}
+        self._fitted = Size()  # the size for which the screen was made
+        self._looked_at = 0.0
+        self._met_at = float("-inf")  # when the logs last became equal
+        self._equal = True
+
+    # Making the screen.
+
+    def compose(self) -> ComposeResult:
+        ann, bob, carol, dave = self.panes.values()
+        with Vertical(id="stage"):
+            yield self.state
+            yield Horizontal(ann, self.links[1], bob, classes="row")
+            yield self.middle
+            yield Horizontal(carol, self.links[4], dave, classes="row")
+            yield self.told
+            yield self.keys
+        yield Static(_HELP, id="help", markup=False)
+        yield self.small
+
+    def on_mount(self) -> None:
+        self.register_theme(self.palette.theme)
+        self.theme = self.palette.theme.name
+        self.set_class(self.line_style.glyphs is ASCII, "-ascii")
+        self.set_focus(None)
+        self.action_choose(0)
+        self.set_interval(_FRAME, self.draw)
+
+    def _fit(self) -> None:
+        """Fit the screen to the size of the terminal, and say what is needed where it is too small."""
+        self._fitted = self.size
+        width, height = self.size
+        self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
+        self.small.update(
+            f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
+        )
+        self.keys.update(self._plain(_KEYS if width > len(_KEYS) + 2 else _SHORT_KEYS))
+
+    def _plain(self, text: str) -> str:
+        return text if self.line_style.glyphs is UNICODE else text.replace(" · ", " | ").replace("→", "right")
+
+    # Drawing.
+
+    def draw(self) -> None:
+        """Draw everything: little, and the same however long the logs are."""
+        if self.size != self._fitted:
+            self._fit()
+        now = time.monotonic()
+        if now - self._looked_at > _LOOK:
+            self._looked_at = now
+            self._fingerprints = self.company.fingerprints()
+        found = set(self._fingerprints.values())
+        equal = len(found) == 1 and "" not in found
+        if equal and not self._equal:
+            self._met_at = now
+        self._equal = equal
+        flash = now - self._met_at < _FLASH
+        for nick, pane in self.panes.items():
+            self._entitle(pane, equal, flash)
+            if nick not in self.company.away:
+                pane.log_end.draw(self.company.models[nick])
+        self._draw_links()
+        self._draw_state(equal, len(found - {""}), flash)
+
+    def _entitle(self, pane: Pane, equal: bool, flash: bool) -> None:
+        glyphs, away = self.line_style.glyphs, pane.nick in self.company.away
+        fingerprint = self._fingerprints.get(pane.nick, "")
+        sign = glyphs.refused if away else glyphs.acked if equal else glyphs.maybe
+        style = self.line_style.style("acked") if equal else self._colour(fingerprint)
+        shown = "not running" if away else fingerprint or "empty"
+        remark = "hosts the broker" if self.company.group.host == pane.nick else ""
+        pane.entitle(sign, shown, remark, style, flash=flash)
+
+    def _colour(self, fingerprint: str) -> Style:
+        """Return the colour of a log that is not like all others: one for each fingerprint."""
+        known = sorted(set(self._fingerprints.values()))
+        return self.line_style.style(("unacked", "maybe", "late", "gap")[known.index(fingerprint) % 4])
+
+    def _link(self, number: int, whole: str, name: str = "") -> tuple[str, Style]:
+        """Return a link as it is drawn, with its number."""
+        cut = LINKS[number - 1] in self.company.cut
+        sign = self.line_style.glyphs.refused if cut else whole
+        drawn = self.line_style.style("refused" if cut else "acked" if not self.company.loss else "unacked")
+        return f"{number}{sign}{name}", drawn
+
+    def _draw_links(self) -> None:
+        upright, level = ("│", "─") if self.line_style.glyphs is UNICODE else ("|", "-")
+        for number, widget in self.links.items():
+            text, style = self._link(number, level)
+            widget.update(
+                Text(f"{text[0]}\n{text[1] * 3 if LINKS[number - 1] not in self.company.cut else text[1]}", style)
+            )
+        half = (self.size.width - 3) // 2
+        left, right = self._link(2, upright), self._link(3, upright)
+        crossing = [self._link(5, level, " ann-dave"), self._link(6, level, " bob-carol")]
+        between = Text.assemble(crossing[0], "   ", crossing[1])
+        line = Text(" " * (half // 2)).append(*left)
+        line.append(" " * max(1, (self.size.width - between.cell_len) // 2 - line.cell_len)).append_text(between)
+        line.append(" " * max(1, self.size.width - half // 2 - 2 - line.cell_len)).append(*right)
+        line.truncate(self.size.width)
+        self.middle.update(line)
+
+    def _draw_state(self, equal: bool, logs: int, flash: bool) -> None:
+        glyphs = self.line_style.glyphs
+        style = self.line_style.style("acked" if equal else "unacked") + Style(bold=True, reverse=flash)
+        words = f"{glyphs.acked} all logs are equal" if equal else f"{glyphs.maybe} {logs} different logs"
+        text = Text.assemble((words, style))
+        for true, remark in (
+            (self.company.cut, f"{len(self.company.cut)} of {len(LINKS)} links cut"),
+            (self.company.loss, f"{self.company.loss:.0%} of all packets lost"),
+            (self.player.paused, "paused"),
+        ):
+            if true:
+                text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
+        self.state.update(text)
+
+    def tell(self, text: str) -> None:
+        self.told.update(text)
+
+    # Keys.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let any key close the page of help, and do nothing else then."""
+        return not self.has_class("-help") or action in ("end", "help")
+
+    def on_key(self, event: events.Key) -> None:
+        if self.has_class("-help") and event.key not in ("f1", "question_mark", "q", "ctrl+c", "ctrl+q"):
+            event.stop()
+            self.action_help()
+
+    def action_turn(self, number: int) -> None:
+        self.company.turn(LINKS[number - 1])
+
+    def action_split(self) -> None:
+        self.company.split()
+
+    def action_mend(self) -> None:
+        self.company.mend()
+
+    def action_loss(self) -> None:
+        self.company.lose(0.0 if self.company.loss else self.player.loss)
+
+    def action_restart(self) -> None:
+        self.player.restart(self.chosen)
+
+    def action_choose(self, step: int) -> None:
+        self.chosen = PEOPLE[(PEOPLE.index(self.chosen) + step) % len(PEOPLE)]
+        for nick, pane in self.panes.items():
+            pane.set_class(nick == self.chosen, "-chosen")
+
+    def action_pause(self) -> None:
+        self.player.pause()
+
+    def action_step(self) -> None:
+        self.player.step()
+
+    def action_write(self) -> None:
+        """Go into the line at once: letters that come with this key are for it already."""
+        if self.focused is not None:
+            raise SkipAction
+        self._entry().disabled = False
+        self.set_focus(self._entry())
+
+    def action_keys(self) -> None:
+        self._entry().disabled = True
+        self.set_focus(None)
+
+    def action_help(self) -> None:
+        self.toggle_class("-help")
+
+    def action_end(self) -> None:
+        self.exit(0)
+
+    def _entry(self) -> Input:
+        entry = self.panes[ME].entry
+        assert entry is not None
+        return entry
+
+    @on(Input.Submitted)
+    def _submitted(self, message: Input.Submitted) -> None:
+        text = message.value.strip()
+        if not text:
+            self.action_keys()
+            return
+        try:
+            self.company.say(ME, text)
+        except ValueError as error:
+            self.tell(str(error))
+        else:
+            message.input.value = ""
+
+
+async def show(company: Company, loss: float, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
+    """Run until the user quits, or for `seconds`, and return the exit code."""
+    app = TheatreApp(company, loss, ascii_only=ascii_only, theme=theme)
+    company.failed = app.fail
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
+    tasks = [start(app.player.play(), app.fail), start(_end(app, seconds), app.fail)]
+    try:
+        await app.run_async()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await app.player.end()
+    if app.crash is not None:
+        raise app.crash
+    return app.return_code or 0
+
+
+async def _end(app: TheatreApp, seconds: float | None) -> None:
+    if seconds is not None:
+        await asyncio.sleep(seconds)
+        app.exit(0)

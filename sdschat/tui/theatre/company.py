@@ -1,0 +1,125 @@
+"""The company of the theatre: four nodes with the model of a log each, and the faults between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sdschat.node.events import NodeEvent
+from sdschat.node.node import Node
+from sdschat.node.sync import extension
+from sdschat.node.tasks import start
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import LocalGroup
+from sdschat.node.view.conversations import Conversations
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
+
+_DIGITS: Final = 4  # of a fingerprint on the screen
+_AWAY: Final = 2.5  # seconds between the end of a node and its next start
+
+
+class Company:
+    """The nodes and their models. `failed` is called with the error that ends a node."""
+
+    def __init__(self, group: LocalGroup) -> None:
+        self.group = group
+        self.models: dict[str, ChannelModel] = {}
+        self.cut: set[Link] = set()
+        self.loss = 0.0
+        self.away: set[str] = set()  # those that are not running now
+        self.failed: Callable[[Exception], object] = lambda error: None
+        self._watching: list[asyncio.Task[object]] = []
+
+    async def open(self) -> None:
+        """Start all nodes. Raises TimeoutError if no broker could be started."""
+        await self.group.admit(PEOPLE, self._present)
+
+    async def close(self) -> None:
+        for task in self._watching:
+            task.cancel()
+        for model in self.models.values():
+            model.view.close()
+        await self.group.close()
+
+    def _present(self, node: Node) -> None:
+        extension.install(node)
+        model = self.models[node.nick] = ChannelModel(Conversations(node), self.group.channel)
+        model.open_at_end()
+
+        def hear(event: NodeEvent) -> None:
+            if event.channel in ("", self.group.channel):
+                model.hear(event, True)
+
+        node.listen(hear)
+        self._watching.append(start(_failure(node), lambda error: self.failed(error)))
+
+    # What happens to them.
+
+    def say(self, nick: str, text: str) -> None:
+        """Raises ValueError with a sentence for a text that cannot be sent."""
+        if nick not in self.away:
+            self.group.nodes[nick].send(self.group.channel, text)
+
+    def turn(self, link: Link) -> bool:
+        """Cut a link, or mend it. Return True if it is cut now."""
+        cut = link not in self.cut
+        self._set((link,), cut)
+        return cut
+
+    def split(self) -> None:
+        """Cut all links between the left two and the right two."""
+        self._set((LINKS[number] for number in BETWEEN_SIDES), True)
+
+    def mend(self) -> None:
+        self._set(LINKS, False)
+        self.lose(0.0)
+
+    def lose(self, share: float) -> None:
+        """Lose this share of all packets, in both directions."""
+        self.loss = share
+        for nick in PEOPLE:
+            self._apply(nick)
+
+    def _set(self, links: Iterable[Link], cut: bool) -> None:
+        for link in links:
+            (self.cut.add if cut else self.cut.discard)(link)
+        for nick in PEOPLE:
+            self._apply(nick)
+
+    def _apply(self, nick: str) -> None:
+        """Put the faults of now on a node. It hears nothing that is written at the other end of a cut link."""
+        if nick in self.away:
+            return
+        faults = Injection(self.group.nodes[nick], self.group.channel)
+        faults.share("loss", self.loss)
+        for link in LINKS:
+            if nick in link:
+                other = link[1 - link.index(nick)]
+                faults.partition(self.group.nodes[other].sender_id, other, link in self.cut)
+
+    async def restart(self, nick: str) -> None:
+        """End a node, and open its profile again after a moment. Raises TimeoutError."""
+        if nick in self.away:
+            return
+        self.away.add(nick)
+        try:
+            self.models[nick].view.close()
+            await self.group.restart(nick, self._present, _AWAY)
+        finally:
+            self.away.discard(nick)
+        self._apply(nick)
+
+    # What is seen of them.
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return the first digits of the fingerprint of each log; of one that is empty or not running, nothing."""
+        return {nick: "" if nick in self.away else self.group.log_state(nick).fingerprint[:_DIGITS] for nick in PEOPLE}
+
+    def equal(self) -> bool:
+        return not self.away and self.group.equal_logs()
+
+
+async def _failure(node: Node) -> object:
+    return await asyncio.shield(node.failed)

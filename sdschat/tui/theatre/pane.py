@@ -1,0 +1,105 @@
+"""The pane of one participant: the end of its log in few columns, and an input for the one who is played."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.strip import Strip
+from textual.style import Style as TextualStyle
+from textual.widget import Widget
+from textual.widgets import Input
+
+from sdschat.tui.line_style import Line, LineStyle, fate_words
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.items import GapItem, Item, MessageItem
+from sdschat.tui.model.words import countdown
+from sdschat.tui.model.wrapping import fitted, wrapped
+
+_NICK: Final = 6
+_LEAST: Final = 8  # columns for a text
+_KEPT: Final = 60  # rows in memory
+
+
+def row_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[Line]:
+    """Return a row as lines: nick, text, and the state of an own message at the right end."""
+    if isinstance(item, GapItem):
+        left = "" if item.lost else f", {countdown(getattr(item.what, 'due', now) - now)}"
+        text = (
+            f"{line_style.glyphs.missing} 1 of {item.author or 'somebody'} {'lost' if item.lost else 'missing'}{left}"
+        )
+        return [[Segment(fitted(text, width), line_style.style("lost" if item.lost else "gap"))]]
+    if not isinstance(item, MessageItem):
+        return []
+    mark = Segment("")
+    if item.fate is not None:
+        words, name = fate_words(item.fate, line_style.glyphs)
+        mark = Segment(f" {words}", line_style.style(name))
+    room = max(_LEAST, width - _NICK)
+    head = Segment(fitted(item.nick or "?", _NICK), line_style.nick_style(item.sender_id))
+    lines: list[Line] = []
+    for low, high in wrapped(item.text, room):
+        lines.append([head, Segment(item.text[low:high], line_style.style("text"))])
+        head = Segment(" " * _NICK)
+    used = sum(segment.cell_length for segment in lines[-1])
+    if used + mark.cell_length > width:
+        lines.append([])
+        used = 0
+    lines[-1] += [Segment(" " * max(0, width - used - mark.cell_length)), mark]
+    return lines
+
+
+class LogEnd(Widget):
+    """The last lines of a log. The cost of drawing it does not grow with the log."""
+
+    DEFAULT_CSS = "LogEnd { height: 1fr; }"
+
+    def __init__(self, line_style: LineStyle) -> None:
+        super().__init__()
+        self.line_style = line_style
+        self.model: ChannelModel | None = None
+        self._strips: list[Strip] = []
+
+    def draw(self, model: ChannelModel) -> None:
+        """Draw the newest rows, as many as there is room for."""
+        self.model = model
+        model.refresh_gaps(always=True)
+        height, width, now = self.size.height, self.size.width, model.view.now().wall
+        model.timeline.trim(len(model.timeline), len(model.timeline), _KEPT)
+        found: list[Line] = []
+        for item in reversed(model.timeline.items):
+            if len(found) >= height:
+                break
+            found[:0] = row_lines(item, width, self.line_style, now)
+        self._strips = [Strip(line) for line in found[-height:]] if height else []
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        at = y - (self.size.height - len(self._strips))  # the newest line is the lowest
+        strip = self._strips[at] if 0 <= at < len(self._strips) else Strip.blank(0)
+        return strip.crop_extend(0, self.size.width, self.rich_style).apply_style(self.rich_style)
+
+
+class Pane(Vertical):
+    """A participant: its name and the fingerprint of its log stand on the border."""
+
+    def __init__(self, nick: str, line_style: LineStyle, *, plays: bool = False) -> None:
+        super().__init__(id=nick, classes="pane")
+        self.nick = nick
+        self.log_end = LogEnd(line_style)
+        self.entry = Input(placeholder="Enter: write", compact=True, disabled=True) if plays else None
+
+    def compose(self) -> ComposeResult:
+        yield self.log_end
+        if self.entry is not None:
+            yield self.entry
+
+    def entitle(self, sign: str, fingerprint: str, remark: str, style: Style, *, flash: bool) -> None:
+        """Write the title: name, sign, fingerprint and remark, in a colour that equal logs share."""
+        drawn = TextualStyle.from_rich_style(style + Style(bold=True, reverse=flash))
+        self.border_title = Content.assemble(f"{self.nick} ", (f"{sign} {fingerprint}", drawn))
+        self.border_subtitle = Content(remark)

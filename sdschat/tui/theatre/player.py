@@ -1,0 +1,94 @@
+"""The player of the script: it can be paused, and taken one act further."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import cycle
+from typing import Final
+
+from sdschat.node.tasks import start
+from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.script import ACTS, Act, Verb
+
+_PATIENCE: Final = 15.0  # seconds in which logs may become equal before the script goes on
+_LOOK: Final = 0.2
+
+
+class Player:
+    """Plays the acts again and again. `tell` shows a line, `failed` hears of an error of a restart."""
+
+    def __init__(
+        self, company: Company, loss: float, tell: Callable[[str], object], failed: Callable[[Exception], object]
+    ) -> None:
+        self.paused = False
+        self.loss = loss
+        self._company = company
+        self._tell = tell
+        self._failed = failed
+        self._steps = 0
+        self._moved = asyncio.Event()
+        self._restarts: set[asyncio.Task[None]] = set()
+
+    def pause(self) -> None:
+        """Stop the script, or let it go on."""
+        self.paused = not self.paused
+        self._moved.set()
+
+    def step(self) -> None:
+        """Play the next act now."""
+        self._steps += 1
+        self._moved.set()
+
+    async def play(self) -> None:
+        for act in cycle(ACTS):
+            await self._wait(act.pause)
+            await self._do(act)
+
+    async def _wait(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while self.paused or loop.time() < end:
+            if self._steps:
+                self._steps -= 1
+                return
+            self._moved.clear()
+            try:
+                async with asyncio.timeout(None if self.paused else end - loop.time()):
+                    await self._moved.wait()
+            except TimeoutError:
+                return
+
+    def restart(self, nick: str) -> None:
+        task = start(self._company.restart(nick), self._failed)
+        self._restarts.add(task)
+        task.add_done_callback(self._restarts.discard)
+
+    async def end(self) -> None:
+        """Wait until no node is half started."""
+        if self._restarts:
+            await asyncio.wait(self._restarts)
+
+    async def _do(self, act: Act) -> None:
+        company = self._company
+        match act.verb:
+            case Verb.SAY:
+                company.say(act.who, act.text)
+            case Verb.SPLIT:
+                company.split()
+            case Verb.MEND:
+                company.mend()
+            case Verb.LOSS:
+                company.lose(self.loss)
+            case Verb.KILL:
+                self.restart(act.who)
+            case Verb.TELL:
+                self._tell(act.text)
+            case Verb.MEET:
+                await self._meet()
+
+    async def _meet(self) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _PATIENCE
+        while loop.time() < end and not self._steps and not self._company.equal():
+            await asyncio.sleep(_LOOK)

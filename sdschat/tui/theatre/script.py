@@ -1,0 +1,72 @@
+"""The script of the theatre. A link has the number of the key that cuts it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+Link = tuple[str, str]
+
+PEOPLE: Final = ("ann", "bob", "carol", "dave")
+ME: Final = PEOPLE[0]  # the participant for whom the person at the keyboard writes
+LINKS: Final[tuple[Link, ...]] = (
+    ("ann", "bob"),
+    ("ann", "carol"),
+    ("bob", "dave"),
+    ("carol", "dave"),
+    ("ann", "dave"),
+    ("bob", "carol"),
+)
+BETWEEN_SIDES: Final = (0, 3, 4, 5)  # the links from the left two participants to the right two
+
+
+class Verb(StrEnum):
+    SAY = "say"
+    SPLIT = "split"  # cut all links between left and right
+    MEND = "mend"
+    LOSS = "loss"
+    KILL = "kill"  # and start again
+    TELL = "tell"
+    MEET = "meet"  # wait until all logs are equal, but not for ever: the person may have cut a link
+
+
+class Act(NamedTuple):
+    pause: float  # seconds before it
+    verb: Verb
+    who: str = ""
+    text: str = ""
+
+
+def _says(*lines: tuple[str, str], pause: float = 1.2) -> list[Act]:
+    return [Act(pause, Verb.SAY, who, text) for who, text in lines]
+
+
+ACTS: Final = (
+    Act(0.3, Verb.TELL, text="Four nodes, four databases. Equal logs have one fingerprint: see the names."),
+    *_says(("ann", "hello, all"), ("bob", "hi ann"), ("dave", "good morning"), ("carol", "morning")),
+    Act(2.0, Verb.MEET),
+    Act(1.0, Verb.TELL, text="Now the left half cannot hear the right half."),
+    Act(0.3, Verb.SPLIT),
+    *_says(
+        ("ann", "the left side"),
+        ("bob", "the right side"),
+        ("carol", "of the cut"),
+        ("dave", "goes its own way"),
+        ("ann", "who hears me?"),
+    ),
+    Act(3.0, Verb.TELL, text="The logs have come apart. The links are mended: watch the gaps close."),
+    Act(0.3, Verb.MEND),
+    *_says(("bob", "there you are"), ("carol", "I read it all"), pause=1.5),
+    Act(0.5, Verb.MEET),
+    Act(2.0, Verb.TELL, text="One order for all, also of what was said apart. Now packets get lost."),
+    Act(0.3, Verb.LOSS),
+    *_says(("dave", "half of this"), ("ann", "gets lost"), ("bob", "on the way"), ("carol", "and comes again")),
+    Act(0.5, Verb.MEET),
+    Act(1.0, Verb.MEND),
+    Act(0.5, Verb.TELL, text="Dave's program ends while others talk, and starts again."),
+    Act(0.3, Verb.KILL, "dave"),
+    *_says(("bob", "where is dave?"), ("dave", "here again"), pause=2.0),
+    Act(0.5, Verb.MEET),
+    Act(3.0, Verb.TELL, text="It begins again. Cut links yourself: 1 to 6; m mends. Enter writes for ann."),
+    Act(2.0, Verb.MEND),
+)

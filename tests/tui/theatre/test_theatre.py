@@ -1,0 +1,111 @@
+"""`sdschat demo --theatre` in a real terminal: keys are bytes, the four nodes are real."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Verb
+from tests.cli.processes import run
+from tests.needs import needs_module
+from tests.tui.terminal import Terminal
+
+RUN = """
+import sys
+from sdschat.cli.program import run
+{planted}
+sys.exit(run(["demo", "--theatre", *sys.argv[1:]]))
+"""
+SILENT = """
+from sdschat.tui.theatre import player
+player.ACTS = player.ACTS[:1]
+player.cycle = lambda acts: acts
+"""
+BROKEN = """
+from sdschat.tui.theatre.company import Company
+def broken(self, nick, text):
+    raise RuntimeError("a planted error")
+Company.say = broken
+"""
+TITLE = re.compile(r"(ann|bob|carol|dave) \S ([0-9a-f]{4}) ")
+
+
+def theatre(planted: str, *options: str) -> list[str]:
+    return [sys.executable, "-c", RUN.format(planted=planted), *options]
+
+
+def fingerprints(terminal: Terminal) -> list[str]:
+    return [found for _, found in TITLE.findall(terminal.text())]
+
+
+def test_logs_part_at_a_cut_and_come_together_when_it_is_mended(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("ann", "dave", "? help", "q quit")
+        terminal.press("s")
+        terminal.until_text("4 of 6 links cut")
+        terminal.press("\rover the water\r")  # q is a letter in a line, and a key after Esc
+        terminal.until(lambda: terminal.text().count("over the water") == 2, "the left half does not have it")
+        terminal.until_text("2 different logs")
+        terminal.press("quietly\r\x1b")
+        terminal.until(lambda: terminal.text().count("quietly") == 2, "q was not written")
+        terminal.press("m")
+        terminal.until(lambda: terminal.text().count("quietly") == 4, "the right half does not have it")
+        terminal.until_text("all logs are equal")
+        terminal.until(
+            lambda: len(found := fingerprints(terminal)) == 4 and len(set(found)) == 1, "not one fingerprint for all"
+        )
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.restored()
+
+
+def test_a_participant_is_ended_and_starts_again(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT, "--ascii"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("dave", "? help")
+        terminal.press("k")
+        terminal.until_text("dave ! not running")
+        terminal.until(lambda: "not running" not in terminal.text(), "it does not start again")
+        terminal.press("\rwelcome\r\x1b")
+        terminal.until(lambda: terminal.text().count("welcome") == 4, "it does not take part")
+        assert all(ord(sign) < 128 for sign in terminal.text())
+        terminal.press("q")
+        assert terminal.wait() == 0
+
+
+def test_without_colour_and_in_a_small_terminal_one_line_says_what_is_needed(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(59, 15), env={"NO_COLOR": "1"}) as terminal:
+        terminal.until_text("needs 60 columns and 15 lines; here are 59 and 15")
+        assert b"\x1b[38;2" not in terminal.written
+        terminal.press("q")
+        assert terminal.wait() == 0
+
+
+def test_a_script_that_fails_ends_the_program_with_its_error(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(BROKEN), tmp_path) as terminal:
+        assert terminal.wait() == 1
+        after = bytes(terminal.written).rpartition(b"\x1b[?1049l")[2].decode()
+        assert "unexpected failure: RuntimeError: a planted error" in after
+        assert "Traceback" not in after
+
+
+@pytest.mark.parametrize("option", [("--headless",), ("--record", "x"), ("--peers", "3")])
+def test_options_of_the_other_demonstration_are_refused(tmp_path: Path, option: tuple[str, ...]) -> None:
+    done = run(tmp_path, "demo", "--theatre", *option)
+    assert done.returncode == 2
+    assert "four participants on one screen" in done.stderr
+
+
+def test_the_script_ends_every_fault_that_it_begins() -> None:
+    verbs = [act.verb for act in ACTS]
+    assert Verb.MEND in verbs[verbs.index(Verb.SPLIT) :]
+    assert Verb.MEND in verbs[verbs.index(Verb.LOSS) :]
+    assert {act.who for act in ACTS if act.who} <= set(PEOPLE)
+    left, right = {"ann", "carol"}, {"bob", "dave"}
+    assert all(set(LINKS[number]) & left and set(LINKS[number]) & right for number in BETWEEN_SIDES)
