@@ -30,6 +30,7 @@ from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.sheet import Sheet
 
 if TYPE_CHECKING:
+    from sdschat.tui.away import Away
     from sdschat.tui.notifier import Notifier
 
 FRAME: Final = 0.05  # seconds between two frames, however much has changed
@@ -55,6 +56,7 @@ class ChatApp(Ending, KeyedHost):
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     opening: Startup | None = None
+    away: Away | None = None  # while another window has the keys
     notifier: Notifier | None = None  # from the first notification on
     _draw_due = False
     _drawn_at = 0.0
@@ -133,6 +135,8 @@ class ChatApp(Ending, KeyedHost):
             if self.desktop.hear(event, self.looking):
                 self.draw_soon()
             self.lens.hear(event)
+            if self.away is not None:
+                self.away.hear(event)
 
     def draw_soon(self) -> None:
         """Draw at once after a quiet moment; when much happens, once in a while."""
@@ -264,6 +268,17 @@ class ChatApp(Ending, KeyedHost):
     @on(ChannelList.Picked)
     def _picked(self, message: ChannelList.Picked) -> None:
         self.action_channel(message.number + 1)
+
+    def on_app_blur(self) -> None:
+        from sdschat.tui.away import Away
+
+        self.away = self.away or Away(self.desktop.models, self.view.now().wall)
+
+    def on_app_focus(self) -> None:
+        away, self.away = self.away, None
+        text = "" if away is None else away.told(self.desktop.models, self.view.now().wall)
+        if text:
+            self.warn(text)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_later(self._fit)  # Textual's own handler, which runs after this one, stores the size

@@ -1,0 +1,45 @@
+"""The line about what happened while another window had the keys."""
+
+from __future__ import annotations
+
+from textual.events import AppBlur, AppFocus
+
+from sdschat.node.events import NodeEvent, ev
+from tests.tui.stage import Stage, staged
+
+
+async def _away(s: Stage, milliseconds: int) -> None:
+    s.app.post_message(AppBlur())
+    await s.until(lambda: s.app.away is not None, "the absence")
+    assert s.app.away is not None
+    s.app.away._since -= milliseconds
+
+
+async def _back(s: Stage) -> None:
+    s.app.post_message(AppFocus())
+    await s.until(lambda: s.app.away is None, "the return")
+
+
+@staged(peers=("bob",), size=(140, 24))
+async def test_who_comes_back_is_told_what_happened(s: Stage) -> None:
+    await s.until_text("2 here")
+    await _away(s, 120_000)
+    s.say("the ferry is late")
+    s.say("ann: where is the rope?")
+    await s.until(lambda: s.app.model.unread == 2)
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, ev.GapClosed("a" * 64)))
+    await _back(s)
+    assert "2 messages by bob, 1 to you, 1 gap healed | Alt+U first unread" in s.hint()
+
+
+@staged(peers=("bob",))
+async def test_a_short_absence_and_a_quiet_one_are_not_spoken_of(s: Stage) -> None:
+    await s.until_text("2 here")
+    await _away(s, 0)
+    s.say("the ferry is late")
+    await s.until_text("ferry")
+    await _back(s)
+    assert "away" not in s.hint()
+    await _away(s, 120_000)
+    await _back(s)
+    assert "away" not in s.hint()
