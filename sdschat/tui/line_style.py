@@ -28,6 +28,7 @@ _WIDE: Final = 70  # columns from which there is room for seconds and ids
 _NARROW_NICK, _WIDE_NICK = 8, 11
 _LEAST_TEXT, _MOST_TEXT = 10, 110
 _MARKS: Final = 24  # columns for the marks beside a text of full width
+_FURTHER_IN: Final = 2
 _NOTHING: Final = Style()
 _HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
 _COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
@@ -195,12 +196,13 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
 
 
 def hanging(line: str, room: int) -> Iterator[str]:
-    """Break a line; in a table the rest goes on below the text, not below the first column."""
+    """Break a line; the rest stands further in, so that nothing of it looks like the beginning of a line. In a table
+    it goes on below the text, not below the first column."""
     (low, high), *more = wrapped(line, room)
     yield line[low:high]
     if more:
         column = _COLUMN.match(line)
-        indent = column.end() if column is not None and column.end() <= room // 2 else 0
+        indent = column.end() if column is not None and column.end() <= room // 2 else _FURTHER_IN
         rest = line[more[0][0] :]
         for low, high in wrapped(rest, room - indent):
             yield " " * indent + rest[low:high]
@@ -213,10 +215,15 @@ def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) ->
 
 
 def day_line(at: int, width: int, line_style: LineStyle) -> Line:
-    text = f"{line_style.glyphs.rule * 2} {day(at)} "
-    return [Segment(text + line_style.glyphs.rule * max(0, width - len(text)), line_style.style("day"))]
+    return _rule(day(at), width, line_style, "day")
 
 
 def unread_line(width: int, line_style: LineStyle) -> Line:
-    side = line_style.glyphs.rule * max(0, (width - 5) // 2)
-    return [Segment(f"{side} new {line_style.glyphs.rule * max(0, width - len(side) - 5)}", line_style.style("new"))]
+    return _rule("new", width, line_style, "new")
+
+
+def _rule(word: str, width: int, line_style: LineStyle, name: str) -> Line:
+    """Return a line across the log with a word in its middle."""
+    rule, room = line_style.glyphs.rule, max(0, width - len(word) - 2)
+    text = f"{rule * (room // 2)} {word} {rule * (room - room // 2)}"
+    return [Segment(text, line_style.style(name))]

@@ -10,6 +10,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.widgets import Static
 
+from sdschat.tui.frames import Frames
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, MessageItem
@@ -36,6 +37,7 @@ class Panes:
         self.notice = Static("", id="hint", markup=False)
         self.channel_list = ChannelList(id="channels")
         self.member_list = MemberList(id="members")
+        self.frames = Frames(screen, self.channel_list, self.member_list)
         self._texts: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self.members = True  # the list is wanted, if there is room
@@ -197,5 +199,6 @@ class Panes:
         screen.logs.styles.layout = "horizontal" if wide else "vertical"
         self.channel_list.display = self.channels and self.has_room("channels")
         self.member_list.display = self.members and self.has_room("members")
+        self.frames.fit()
         self.draw_badges()
         self.draw_people()

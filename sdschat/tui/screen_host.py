@@ -241,6 +241,10 @@ class ScreenHost(Window, App[int]):
         return self.size.width
 
     @property
+    def height(self) -> int:
+        return self.size.height
+
+    @property
     def lens_open(self) -> bool:
         return self.lens.is_open
 

@@ -24,6 +24,11 @@ class Window(Host):
 
     @property
     @abstractmethod
+    def height(self) -> int:
+        """The lines of the terminal."""
+
+    @property
+    @abstractmethod
     def lens_open(self) -> bool: ...
 
     @abstractmethod

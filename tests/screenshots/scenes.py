@@ -65,7 +65,7 @@ SCENES: Final[Mapping[str, Scene]] = {
             (132, 30),
             ("missing, and carol's waits for it", "T_req", "T_resp"),
         ),
-        Scene("graph", "/graph", (132, 30), ("who wrote knowing of what", "* ", "? ", "wind 5", "missing")),
+        Scene("graph", "/graph", (132, 30), ("who wrote knowing of what", "● ", "? ", "wind 5", "missing")),
         Scene("why", "/why", (132, 26), ("acked:", "written: saved here", "handed to the broker")),
         Scene("small", "50 columns", (50, 15), ("will do",)),
         Scene("light", "the light theme, and /matrix", (132, 30), ("who is known to hold what", "bob", "proven")),

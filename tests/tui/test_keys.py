@@ -334,9 +334,19 @@ async def test_the_mouse_selects_and_scrolls(s: Stage) -> None:
 
 @staged("lobby", "dev", size=(120, 30))
 async def test_the_mouse_picks_a_channel(s: Stage) -> None:
-    await s.pilot.click("#channels", offset=(3, 2))
+    await s.pilot.click("#channels", offset=(3, 3))
     await s.settle()
     assert s.app.channel == "dev"
+
+
+@staged(size=(110, 30))
+async def test_the_frame_of_the_input_names_the_keys_of_what_has_the_focus(s: Stage) -> None:
+    await s.until_text("message lobby")
+    assert "Enter send" in s.text()
+    assert "r answer" not in s.text()
+    s.app.log_view.focus()
+    await s.until_text("r answer")
+    assert "Enter send" not in s.text()
 
 
 @staged()

@@ -166,7 +166,7 @@ def test_the_unread_line_stands_where_reading_stopped_in_an_earlier_run(tmp_path
             s.say("unread", "carol")
             await s.until_text("unread")
             lines = s.log()
-            line = next(at for at, text in enumerate(lines) if "- new -" in text)
+            line = next(at for at, text in enumerate(lines) if "─ new ─" in text)
             assert "read" in lines[line - 1]
             assert "unread" in lines[line + 1]
 

@@ -103,7 +103,7 @@ def take(terminal: Terminal, step: Step) -> None:
     terminal.press(step.sent)
 
     def done() -> bool:
-        text = re.sub(r"\s+", " ", terminal.text())
+        text = re.sub(r"[\s│]+", " ", terminal.text())  # without frames
         return bool(re.search(step.shown, text)) and not (step.gone and step.gone in text)
 
     terminal.until(done, f"{step}")

@@ -20,8 +20,12 @@ def view(view: ViewInput) -> list[Line]:
     lines = [
         heading("our filter"),
         line(f"  {own.layout}, {own.bits} bits, {own.hashes} hashes, {own.size} bytes"),
-        line("  ", (f"[{bar(own.fill, cells)}]", "maybe"), f" {own.fill:.1%} of the bits set"),
-        line("  ", (f"[{bar(own.ids / max(1, own.capacity), cells)}]", "maybe"), f" {own.ids} of {own.capacity} ids"),
+        line("  ", (f"{bar(own.fill, cells, view.glyphs)}", "maybe"), f" {own.fill:.1%} of the bits set"),
+        line(
+            "  ",
+            (f"{bar(own.ids / max(1, own.capacity), cells, view.glyphs)}", "maybe"),
+            f" {own.ids} of {own.capacity} ids",
+        ),
     ]
     lines += paragraph(
         f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter only makes a "

@@ -7,10 +7,13 @@ from typing import Final, NamedTuple
 from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.words import clock
 
 _SHOWN: Final = 120
 _LANES: Final = 12  # side by side; what is further to the right is cut
+_CORNERS: Final = {"+": "├┼┤", "'": "╰┴╯", ".": "╭┬╮"}  # with a line to the right, to both sides, to the left
+_NODES: Final = str.maketrans("*o|-", "●○│─")
 
 
 class GraphNode(NamedTuple):
@@ -39,9 +42,13 @@ def view(view: ViewInput) -> list[Line]:
     lines = [heading("who wrote knowing of what, newest first")]
     if not found:
         return [*lines, line(("  nothing in this channel yet", "note"))]
-    lines += paragraph("* in the log, o waits, ? not here, < nobody has named it yet", view.width, "note", 2)
+    boxes = view.glyphs is not ASCII
+    here, waits = ("●", "○") if boxes else ("*", "o")
+    legend = f"{here} in the log, {waits} waits, ? not here, < nobody has named it yet"
+    lines += paragraph(legend, view.width, "note", 2)
     for row in rows(found):
-        lines.append(line((f" {row.rails}", "gap")) if row.node is None else _shown(view, row.rails, row.node))
+        rails = boxed(row.rails) if boxes else row.rails
+        lines.append(line((f" {rails}", "gap")) if row.node is None else _shown(view, rails, row.node))
     return lines
 
 
@@ -127,6 +134,15 @@ def _crossing(before: list[str | None], after: list[str | None], at: int, target
             sign = _rail(after[place]) if after[place] is not None or not low < place < high else "-"
         drawn.append(sign + ("-" if low <= place < high else " "))
     return _cut("".join(drawn))
+
+
+def boxed(rails: str) -> str:
+    """Return rails in box drawing."""
+    found = []
+    for place, sign in enumerate(rails):
+        left, right = rails[max(0, place - 1) : place] == "-", rails[place + 1 : place + 2] == "-"
+        found.append(_CORNERS[sign][left - right + 1] if sign in _CORNERS else sign)
+    return "".join(found).translate(_NODES)
 
 
 def _rail(lane: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.tui.model.glyphs import Glyphs
 from sdschat.tui.model.wrapping import fitted, wrapped
 
 Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text
@@ -42,7 +43,7 @@ def seconds(milliseconds: int) -> str:
     return f"{max(0, milliseconds) / 1000:.3g} s"
 
 
-def bar(share: float, width: int, full: str = "#", empty: str = ".") -> str:
+def bar(share: float, width: int, glyphs: Glyphs) -> str:
     """Return a bar of `width` characters, filled for this share."""
     filled = round(max(0.0, min(1.0, share)) * width)
-    return full * filled + empty * (width - filled)
+    return glyphs.full * filled + glyphs.empty * (width - filled)

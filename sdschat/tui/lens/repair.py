@@ -72,7 +72,7 @@ def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:
             RetrievalState.ASKED: "asking again",
             RetrievalState.RELYING: "asking ourselves",
         }
-        clocked = f"  [{bar(1 - left / total, _BAR)}] T_req: {what[missing.asking]} in {countdown(left)}"
+        clocked = f"  {bar(1 - left / total, _BAR, view.glyphs)} T_req: {what[missing.asking]} in {countdown(left)}"
         lines.append(line("  ", (clocked, "gap")))
     if missing.asking is RetrievalState.RELYING:
         lines.append(line(("      relying on the request of another", "note")))
@@ -142,7 +142,9 @@ def _answering(view: ViewInput, answer: AnswerPeek) -> list[Line]:
     if answer.due:
         total = max(1, answer.due - answer.at)
         left = answer.due - now
-        lines.append(line((f"    [{bar(1 - left / total, _BAR)}] T_resp: answering in {countdown(left)}", "maybe")))
+        lines.append(
+            line((f"    {bar(1 - left / total, _BAR, view.glyphs)} T_resp: answering in {countdown(left)}", "maybe"))
+        )
     elif not answer.in_group:
         lines.append(line(("      not in our response group; if it is asked for again we may answer", "note")))
     return lines

@@ -1,6 +1,7 @@
 """Signs that stand for states, each with its word: no sign is ever the only one to say something.
 
-All of them are one cell wide in every terminal (East Asian width Neutral), and no two states differ by a tick.
+All of them are one cell wide in every terminal (East Asian width Neutral, or box drawing), and no two states differ by
+a tick.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ class Glyphs(NamedTuple):
     rule: str  # day lines and the like are made of it
     between: str  # stands between two parts of a line
     cut: str  # stands for what did not fit
+    full: str  # what a bar is filled with
+    empty: str  # and the rest of it
     verified: str  # behind the nick of somebody with whom the user compared words
 
 
-UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "-", "⋅", "~", "≗")  # noqa: RUF001
-ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "|", "~", "=")
+UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "─", "⋅", "~", "▰", "▱", "≗")  # noqa: RUF001
+ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "|", "~", "#", ".", "=")

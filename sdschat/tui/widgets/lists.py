@@ -62,7 +62,7 @@ class ChannelList(Static):
         self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:
-        number = event.y // 2
+        number = event.get_content_offset_capture(self).y // 2
         if number < len(self.lines):
             self.post_message(self.Picked(number))
 
@@ -82,7 +82,11 @@ class MemberList(Static):
             people = [person._replace(online=False) for person in people]
         here = sum(person.online for person in people)
         text = Text(no_wrap=True, overflow="crop")
-        text.append(f"{here} here\n" if connected else "not connected\n", "bold")
+        title = f"{here} here" if connected else "not connected"
+        framed = self.has_class("-framed")
+        self.border_title = title if framed else None
+        if not framed:
+            text.append(f"{title}\n", "bold")
         nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2) if self.size.height else 0
         for person, nick in list(zip(people, nicks, strict=True))[:room]:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sdschat.tui.lens.graph import GraphNode, rows
+from sdschat.tui.lens.graph import GraphNode, boxed, rows
 
 Spec = tuple[tuple[str, str], ...]
 
@@ -81,3 +81,8 @@ def test_any_graph_has_every_message_once_and_rails_that_end(seed: int) -> None:
         assert row.rails.count("*") == (1 if row.node and len(row.rails) < 24 else row.rails.count("*"))
         assert set(row.rails) <= set("*|+-.' ")
     assert "|" not in made[-1].rails
+
+
+def test_rails_in_box_drawing_turn_where_those_of_letters_do() -> None:
+    drawn = ["* | |", "+-.-.", "+-' |", "+---'", "o ?"]
+    assert [boxed(rails) for rails in drawn] == ["● │ │", "├─┬─╮", "├─╯ │", "├───╯", "○ ?"]
