@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sdschat.catchup.values import LogKey
 from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 
@@ -127,11 +126,16 @@ def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tupl
 
 
 def kept_as_ids(
-    connection: sqlite3.Connection, channel: int, low: LogKey, high: LogKey, newest_first: bool, limit: int
+    connection: sqlite3.Connection,
+    channel: int,
+    low: tuple[int, str],
+    high: tuple[int, str],
+    newest_first: bool,
+    limit: int,
 ) -> list[tuple[int, str, str]]:
     """Date, id and sender of messages of which never more than the id was kept, from `low` on and before `high`."""
     query = _KEPT_DOWN if newest_first else _KEPT_UP
-    return connection.execute(query, (channel, low.lamport, high.lamport, *low, *high, limit)).fetchall()
+    return connection.execute(query, (channel, low[0], high[0], *low, *high, limit)).fetchall()
 
 
 def oldest_kept_as_ids(

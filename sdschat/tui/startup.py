@@ -26,6 +26,7 @@ PIECES: Final = (
     "sdschat.node.channel.commit",
     "sdschat.identity.author_chain",
     "sdschat.node.channel.author_chains",
+    "sdschat.node.channel.kept_counters",
     "sdschat.transport.mqtt",
     "sdschat.transport.client",
     "sdschat.transport.embedded",
