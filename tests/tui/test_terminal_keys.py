@@ -57,7 +57,7 @@ STEPS = (
     Step("N", "N", "hit 1 of 2"),
     Step("", ESC, ">", CHOSEN),
     Step("F1", f"{ESC}OP", "sdschat join lobby --name ann"),
-    Step("", "\t\t", "Commands: .* /me TEXT"),
+    Step("", "\t\t", "Commands: .*/me TEXT"),
     Step("", f"{ESC}[F", "/help NAME tells more"),
     Step("", ESC, ">", "/help NAME tells more"),
     Step("", "/help lens\r", "shows the protocol at work"),
