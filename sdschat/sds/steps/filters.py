@@ -14,6 +14,7 @@ WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after s
 FORMAT_NOTED = 1000
 FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
 _FOREVER = 1 << 62
+_MOST = 2  # times the capacity, of ids that are read back: a filter of that capacity held fewer
 
 
 def filter_begins(s: ChannelState, floor: int) -> int:
@@ -121,10 +122,14 @@ def choose_filter_format(s: ChannelState) -> None:
 
 
 def restore_filter(s: ChannelState, filter_format: str, generation: int, floor: int) -> None:
-    """The filter as it was: all from `floor` on, and the last two generations, whatever their dates."""
+    """The filter as it was: all from `floor` on, and the last two generations, whatever their dates. Of
+    smaller capacity than it was it cannot hold all that, and is made anew before it is sent."""
     own = s.filter = OwnFilter(filter_format, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
     own.generation = generation
-    _fill(own, *_generations(s, floor), floor)
+    elder, young = _generations(s, floor)
+    _fill(own, elder, young, floor)
+    if len(elder) + len(young) >= _MOST * own.capacity:
+        s.filter_stale = True
 
 
 def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
@@ -132,7 +137,7 @@ def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], li
     made."""
     own = s.filter
     floor = filter_begins(s, floor)
-    found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
+    found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, _MOST * own.capacity)}
     for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + FUTURE_DATED_PER_CHANNEL):
         found[entry.message_id] = entry
     for row in s.unsaved.values():
