@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sdschat.tui.app import ChatApp
+from textual.app import App
+
 from tests.screenshots.scenes import SCENES
 
 _FONT_FACE = re.compile(r"\s*@font-face\s*\{.*?\}", re.DOTALL)
@@ -15,12 +16,12 @@ _FONTS = "font-family: DejaVu Sans Mono, Menlo, Consolas, monospace"
 _DRAWN_AS = str.maketrans({"⧗": "◷"})
 
 
-def svg_of(app: ChatApp, title: str) -> str:
+def svg_of(app: App[int], title: str) -> str:
     found = app.export_screenshot(title=title)
     return _FAMILY.sub(_FONTS, _FONT_FACE.sub("", found))
 
 
-def write(folder: Path, name: str, app: ChatApp) -> None:
+def write(folder: Path, name: str, app: App[int]) -> None:
     """Both files of a picture."""
     import cairosvg  # type: ignore[import-untyped]
 
