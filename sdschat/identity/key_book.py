@@ -98,10 +98,22 @@ _NOTHING: Final = Meeting()
 class KeyBook:
     """The keys and nicks known to this profile. `open_content` asks the book if a key is known."""
 
-    __slots__ = ("_admitted", "_keys", "_nicks", "_nicks_of", "_senders", "_standing", "_strangers")
+    __slots__ = (
+        "_admitted",
+        "_forms_of",
+        "_keys",
+        "_nicks",
+        "_nicks_of",
+        "_senders",
+        "_standing",
+        "_strangers",
+        "_users",
+    )
 
     def __init__(self, rows: Iterable[KeyRow | NickRow | StandingRow] = ()) -> None:
         self._keys: dict[bytes, KeyRow] = {}
+        self._users: dict[str, set[bytes]] = {}  # the keys that go by a nick, or went by it lately, by its skeleton
+        self._forms_of: dict[bytes, dict[str, None]] = {}  # the same by key; the newest stands last
         self._nicks: dict[str, NickRow] = {}
         self._senders: dict[str, bytes] = {}
         self._nicks_of: dict[bytes, set[str]] = {}
@@ -142,6 +154,12 @@ class KeyBook:
     def called(self, nick: str) -> list[str]:
         """List the sender ids of all keys that last went by this nick."""
         return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
+
+    def others_called(self, nick: str, sender_id: str) -> bool:
+        """True if another key goes or went by this nick, or by one that looks like it."""
+        form, key = skeleton(nick), self._senders.get(sender_id, b"")
+        held = self._nicks.get(form)
+        return bool(self._users.get(form, set()) - {key}) or (held is not None and held.public_key != key)
 
     def set_standing(self, sender_id: str, standing: KeyStanding, now: int) -> StandingRow:
         """Set the standing of a participant, on the user's word. Return the row to save."""
@@ -200,6 +218,8 @@ class KeyBook:
     def _forget_oldest(self) -> Iterator[KeyForgotten]:
         while len(self._strangers) > MAX_STRANGERS:
             key = next(iter(self._strangers))
+            for form in self._forms_of.pop(key, {}):
+                self._leave(form, key)
             del self._strangers[key], self._keys[key], self._senders[sender_id_of(key)]
             for form in self._nicks_of.pop(key, ()):
                 del self._nicks[form]
@@ -213,6 +233,7 @@ class KeyBook:
                 self._strangers.pop(key, None)
         elif isinstance(row, KeyRow):
             sender_id = sender_id_of(row.public_key)
+            self._use(skeleton(row.nick), row.public_key)
             self._keys[row.public_key] = row
             self._senders[sender_id] = row.public_key
             if not self.standing(sender_id):
@@ -220,3 +241,20 @@ class KeyBook:
         elif isinstance(row, NickRow):
             self._nicks[row.skeleton] = row
             self._nicks_of.setdefault(row.public_key, set()).add(row.skeleton)
+
+    def _use(self, form: str, key: bytes) -> None:
+        """A key goes by a nick of this skeleton from now on."""
+        forms = self._forms_of.setdefault(key, {})
+        forms.pop(form, None)
+        forms[form] = None
+        self._users.setdefault(form, set()).add(key)
+        if len(forms) > MAX_NICKS_OF_A_KEY:
+            oldest = next(iter(forms))
+            del forms[oldest]
+            self._leave(oldest, key)
+
+    def _leave(self, form: str, key: bytes) -> None:
+        users = self._users[form]
+        users.discard(key)
+        if not users:
+            del self._users[form]

@@ -98,6 +98,9 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
     wide, start, room = _columns(width)
     nick_width = _WIDE_NICK if wide else _NARROW_NICK
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
+    if entry.tag:
+        left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
+        nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
     shown = f"* {nick}" if entry.action else nick
     mark = f"{line_style.glyphs.verified} " if entry.verified else " "
     head: Line = [

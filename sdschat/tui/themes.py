@@ -8,6 +8,10 @@ from typing import Final, NamedTuple
 from rich.style import Style
 from textual.theme import Theme
 
+Colour = tuple[int, int, int]  # red, green, blue, each up to 255
+
+READABLE: Final = 4.5  # the least contrast of a text with its background
+
 
 class Palette(NamedTuple):
     """The colours of one theme: of the widgets, of the lines of a log, and of nicks."""
@@ -21,13 +25,31 @@ def _styles(**colours: str) -> Mapping[str, Style]:
     return {name: Style.parse(colour) for name, colour in colours.items()}
 
 
-def _hues(lightness: float, chroma: float, count: int = 12) -> tuple[Style, ...]:
-    """Return colours evenly around the colour circle, all of the same lightness, so that all are readable."""
+def contrast(one: Colour, other: Colour) -> float:
+    """Return the contrast of two colours, from 1 to 21, as the guidelines for the web (WCAG 2) define it."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Colour) -> float:
+    parts = [part / 255 for part in colour]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _hues(lightness: float, chroma: float, background: Colour, count: int = 12) -> tuple[Style, ...]:
+    """Return colours evenly around the colour circle. Each is as light as `lightness`, or as far from that as it takes
+    to be read on the background: at one lightness green and yellow are brighter than blue."""
     from colorsys import hls_to_rgb
 
     found = []
     for step in range(count):
-        red, green, blue = (round(255 * part) for part in hls_to_rgb(step / count, lightness, chroma))
+        light = lightness
+        while True:
+            red, green, blue = (round(255 * part) for part in hls_to_rgb(step / count, light, chroma))
+            if contrast((red, green, blue), background) >= READABLE:
+                break
+            light += 0.01 if lightness > 0.5 else -0.01
         found.append(Style.parse(f"rgb({red},{green},{blue})"))
     return tuple(found)
 
@@ -45,7 +67,7 @@ DARK: Final = Palette(
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
         refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
     ),
-    _hues(0.72, 0.62),
+    _hues(0.72, 0.62, (0x14, 0x16, 0x1B)),
 )  # fmt: skip
 LIGHT: Final = Palette(
     Theme(
@@ -60,7 +82,7 @@ LIGHT: Final = Palette(
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
         refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic", chosen="on #dbe4fa",
     ),
-    _hues(0.34, 0.75),
+    _hues(0.34, 0.75, (0xFB, 0xFB, 0xFA)),
 )  # fmt: skip
 CONTRAST: Final = Palette(
     Theme(

@@ -174,3 +174,21 @@ def test_nicks_that_look_alike_have_one_skeleton(one: str, other: str) -> None:
 def test_different_nicks_have_different_skeletons() -> None:
     nicks = ["alice", "bob", "carol", "dave", "eve", "frank", "иван", "Ольга", "明", "عمر", "zoe", "zack"]
     assert len({skeleton(nick) for nick in nicks}) == len(nicks)
+
+
+def test_who_goes_by_the_nick_of_another_is_known_on_both_sides() -> None:
+    book, first, second = KeyBook(), key_of(1), key_of(2)
+    book.meet(said(first, "bob"), 1)
+    assert not book.others_called("bob", sender_id_of(first))
+    book.meet(said(second, "B\u00f6b"), 2)
+    book.meet(said(second, "robert"), 3)  # what it said as bob is still in the log
+    assert book.others_called("bob", sender_id_of(first))
+    assert book.others_called("bob", sender_id_of(second))
+    assert not book.others_called("robert", sender_id_of(second))
+
+
+def test_of_the_nicks_of_a_key_those_it_holds_and_the_last_few_count() -> None:
+    book, first, many = KeyBook(), key_of(1), key_of(2)
+    for number in range(100):
+        book.meet(said(many, f"nick {number}"), number)
+    assert [book.others_called(f"nick {number}", sender_id_of(first)) for number in (0, 50, 99)] == [True, False, True]

@@ -230,7 +230,14 @@ async def test_people_with_the_same_nick_are_told_apart(s: Stage) -> None:
     assert "is NOT the bob known before" in " ".join(s.text().split())
     await s.until(lambda: s.text().count("▪ bob ") == 2, "both in the list")
     tags = {line.partition("▪ bob ")[2].split()[0] for line in s.lines() if "▪ bob " in line}
-    assert tags == {first.node.sender_id[:4], second.node.sender_id[:4]}
+    ids = [first.node.sender_id[:4], second.node.sender_id[:4]]
+    assert tags == set(ids)
+    said = [next(line for line in s.log() if text in line) for text in ("I am bob  ", "I am bob, too")]
+    assert [f"bob {tag} " in line for tag, line in zip(ids, said, strict=True)] == [True, True]
+    second.node.rename("robert")
+    second.node.send("lobby", "robert now")
+    await s.until_text("robert now")
+    assert any(f"bob {ids[0]} " in line for line in s.log())  # what the other one said as bob is still there
 
 
 @staged(peers=("bob",), changes={"content.format": "text"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from sdschat.identity.lookalikes import skeleton
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversation import Conversation, conversation_id, split_id
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sdschat.node.sync.history_sync import HistorySync
     from sdschat.sds.state import ChannelState
 
+_TAG = 8  # letters of an id
 _NONE = "There are no direct messages here."
 
 
@@ -103,6 +105,13 @@ class Conversations:
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
         return self.node.nick if sender_id == self.node.sender_id else self.node.gate.nick_of(sender_id)
+
+    def tag_of(self, sender_id: str, nick: str) -> str:
+        """Return the beginning of a sender id, where another key goes by this nick or by one that looks like it; else
+        an empty text. Nothing but its id tells such a participant from the other one."""
+        ours = self.node.sender_id
+        like_us = sender_id != ours and skeleton(nick) == skeleton(self.node.nick)
+        return sender_id[:_TAG] if nick and (like_us or self.node.gate.book.others_called(nick, sender_id)) else ""
 
     # A channel: its session, its engine, its connection.
 

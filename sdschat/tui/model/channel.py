@@ -12,7 +12,7 @@ from enum import Flag, auto
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import KeyMet, NickChanged, NodeEvent, ev
+from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
@@ -143,6 +143,8 @@ class ChannelModel:
             changes["late"] = True
         if not entry.own and entry.nick and is_verified(self.view.node, entry.sender_id):
             changes["verified"] = True
+        if tag := self.view.tag_of(entry.sender_id, entry.nick):
+            changes["tag"] = short(tag)
         return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
 
     def entry_for(self, shown: Shown) -> MessageItem:
@@ -169,7 +171,8 @@ class ChannelModel:
         if sender_id is None:
             return ""
         known = nick or nick_text(self.view.nick_of(sender_id) or self._presence_nick(sender_id))
-        return known or f"<{short(sender_id, 8)}>"
+        tag = self.view.tag_of(sender_id, known)
+        return f"{known} {short(tag)}" if tag else known or f"<{short(sender_id, 8)}>"
 
     def _presence_nick(self, sender_id: str) -> str:
         return self.view.channel(self.conversation.channel).presence_nick(sender_id)
@@ -242,6 +245,15 @@ class ChannelModel:
             self.note(line[0], at, line[1])
         if isinstance(body, events.EpochChanged | events.NotAMember):
             self.changes |= ModelChange.BADGES
+        if isinstance(body, NickChanged | NickClaimed):
+            self._tag_rows()
+
+    def _tag_rows(self) -> None:
+        """Show ids beside the nicks that two keys go by now, and no others."""
+        for entry in [*self.timeline.entries.values()]:
+            tag = short(self.view.tag_of(entry.sender_id, entry.nick))
+            if tag != entry.tag:
+                self.replace_row(replace(entry, tag=tag))
 
     def _delivered(self, body: events.MessageDelivered, at: int, looking: bool) -> None:
         shown = shown_of(body.said, at, body.via)

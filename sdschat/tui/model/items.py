@@ -75,6 +75,7 @@ class MessageItem:
     readable: bool = True
     remark: str = ""  # its defect in words: damaged, unsigned, …
     quote: Quote | None = None
+    tag: str = ""  # the beginning of the author's id, where another key goes by this nick
     verified: bool = False  # the user has compared words with the author
 
     @property

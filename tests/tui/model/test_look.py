@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.color import Color
 
 from sdschat.node.view.values import Lost
 from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
-from sdschat.tui.themes import PALETTES
+from sdschat.tui.themes import PALETTES, READABLE, contrast
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
 
@@ -167,3 +168,12 @@ def test_rules_are_as_wide_as_the_log() -> None:
     for width in (20, 51, 100):
         assert sum(len(segment.text) for segment in unread_line(width, LineStyle())) == width
         assert sum(len(segment.text) for segment in day_line(NOON, width, LineStyle())) >= width
+
+
+@pytest.mark.parametrize("name", ["dark", "light"])
+def test_the_nick_of_everybody_can_be_read_on_its_background(name: str) -> None:
+    palette = PALETTES[name]
+    background = Color.parse(palette.theme.background or "").rgb
+    found = [Color.from_rich_color(style.color).rgb for style in palette.nicks]
+    assert min(contrast(colour, background) for colour in found) >= READABLE
+    assert len(set(found)) == 12
