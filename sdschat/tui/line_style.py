@@ -103,23 +103,26 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
         nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
     shown = f"* {nick}" if entry.action else nick
     mark = f"{line_style.glyphs.verified} " if entry.verified else " "
+    bar = line_style.glyphs.mention if entry.mention else " "
+    gutter = Segment(f"{bar} ", line_style.style("mention" if entry.mention else "text"))
+    below = [gutter, Segment(" " * (start - 2))]
     head: Line = [
-        Segment("  "),
+        gutter,
         Segment(clock(entry.at, wide) + " ", line_style.style("time")),
         Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id)),
     ]
     lines: list[Line] = []
     if entry.quote is not None:
         lines.append([*head, Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])
-        head = [Segment(" " * start)]
+        head = below
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
         style += line_style.style("action")
     for low, high in wrapped(entry.text, room):
         text = _linked(entry.text, low, high, style, line_style)
         lines.append([*head, *marked(text, line_style.marked)])
-        head = [Segment(" " * start)]
-    _add_marks(lines, _marks(entry, wide, line_style), start, min(width, start + _MOST_TEXT + _MARKS), line_style)
+        head = below
+    _add_marks(lines, _marks(entry, wide, line_style), below, min(width, start + _MOST_TEXT + _MARKS), line_style)
     return lines
 
 
@@ -169,7 +172,7 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle) -> Line:
     return marks
 
 
-def _add_marks(lines: list[Line], marks: Line, start: int, width: int, line_style: LineStyle) -> None:
+def _add_marks(lines: list[Line], marks: Line, below: Line, width: int, line_style: LineStyle) -> None:
     """Add the marks at the right end of the last line, or of one more line if there is no room."""
     if not marks:
         return
@@ -179,8 +182,8 @@ def _add_marks(lines: list[Line], marks: Line, start: int, width: int, line_styl
     size = sum(segment.cell_length for segment in joined)
     used = sum(segment.cell_length for segment in lines[-1])
     if used + size > width:
-        lines.append([Segment(" " * start)])
-        used = start
+        lines.append([*below])
+        used = sum(segment.cell_length for segment in below)
         joined = joined[1:] if used + size > width else joined
         size = sum(segment.cell_length for segment in joined)
     lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
@@ -194,7 +197,7 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
     shown = (part for line in text.split("\n") for part in hanging(line, room))
     lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
     if tag:
-        _add_marks(lines, [Segment(tag, line_style.style("id"))], 2, width, line_style)
+        _add_marks(lines, [Segment(tag, line_style.style("id"))], [Segment("  ")], width, line_style)
     return lines
 
 

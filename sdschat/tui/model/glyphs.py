@@ -22,6 +22,7 @@ class Glyphs(NamedTuple):
     system: str  # in the gutter: only lines of the program have it
     alert: str  # in the gutter: a line of the program that wants attention
     chosen: str  # in the gutter: the selected message
+    mention: str  # in the gutter: a message to the user
     online: str
     offline: str
     reply: str
@@ -33,5 +34,5 @@ class Glyphs(NamedTuple):
     verified: str  # behind the nick of somebody with whom the user compared words
 
 
-UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "─", "⋅", "~", "▰", "▱", "≗")  # noqa: RUF001
-ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "|", "~", "#", ".", "=")
+UNICODE: Final = Glyphs._make("⧗⇡◌✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗")  # noqa: RUF001
+ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=")

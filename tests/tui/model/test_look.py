@@ -56,6 +56,12 @@ def test_no_message_writes_into_the_gutter(text: str, width: int) -> None:
     assert all(line.startswith("  ") for line in lines(entry(1, text), width))
 
 
+def test_what_is_to_the_user_has_a_bar_beside_all_its_lines() -> None:
+    shown = lines(replace(entry(1, "ann: one two three four five six\nseven"), mention=True), 40)
+    assert len(shown) > 2
+    assert all(line.startswith("┃ ") for line in shown)
+
+
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
 def test_every_line_of_the_program_has_its_sign_in_the_gutter(glyphs: object) -> None:
     look = LineStyle(glyphs=glyphs)  # type: ignore[arg-type]
