@@ -30,7 +30,7 @@ _INDEXES: Final = {
 }
 
 
-class Away(NamedTuple):
+class Absence(NamedTuple):
     """A time in which a node wrote no event: not running, silent, or ended before others."""
 
     run_id: str
@@ -102,7 +102,7 @@ class Wire(NamedTuple):
     per_byte: float | None
 
 
-class Acknowledged(NamedTuple):
+class AckCount(NamedTuple):
     run_id: str
     channel: str
     state: str
@@ -129,13 +129,13 @@ class Acknowledgement(NamedTuple):
 
 class Figures(NamedTuple):
     grain: int
-    away: list[Away]
+    away: list[Absence]
     reached: list[Reached]
     last: list[LastOne]
     spread: list[Spread]
     course: list[Course]
     wire: list[Wire]
-    acknowledged: list[Acknowledged]
+    acknowledged: list[AckCount]
     untrue: list[Acknowledgement]
 
 
@@ -157,13 +157,13 @@ def figures(silver: Silver) -> Figures:
 
         return Figures(
             grain,
-            rows(Away, "away"),
+            rows(Absence, "away"),
             rows(Reached, "reached"),
             rows(LastOne, "last_one"),
             rows(Spread, "spread"),
             rows(Course, "course"),
             rows(Wire, "wire"),
-            rows(Acknowledged, "acknowledged"),
+            rows(AckCount, "acknowledged"),
             rows(Acknowledgement, "acknowledgement WHERE verdict = 'wrong'"),
         )
 

@@ -12,7 +12,7 @@ from textual.command import Command, CommandPalette, DiscoveryHit, Hit, Hits, Pr
 from textual.content import Content
 from textual.widgets import OptionList
 
-from sdschat.node.view.searching import HistorySearch, Wanted
+from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
@@ -78,7 +78,7 @@ class ChatCommands(Provider):
         if len(query.strip()) < _LEAST:
             return
         model = host.model
-        search = HistorySearch(host.node, model.conversation, Wanted(query), _MESSAGES)
+        search = HistorySearch(host.node, model.conversation, SearchQuery(query), _MESSAGES)
         try:
             found = await search.run()
         finally:

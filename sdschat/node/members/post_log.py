@@ -15,7 +15,7 @@ from sdschat.timber.values import Kind, Post, PostId
 Key = tuple[int, str]
 
 
-class Placed(NamedTuple):
+class PlacedPost(NamedTuple):
     """A post, and where it stands: a number that grows along the log, and is near the time of writing."""
 
     at: int
@@ -29,8 +29,8 @@ class Placed(NamedTuple):
 class _Tail(NamedTuple):
     """All that is in front of the checkpoint, or waits. It is made anew after each change, and is short."""
 
-    placed: list[Placed]
-    by_id: dict[str, Placed]
+    placed: list[PlacedPost]
+    by_id: dict[str, PlacedPost]
     gone: list[Key]  # settled posts that a deletion in front of the checkpoint takes back
     edited: dict[PostId, Post]  # settled posts with their newest edit
 
@@ -90,14 +90,14 @@ class PostLog:
         tail = self._tail()
         return len(self._keys) - len(tail.gone) + len(tail.placed)
 
-    def get(self, message_id: str) -> Placed | None:
+    def get(self, message_id: str) -> PlacedPost | None:
         tail = self._tail()
         found = self._settled.get(message_id)
         if found is None:
             return tail.by_id.get(message_id)
         return None if (found[0], message_id) in tail.gone else self._placed((found[0], message_id))
 
-    def after(self, key: Key) -> Iterator[Placed]:
+    def after(self, key: Key) -> Iterator[PlacedPost]:
         """Yield the posts after a key, oldest first."""
         tail = self._tail()
         for at in range(bisect_right(self._keys, key), len(self._keys)):
@@ -105,7 +105,7 @@ class PostLog:
                 yield self._placed(self._keys[at])
         yield from (placed for placed in tail.placed if placed.key > key)
 
-    def before(self, key: Key | None) -> Iterator[Placed]:
+    def before(self, key: Key | None) -> Iterator[PlacedPost]:
         """Yield the posts before a key, or all, newest first."""
         tail = self._tail()
         yield from (placed for placed in reversed(tail.placed) if key is None or placed.key < key)
@@ -114,7 +114,7 @@ class PostLog:
             if self._keys[at] not in tail.gone:
                 yield self._placed(self._keys[at])
 
-    def waiting(self) -> list[Placed]:
+    def waiting(self) -> list[PlacedPost]:
         """Return the posts that are not settled, in order; those with an edit that is not among them."""
         tail = self._tail()
         edited = (self.get(message_id_of(self._engine.data_set, name)) for name in tail.edited)
@@ -142,12 +142,12 @@ class PostLog:
             return None
         return self._keys[index] if index < len(self._keys) else tail.placed[index - len(self._keys)].key
 
-    def _placed(self, key: Key) -> Placed:
+    def _placed(self, key: Key) -> PlacedPost:
         name = self._settled[key[1]][1]
         edited = self._tail().edited.get(name)
         post = edited or self._engine.post(name)
         assert post is not None
-        return Placed(key[0], self._shown(PostView(post, edited is None)))
+        return PlacedPost(key[0], self._shown(PostView(post, edited is None)))
 
     def _tail(self) -> _Tail:
         if self._made is None:
@@ -156,11 +156,11 @@ class PostLog:
 
     def _make_tail(self) -> _Tail:
         front = self._engine.front()
-        at, placed = self._last, list[Placed]()
+        at, placed = self._last, list[PlacedPost]()
         fresh = [post for name, post in front.posts.items() if self._engine.post(name) is None]
         for post in [*(self._shown(PostView(post, settled=False)) for post in fresh), *self._drafts()]:
             at = max(at + 1, post.sent_at)
-            placed.append(Placed(at, post))
+            placed.append(PlacedPost(at, post))
         gone = [message_id_of(self._engine.data_set, name) for name in front.gone]
         edited = {name: post for name, post in front.posts.items() if self._engine.post(name) is not None}
         keys = sorted((self._settled[one][0], one) for one in gone if one in self._settled)

@@ -17,7 +17,7 @@ from sdschat.store.user_state import UNREAD_COUNTED
 
 if TYPE_CHECKING:
     from sdschat.node.members.channel import MembersChannel
-    from sdschat.node.members.post_log import Placed, PostLog
+    from sdschat.node.members.post_log import PlacedPost, PostLog
 
 _STATES = {
     "queued": AckState.UNACKED,
@@ -51,7 +51,7 @@ def members_of(node: Node, channel: str) -> MembersChannel:
     return session.members
 
 
-def shown_post(placed: Placed) -> Shown:
+def shown_post(placed: PlacedPost) -> Shown:
     """Return a post as a message of the log."""
     at, post = placed
     text = f"{post.text} (edited)" if post.edited else post.text
@@ -112,13 +112,15 @@ class MembersConversation(ChannelConversation):
     ) -> list[Shown]:
         wanted = words.casefold().split()
 
-        def matches(placed: Placed) -> bool:
+        def matches(placed: PlacedPost) -> bool:
             text = placed.post.text.casefold()
             return all(word in text for word in wanted)
 
         return self._page(matches, limit, before, after)
 
-    def _page(self, wanted: Callable[[Placed], bool], limit: int, before: Key | None, after: Key | None) -> list[Shown]:
+    def _page(
+        self, wanted: Callable[[PlacedPost], bool], limit: int, before: Key | None, after: Key | None
+    ) -> list[Shown]:
         """Return the first of the wanted posts after a key, or else the last of those before another; in order."""
         log = self._log()
         if after is not None:

@@ -16,7 +16,7 @@ _PREFIX: Final = 4  # letters of an id, at least
 _EVERYTHING: Final = 1_000_000  # more messages than a conversation that is searched in memory has
 
 
-class Wanted(NamedTuple):
+class SearchQuery(NamedTuple):
     """The messages that a search is for. Times are epoch milliseconds by the order of the log."""
 
     words: str = ""  # all of them, in any order; the last one may be a beginning
@@ -47,7 +47,7 @@ def senders_called(view: Conversations, channel: str, name: str) -> tuple[str, .
 class HistorySearch:
     """One search. It can be stopped while it runs, for a newer one."""
 
-    def __init__(self, node: Node, conversation: Conversation, wanted: Wanted, limit: int) -> None:
+    def __init__(self, node: Node, conversation: Conversation, wanted: SearchQuery, limit: int) -> None:
         self._node = node
         self._conversation = conversation
         self._wanted = wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from sdschat.audit.figures import Acknowledged, Acknowledgement, Figures, LastOne, Spread, Wire
+from sdschat.audit.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Wire
 from sdschat.audit.verdict import counted
 from sdschat.pipeline.report.tables import table
 from sdschat.pipeline.report.units import NOTHING, duration, moment, size
@@ -70,7 +70,7 @@ def wire_note(rows: Sequence[Wire]) -> str:
     return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
 
 
-def truth_note(rows: Sequence[Acknowledged]) -> str:
+def truth_note(rows: Sequence[AckCount]) -> str:
     every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
     undecided = sum(row.undecided for row in rows)
     return (
@@ -80,7 +80,7 @@ def truth_note(rows: Sequence[Acknowledged]) -> str:
     )
 
 
-def truth(rows: Sequence[Acknowledged], untrue: Sequence[Acknowledgement], named: Named) -> str:
+def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Named) -> str:
     kinds = [
         [escape(row.state.replace("_", " ")), escape(row.how), f"{row.n:,}", f"{row.wrong:,}", f"{row.undecided:,}"]
         for row in rows

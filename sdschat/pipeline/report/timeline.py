@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from sdschat.audit.figures import Away, Figures
+from sdschat.audit.figures import Absence, Figures
 from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import counted
@@ -117,7 +117,7 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     return whole.resolve_scale(color="independent")
 
 
-def _away_row(row: Away, lanes: Mapping[str, str]) -> dict[str, Any]:
+def _away_row(row: Absence, lanes: Mapping[str, str]) -> dict[str, Any]:
     lasted = duration(row.to_ms - row.from_ms)
     return {
         "at": row.from_ms,

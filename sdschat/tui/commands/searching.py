@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from sdschat.node.view.searching import HistorySearch, Wanted, senders_called
+from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
@@ -18,7 +18,7 @@ FOUND: Final = 200
 _SHOWN: Final = 120
 
 
-def wanted_by(host: Host, text: str) -> Wanted:
+def wanted_by(host: Host, text: str) -> SearchQuery:
     """Return what a line of search words asks for, with `from:`, `since:` and `before:`. Raises CommandError."""
     words, senders, times = [], set[str](), dict[str, int]()
     now = datetime.fromtimestamp(host.view.now().wall / 1000)
@@ -39,7 +39,7 @@ def wanted_by(host: Host, text: str) -> Wanted:
             except (ValueError, OverflowError):
                 examples = "10:02, 2025-11-20, 2h, 3d or yesterday"
                 raise CommandError(f"{clean(value, limit=40)} is no time, such as {examples}.") from None
-    return Wanted(" ".join(words).lstrip(), tuple(sorted(senders)), times.get("since"), times.get("before"))
+    return SearchQuery(" ".join(words).lstrip(), tuple(sorted(senders)), times.get("since"), times.get("before"))
 
 
 async def _search(host: Host, argument: str) -> None:

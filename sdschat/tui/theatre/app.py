@@ -24,7 +24,7 @@ from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.terminal import OutlastingDriver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
-from sdschat.tui.theatre.player import Player
+from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
 from sdschat.tui.themes import DARK, PALETTES
 
@@ -98,7 +98,7 @@ class TheatreApp(Ending):
         self.company = company
         self.palette = PALETTES.get(theme or "dark", DARK)
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
-        self.player = Player(company, loss, self.tell, self.fail)
+        self.player = TheatrePlayer(company, loss, self.tell, self.fail)
         self.panes = {nick: Pane(nick, self.line_style, plays=nick == ME) for nick in PEOPLE}
         self.chosen = PEOPLE[-1]
         self.links = {number: Static("", classes="link") for number in (1, 4)}

@@ -9,13 +9,13 @@ from typing import Final
 
 from sdschat.node.tasks import start
 from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.script import ACTS, Act, Verb
+from sdschat.tui.theatre.script import ACTS, Deed, TheatreAct
 
 _PATIENCE: Final = 15.0  # seconds in which logs may become equal before the script goes on
 _LOOK: Final = 0.2
 
 
-class Player:
+class TheatrePlayer:
     """Plays the acts again and again. `tell` shows a line, `failed` hears of an error of a restart."""
 
     def __init__(
@@ -69,22 +69,22 @@ class Player:
         if self._restarts:
             await asyncio.wait(self._restarts)
 
-    async def _do(self, act: Act) -> None:
+    async def _do(self, act: TheatreAct) -> None:
         company = self._company
         match act.verb:
-            case Verb.SAY:
+            case Deed.SAY:
                 company.say(act.who, act.text)
-            case Verb.SPLIT:
+            case Deed.SPLIT:
                 company.split()
-            case Verb.MEND:
+            case Deed.MEND:
                 company.mend()
-            case Verb.LOSS:
+            case Deed.LOSS:
                 company.lose(self.loss)
-            case Verb.KILL:
+            case Deed.KILL:
                 self.restart(act.who)
-            case Verb.TELL:
+            case Deed.TELL:
                 self._tell(act.text)
-            case Verb.MEET:
+            case Deed.MEET:
                 await self._meet()
 
     async def _meet(self) -> None:

@@ -20,7 +20,7 @@ LINKS: Final[tuple[Link, ...]] = (
 BETWEEN_SIDES: Final = (0, 3, 4, 5)  # the links from the left two participants to the right two
 
 
-class Verb(StrEnum):
+class Deed(StrEnum):
     SAY = "say"
     SPLIT = "split"  # cut all links between left and right
     MEND = "mend"
@@ -30,23 +30,23 @@ class Verb(StrEnum):
     MEET = "meet"  # wait until all logs are equal, but not for ever: the person may have cut a link
 
 
-class Act(NamedTuple):
+class TheatreAct(NamedTuple):
     pause: float  # seconds before it
-    verb: Verb
+    verb: Deed
     who: str = ""
     text: str = ""
 
 
-def _says(*lines: tuple[str, str], pause: float = 1.2) -> list[Act]:
-    return [Act(pause, Verb.SAY, who, text) for who, text in lines]
+def _says(*lines: tuple[str, str], pause: float = 1.2) -> list[TheatreAct]:
+    return [TheatreAct(pause, Deed.SAY, who, text) for who, text in lines]
 
 
 ACTS: Final = (
-    Act(0.3, Verb.TELL, text="Four nodes, four databases. Equal logs have one fingerprint: see the names."),
+    TheatreAct(0.3, Deed.TELL, text="Four nodes, four databases. Equal logs have one fingerprint: see the names."),
     *_says(("ann", "hello, all"), ("bob", "hi ann"), ("dave", "good morning"), ("carol", "morning")),
-    Act(2.0, Verb.MEET),
-    Act(1.0, Verb.TELL, text="Now the left half cannot hear the right half."),
-    Act(0.3, Verb.SPLIT),
+    TheatreAct(2.0, Deed.MEET),
+    TheatreAct(1.0, Deed.TELL, text="Now the left half cannot hear the right half."),
+    TheatreAct(0.3, Deed.SPLIT),
     *_says(
         ("ann", "the left side"),
         ("bob", "the right side"),
@@ -54,19 +54,19 @@ ACTS: Final = (
         ("dave", "goes its own way"),
         ("ann", "who hears me?"),
     ),
-    Act(3.0, Verb.TELL, text="The logs have come apart. The links are mended: watch the gaps close."),
-    Act(0.3, Verb.MEND),
+    TheatreAct(3.0, Deed.TELL, text="The logs have come apart. The links are mended: watch the gaps close."),
+    TheatreAct(0.3, Deed.MEND),
     *_says(("bob", "there you are"), ("carol", "I read it all"), pause=1.5),
-    Act(0.5, Verb.MEET),
-    Act(2.0, Verb.TELL, text="One order for all, also of what was said apart. Now packets get lost."),
-    Act(0.3, Verb.LOSS),
+    TheatreAct(0.5, Deed.MEET),
+    TheatreAct(2.0, Deed.TELL, text="One order for all, also of what was said apart. Now packets get lost."),
+    TheatreAct(0.3, Deed.LOSS),
     *_says(("dave", "half of this"), ("ann", "gets lost"), ("bob", "on the way"), ("carol", "and comes again")),
-    Act(0.5, Verb.MEET),
-    Act(1.0, Verb.MEND),
-    Act(0.5, Verb.TELL, text="Dave's program ends while others talk, and starts again."),
-    Act(0.3, Verb.KILL, "dave"),
+    TheatreAct(0.5, Deed.MEET),
+    TheatreAct(1.0, Deed.MEND),
+    TheatreAct(0.5, Deed.TELL, text="Dave's program ends while others talk, and starts again."),
+    TheatreAct(0.3, Deed.KILL, "dave"),
     *_says(("bob", "where is dave?"), ("dave", "here again"), pause=2.0),
-    Act(0.5, Verb.MEET),
-    Act(3.0, Verb.TELL, text="It begins again. Cut links yourself: 1 to 6; m mends. Enter writes for ann."),
-    Act(2.0, Verb.MEND),
+    TheatreAct(0.5, Deed.MEET),
+    TheatreAct(3.0, Deed.TELL, text="It begins again. Cut links yourself: 1 to 6; m mends. Enter writes for ann."),
+    TheatreAct(2.0, Deed.MEND),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Verb
+from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Deed
 from tests.cli.processes import run
 from tests.needs import needs_module
 from tests.tui.terminal import Terminal
@@ -104,8 +104,8 @@ def test_options_of_the_other_demonstration_are_refused(tmp_path: Path, option: 
 
 def test_the_script_ends_every_fault_that_it_begins() -> None:
     verbs = [act.verb for act in ACTS]
-    assert Verb.MEND in verbs[verbs.index(Verb.SPLIT) :]
-    assert Verb.MEND in verbs[verbs.index(Verb.LOSS) :]
+    assert Deed.MEND in verbs[verbs.index(Deed.SPLIT) :]
+    assert Deed.MEND in verbs[verbs.index(Deed.LOSS) :]
     assert {act.who for act in ACTS if act.who} <= set(PEOPLE)
     left, right = {"ann", "carol"}, {"bob", "dave"}
     assert all(set(LINKS[number]) & left and set(LINKS[number]) & right for number in BETWEEN_SIDES)
