@@ -23,6 +23,7 @@ from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
+from sdschat.tui.themes import theme_in_force
 
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 
@@ -300,7 +301,7 @@ class Host:
     @property
     def on_light(self) -> bool:
         """True if the background is light."""
-        return (self.theme_now or self.preferences.theme) == "light"
+        return theme_in_force(self.theme_now or self.preferences.theme) == "light"
 
     def save_preferences(self) -> None:
         self.view.set_value(KEPT_AS, self.preferences.dumped())

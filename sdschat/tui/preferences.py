@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.tui.themes import PALETTES
+from sdschat.tui.themes import AUTO, PALETTES
 
 LEVELS: Final = ("all", "mentions", "none")
 KEPT_AS: Final = "preferences"
@@ -23,7 +23,7 @@ class PreferenceError(ValueError):
 
 @dataclass(slots=True)
 class Preferences:
-    theme: str = "dark"
+    theme: str = AUTO
     ids: bool = True  # show the first letters of ids
     links: bool = True  # as links of the terminal
     bell: bool = True  # on a mention
@@ -56,8 +56,8 @@ class Preferences:
             return
         if type(value) is not type(before):
             raise PreferenceError(f"{name} has to be {'true or false' if isinstance(before, bool) else 'a text'}.")
-        if name == "theme" and value not in PALETTES:
-            raise PreferenceError(f"There is no theme {value}; there are {', '.join(PALETTES)}.")
+        if name == "theme" and value not in (AUTO, *PALETTES):
+            raise PreferenceError(f"There is no theme {value}; there are {', '.join((AUTO, *PALETTES))}.")
         if name == "notify_terminal" and value not in FORMS:
             raise PreferenceError(f"notify_terminal is {value!r}, and must be one of {', '.join(FORMS)}.")
         setattr(self, name, value)

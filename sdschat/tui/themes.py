@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -130,3 +131,13 @@ PLAIN: Final = Palette(
     (Style.parse("bold"),),
 )  # fmt: skip
 PALETTES: Final[Mapping[str, Palette]] = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "plain": PLAIN}
+AUTO: Final = "auto"  # light or dark, as the background of the terminal is
+_LIGHT_BACKGROUNDS: Final = frozenset({"7", "15"})  # white and bright white, among the sixteen colours
+
+
+def theme_in_force(name: str) -> str:
+    """Return the theme that a name stands for. Many terminals name their background in COLORFGBG, as in 0;15; without
+    that it is taken for dark."""
+    if name != AUTO:
+        return name
+    return "light" if os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS else "dark"

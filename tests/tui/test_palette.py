@@ -44,7 +44,7 @@ async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> N
     await s.press("escape")
     await s.settle()
     assert s.app.theme == before
-    assert s.app.preferences.theme == "dark"
+    assert s.app.preferences.theme == "auto"
     await _ask(s, "theme light", "theme light")
     await s.press("enter")
     await s.until(lambda: s.app.preferences.theme == "light", "the choice")

@@ -12,7 +12,7 @@ from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
 from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.pages import Page
-from sdschat.tui.themes import PALETTES
+from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
 
 FIRST_STEPS: Final = "first steps"
 
@@ -114,9 +114,10 @@ def _legend(host: Host, argument: str) -> None:
 def _theme(host: Host, argument: str) -> None:
     if not argument:
         names = list(PALETTES)
-        argument = names[(names.index(host.preferences.theme) + 1) % len(names)]
-    if argument not in PALETTES:
-        raise CommandError(f"There is no theme {clean(argument, limit=40)}; there are {', '.join(PALETTES)}.")
+        argument = names[(names.index(theme_in_force(host.preferences.theme)) + 1) % len(names)]
+    if argument not in (AUTO, *PALETTES):
+        named = ", ".join((AUTO, *PALETTES))
+        raise CommandError(f"There is no theme {clean(argument, limit=40)}; there are {named}.")
     host.preferences.theme = argument
     host.theme_now = None
     host.save_preferences()
@@ -223,7 +224,7 @@ COMMANDS = (
         "Other colours: dark, light, contrast, plain",
         _theme,
         group="screen",
-        complete=lambda host, argument: PALETTES,
+        complete=lambda host, argument: (AUTO, *PALETTES),
     ),
     Command(
         "alias",

@@ -26,7 +26,7 @@ from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
-from sdschat.tui.themes import DARK, PALETTES
+from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
 _FRAME: Final = 0.1  # seconds
@@ -96,7 +96,7 @@ class TheatreApp(Ending):
     def __init__(self, company: Company, loss: float, *, ascii_only: bool = False, theme: str | None = None) -> None:
         super().__init__(OutlastingDriver)
         self.company = company
-        self.palette = PALETTES.get(theme or "dark", DARK)
+        self.palette = PALETTES[theme_in_force(theme or AUTO)]
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
         self.player = TheatrePlayer(company, loss, self.tell, self.fail)
         self.panes = {nick: Pane(nick, self.line_style, plays=nick == ME) for nick in PEOPLE}

@@ -14,7 +14,7 @@ from sdschat.node.view.values import Lost
 from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
-from sdschat.tui.themes import PALETTES, READABLE, contrast
+from sdschat.tui.themes import PALETTES, READABLE, contrast, theme_in_force
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
 
@@ -183,3 +183,15 @@ def test_the_nick_of_everybody_can_be_read_on_its_background(name: str) -> None:
     found = [Color.from_rich_color(style.color).rgb for style in palette.nicks]
     assert min(contrast(colour, background) for colour in found) >= READABLE
     assert len(set(found)) == 12
+
+
+@pytest.mark.parametrize(
+    ("said", "theme"),
+    [("0;15", "light"), ("0;default;7", "light"), ("15;0", "dark"), ("default", "dark"), ("", "dark")],
+)
+def test_the_theme_follows_the_background_that_the_terminal_names(
+    said: str, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLORFGBG", said)
+    assert theme_in_force("auto") == theme
+    assert theme_in_force("contrast") == "contrast"
