@@ -25,7 +25,8 @@ from sdschat.tui.themes import DARK, Palette
 Line = list[Segment]
 
 _WIDE: Final = 70  # columns from which there is room for seconds and ids
-_NARROW_NICK, _WIDE_NICK = 8, 11
+_SMALL: Final = 40  # columns below which there is no room for times
+_SMALL_NICK, _NARROW_NICK, _WIDE_NICK = 5, 8, 11
 _LEAST_TEXT, _MOST_TEXT = 10, 110
 _MARKS: Final = 24  # columns for the marks beside a text of full width
 _FURTHER_IN: Final = 2
@@ -90,13 +91,22 @@ def item_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[
 def _columns(width: int) -> tuple[bool, int, int]:
     """Return True if the log is wide, the column of the text, and the width of the text."""
     wide = width >= _WIDE
-    start = 2 + (9 if wide else 6) + (_WIDE_NICK if wide else _NARROW_NICK) + 1
+    start = 2 + len(_time(0, width)) + _nick_width(width) + 1
     return wide, start, max(_LEAST_TEXT, min(_MOST_TEXT, width - start - 1))
+
+
+def _time(at: int, width: int) -> str:
+    """Return the column of the time, with the space after it."""
+    return f"{clock(at, width >= _WIDE)} " if width >= _SMALL else ""
+
+
+def _nick_width(width: int) -> int:
+    return _WIDE_NICK if width >= _WIDE else _NARROW_NICK if width >= _SMALL else _SMALL_NICK
 
 
 def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[Line]:
     wide, start, room = _columns(width)
-    nick_width = _WIDE_NICK if wide else _NARROW_NICK
+    nick_width = _nick_width(width)
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
     if entry.tag:
         left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
@@ -108,7 +118,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
     below = [gutter, Segment(" " * (start - 2))]
     head: Line = [
         gutter,
-        Segment(clock(entry.at, wide) + " ", line_style.style("time")),
+        Segment(_time(entry.at, width), line_style.style("time")),
         Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id)),
     ]
     lines: list[Line] = []

@@ -20,6 +20,7 @@ from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
+_TINY: Final = 5  # lines up to which all there is are the newest messages and the input
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which the keys have a place of their own in the head
 _KEYS: Final = "  F1 help  F2 lens "
@@ -192,8 +193,8 @@ class Panes:
         screen = self._screen
         wide = screen.width >= WIDE and not self.bare
         self.fitted = len(screen.desktop.order)
-        for pane in (self.head, screen.entry):
-            pane.display = not self.bare
+        self.head.display = not self.bare and screen.height > _TINY
+        screen.entry.display = not self.bare
         full = screen.lens_open and not wide
         screen.logs.display = not full
         screen.logs.styles.layout = "horizontal" if wide else "vertical"

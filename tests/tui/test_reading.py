@@ -343,3 +343,13 @@ async def test_a_store_that_is_left_is_named(s: Stage) -> None:
     s.app._hear(NodeEvent("lobby", s.app.view.now().wall, told))
     await s.settle()
     assert any("the Store attic (abababab) is not asked any more" in line for line in s.lines())
+
+
+@staged(peers=("bob",), size=(20, 4))
+async def test_on_the_smallest_screen_the_newest_message_and_the_input_remain(s: Stage) -> None:
+    s.say("good morning everybody, the ferry is late")
+    await s.until_text("ferry")
+    await s.enter("will do")
+    await s.press(*"half")
+    assert any("ann" in line and "will do" in line for line in s.lines())
+    assert s.lines()[3].startswith("> half")

@@ -83,7 +83,7 @@ class WholeCells(ScrollBarRender):
 
 _MARGIN: Final = 40  # lines above and below the viewport that are kept in memory
 _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
-_LEAST_WIDTH: Final = 30
+_LEAST_WIDTH: Final = 18
 
 
 class LogView(LogLines, can_focus=True):
