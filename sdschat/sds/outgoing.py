@@ -36,6 +36,8 @@ class Outgoing:
     evidence: dict[str, Evidence] = field(default_factory=dict, init=False)
     # Participants whose evidence is no filter: those of `evidence` that are proven, in that order.
     proven_by: tuple[str, ...] = field(default=(), init=False)
+    # The others of `evidence`, in that order.
+    perhaps_by: tuple[str, ...] = field(default=(), init=False)
     # By participant: claims without a signature. They are shown, and change no state.
     unproven: dict[str, Evidence] = field(default_factory=dict, init=False)
 
@@ -47,11 +49,23 @@ class Outgoing:
         if not evidence.signed:
             self.unproven[sender_id] = evidence
             return
-        if sender_id in self.evidence:
-            del self.evidence[sender_id]
+        old = self.evidence.get(sender_id)
+        if old is not None:
+            self.forget(old)
         self.evidence[sender_id] = evidence
         if evidence.certain:
-            self.proven_by += (evidence.sender_id,)
+            self.proven_by += (sender_id,)
+        else:
+            self.perhaps_by += (sender_id,)
+
+    def forget(self, filter_: Evidence) -> None:
+        """Drop a filter from what is kept. Only filters go: what is proven stays."""
+        sender_id = filter_.sender_id
+        if not filter_.signed:
+            del self.unproven[sender_id]
+            return
+        del self.evidence[sender_id]
+        self.perhaps_by = tuple(other for other in self.perhaps_by if other != sender_id)
 
 
 @dataclass(slots=True, eq=False)

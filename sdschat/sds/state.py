@@ -76,6 +76,8 @@ class SyncTimer:
     spoke_at: int = -(1 << 40)
     # Packets with a filter sent since the channel was opened first: it chooses the section of the next sync message.
     count: int = 0
+    # Until then more participants count as heard lately than a small group has. In the past where that is not known.
+    crowded_until: int = -1
 
 
 @dataclass(slots=True, eq=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 
 from sdschat.sds.config import SPEC
+from sdschat.sds.peers import Peer
 from sdschat.sds.steps.timing import SMALL_GROUP
 from tests.sds.confirming import run
 from tests.sds.group import Group
@@ -55,3 +57,24 @@ def test_a_monologue_is_confirmed_a_few_times_and_not_line_by_line() -> None:
         group.say("a", f"line {number}")
         group.tick(500)
     assert 3 <= len(group["b"].messages("sync")) - before <= 30_000 // (SPEC.sync_interval // 8) + 1
+
+
+class CountingTable(dict[str, Peer]):
+    """Participants by id, and how many of them somebody has looked at by going through the table."""
+
+    seen = 0
+
+    def values(self) -> Iterator[Peer]:  # type: ignore[override]
+        for peer in super().values():
+            self.seen += 1
+            yield peer
+
+
+def test_a_message_in_a_crowd_costs_no_look_at_everybody() -> None:
+    names = [f"p{number}" for number in range(40)]
+    group = Group(*names, config=SPEC, settle=90_000)
+    peers = group["p1"].channel.state.peers
+    peers.known = table = CountingTable(peers.known)
+    for number in range(20):
+        group.say("p0", f"line {number}")
+    assert table.seen <= 2 * len(names)

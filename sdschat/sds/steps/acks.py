@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, filterfalse, islice
+from itertools import chain, islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, MessageRetired, StateChanged
@@ -68,7 +68,8 @@ def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: 
         if sender_id not in known.evidence and known.lamport >= floor
         if not s.unproven or sender_id not in known.unproven
     ]
-    settled.sort(key=lambda known: (known.lamport, known.message_id), reverse=True)
+    if len(settled) > 1:
+        settled.sort(key=lambda known: (known.lamport, known.message_id), reverse=True)
     return chain(unseen, settled)
 
 
@@ -98,7 +99,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     old = kept.get(evidence.sender_id)
     if old is not None and (old.certain or not evidence.certain):
         return  # the same participant again: nothing new
-    if old is None and len(kept) >= MAX_EVIDENCE and not _make_room(kept, evidence):
+    if old is None and len(kept) >= MAX_EVIDENCE and not _make_room(known, kept, evidence):
         return
     known.note(evidence)
     s.outgoing.changed[known.message_id] = known
@@ -112,24 +113,22 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         left = s.outgoing.possibly(known)
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
-    by = known.proven_by
-    perhaps: tuple[str, ...] = ()
-    if len(by) < len(known.evidence):
-        perhaps = tuple(filterfalse(by.__contains__, known.evidence)) if by else tuple(known.evidence)
     resends = known.sends - 1 if known.sends else 0
     unproven = tuple(known.unproven) if known.unproven else ()
-    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps, unproven))
+    s.events.append(
+        StateChanged(known.message_id, known.state, known.proven_by, resends, evidence, known.perhaps_by, unproven)
+    )
     for message_id in left:
         s.events.append(MessageRetired(message_id))
 
 
-def _make_room(kept: dict[str, Evidence], evidence: Evidence) -> bool:
+def _make_room(known: Outgoing, kept: dict[str, Evidence], evidence: Evidence) -> bool:
     """Make room for certain evidence in place of the filter that is likeliest to be wrong: names are free, and however
     many filters hold a message, whoever names it acknowledges it."""
     weakest = max(kept.values(), key=lambda other: (not other.certain, other.error_rate))
     if not evidence.certain or weakest.certain:
         return False
-    del kept[weakest.sender_id]
+    known.forget(weakest)
     return True
 
 

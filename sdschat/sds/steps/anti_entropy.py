@@ -45,12 +45,12 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only park what is
     found = 0
     for entry in _slice(s, peer, received, floor):
-        if entry.bare:
+        message_id = entry.message_id
+        if entry.lamport > ceiling or message_id in arrivals or received.holds(message_id) or entry.bare:
             continue
-        if entry.lamport <= ceiling and entry.message_id not in arrivals and not received.holds(entry.message_id):
-            found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
-            if found >= PUSHES_PER_REVIEW:
-                return  # the oldest first; the rest when its next filter comes
+        found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
+        if found >= PUSHES_PER_REVIEW:
+            return  # the oldest first; the rest when its next filter comes
     for buffered in s.incoming.in_order():
         message_id = buffered.message.message_id
         if buffered.lamport < floor or buffered.release_at or message_id in arrivals or received.holds(message_id):

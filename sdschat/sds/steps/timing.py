@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import Final
 
 from sdschat.sds.events import ClockAhead
@@ -42,12 +43,16 @@ def confirm_soon(s: ChannelState, before: int) -> None:
     little. The more of us there are, the more different are our delays, so that mostly one of us speaks: a sync message
     of another puts ours off. `before`: when ours was due before this message put it off."""
     sync, mono, interval = s.sync, s.now.mono, s.config.sync_interval
-    if len(s.peers.known) > _KNOWN_IN_SMALL:
+    if mono <= sync.crowded_until or len(s.peers.known) > _KNOWN_IN_SMALL:
         return
-    others = s.peers.active(mono, 3 * interval)
-    if others <= SMALL_GROUP:
-        due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
-        sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
+    heard = [peer.heard_at for peer in s.peers.known.values() if mono - peer.heard_at <= 3 * interval]
+    others = len(heard)
+    if others > SMALL_GROUP:
+        # They are heard later or not at all: until then at least as many count. Nobody is counted for each message.
+        sync.crowded_until = nlargest(SMALL_GROUP + 1, heard)[-1] + 3 * interval
+        return
+    due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
+    sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
 
 
 def hurry(s: ChannelState, within: int) -> None:
