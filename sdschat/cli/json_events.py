@@ -168,7 +168,8 @@ def post_object(post: events.MemberPost) -> dict[str, Any]:
     found = described(
         post.message_id, post.sender_id, post.nick, None, post.text, b"", own=post.own, verdict=str(Verdict.KNOWN)
     )
-    return found | ({"edited": True} if post.edited else {})
+    found |= {"edited": True} if post.edited else {}
+    return found | ({"reply_to": post.reply_to} if post.reply_to else {})
 
 
 def described(

@@ -261,11 +261,7 @@ class Node:
             return self.send(channel, text, ephemeral=ephemeral, reply_to=reply_to).message_id
         if ephemeral:
             raise ValueError(f"{channel} is a members' channel, and has no messages that nobody keeps.")
-        if reply_to:
-            raise ValueError(
-                f"{channel} is a members' channel, whose posts answer no other. Leave out the answered one."
-            )
-        return members.say(text)
+        return members.say(text, reply_to)
 
     def _mend(self, name: str) -> None:
         """Say what the disk has altered, and read texts again that were taken out for that."""

@@ -109,3 +109,19 @@ def ninth(database: Database) -> None:
         if row_sum((channel, name, *rest)) == total:
             values = (channel, *map(int, name.split(":")), *rest)
             database.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*values, row_sum(values)))
+
+
+_POST: Final = "channel, author, number, rank, time, text, edit"
+
+
+def tenth(database: Database) -> None:
+    """Add to `timber_post` the post that each answers; a row whose checksum is wrong keeps a wrong one."""
+    posts = database.table("timber_post")
+    posts.add_column("answers_author", int, not_null_default=0)
+    posts.add_column("answers_number", int, not_null_default=0)
+    for *values, total in database.execute(f"SELECT {_POST}, sum FROM timber_post").fetchall():
+        if row_sum(values) == total:
+            database.execute(
+                "UPDATE timber_post SET sum = ? WHERE channel = ? AND author = ? AND number = ?",
+                (row_sum([*values, 0, 0]), *values[:3]),
+            )

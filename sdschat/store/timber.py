@@ -44,7 +44,7 @@ from sdschat.timber.values import (
 )
 
 _ROW: Final = ("timber_row", "name", "value")
-_POST: Final = ("timber_post", "author, number", "rank, time, text, edit")
+_POST: Final = ("timber_post", "author, number", "rank, time, text, edit, answers_author, answers_number")
 _OPERATION: Final = ("timber_operation", "name", "arrival, raw, signature")
 _TABLES: Final = (_ROW, _POST, _OPERATION)
 
@@ -69,6 +69,7 @@ def _delete(table: str, key: str) -> str:
 
 _PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
 _DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
+_ANSWERS_NONE: Final = (0, 0)
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 
 
@@ -116,7 +117,7 @@ def _place(write: Write) -> tuple[str, tuple[int | str, ...]]:
 
 def _columns(row: Row) -> tuple[Any, ...]:
     if isinstance(row, Post):
-        return row.place, row.time, row.text, row.edit
+        return row.place, row.time, row.text, row.edit, *(row.answers or _ANSWERS_NONE)
     if isinstance(row, OperationRow):
         return row.arrival, row.raw, row.signature
     return (dump(_plain(row)),)
@@ -131,8 +132,8 @@ def _plain(value: Any) -> Any:
 
 def _row_from(table: str, values: Sequence[Any]) -> Row:
     if table == _POST[0]:
-        author, number, *rest = values
-        return Post(PostId(author, number), *rest)
+        author, number, place, time, text, edit, *answers = values
+        return Post(PostId(author, number), place, time, text, edit, PostId(*answers) if answers[1] else None)
     name, *rest = values
     if table == _OPERATION[0]:
         return OperationRow(*_numbers(name), *rest)

@@ -49,7 +49,7 @@ class Chat:
         """Give an event its effect and return the post that it changes. `creator`: its author made the data set."""
         name = PostId(body.author, body.number)
         if body.kind is Kind.SAY:
-            self.posts[name] = Post(name, place, body.time, body.text)
+            self.posts[name] = Post(name, place, body.time, body.text, answers=body.target)
         elif body.target is None or (post := self.post(body.target)) is None:
             return None
         elif body.kind is Kind.EDIT and body.author == post.name.author and body.number > post.edit:

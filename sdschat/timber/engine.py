@@ -153,9 +153,11 @@ class TimberEngine:
 
     # Events of ours.
 
-    def say(self, text: str, now: ClockReading) -> PostId | None:
+    def say(self, text: str, now: ClockReading, answers: PostId | None = None) -> PostId | None:
         """Post a text. Return its name, or None where it has to wait until we are a member."""
-        return self._do(Kind.SAY, now, text)
+        if answers is not None:
+            self._check_target(answers, ours=False)
+        return self._do(Kind.SAY, now, text, answers)
 
     def edit(self, post: PostId, text: str, now: ClockReading) -> PostId | None:
         self._check_target(post, ours=True)

@@ -37,7 +37,7 @@ class EventBody(NamedTuple):
     number: int  # 1, 2, 3 … for each slot
     time: int = 0  # the author's clock, epoch milliseconds; for display alone
     text: str = ""
-    target: PostId | None = None  # of an edit or a delete
+    target: PostId | None = None  # of an edit or a delete; the post that a post answers
     key: bytes = b""  # of an invitation, and of the genesis
     life: int = 0  # of an invitation: how many slots the key has had
 
@@ -113,6 +113,7 @@ class Post(NamedTuple):
     time: int
     text: str
     edit: int = 0  # number of the author's event that changed it last; 0: never changed
+    answers: PostId | None = None  # may be gone
 
 
 Spans = tuple[tuple[int, int], ...]  # first and last numbers, in order, not touching

@@ -148,7 +148,7 @@ def write_due(core: EngineState) -> None:
 
 def _in_order(core: EngineState, event: SignedEvent) -> bool:
     body = event.body
-    if body.target is not None and not core.known(body.target):
+    if body.kind is not Kind.SAY and body.target is not None and not core.known(body.target):
         return False
     if body.kind is Kind.INVITE:
         # Whoever is invited again has a slot until we know of its end, which the operation must come after.

@@ -102,11 +102,13 @@ class TimberCodec:
         keyed = parsed.kind in (Kind.GENESIS, Kind.INVITE)
         of_length(parsed.key, limits.KEY_BYTES if keyed else 0, "key")
         of_length(signature, limits.SIGNATURE_BYTES, "signature")
-        targeted = parsed.kind in (Kind.EDIT, Kind.DELETE)
-        if parsed.targeted != targeted or (not targeted and (parsed.target_author or parsed.target_number)):
+        changes = parsed.kind in (Kind.EDIT, Kind.DELETE)
+        if changes != parsed.targeted and not (parsed.targeted and parsed.kind == Kind.SAY):
+            raise BadField(Reason.MALFORMED, "target")
+        if not parsed.targeted and (parsed.target_author or parsed.target_number):
             raise BadField(Reason.MALFORMED, "target")
         target = None
-        if targeted:
+        if parsed.targeted:
             within(parsed.target_author, limits.MAX_SLOTS - 1, "target")
             target = PostId(parsed.target_author, within(parsed.target_number, limits.MAX_NUMBER, "target", 1))
         kind = Kind(parsed.kind)
@@ -223,14 +225,10 @@ class TimberCodec:
             lows, highs = [low for low, _ in author.done], [high for _, high in author.done]
             made.authors.add(slot=author.slot, low=lows, high=highs)
         for post in state.posts:
-            made.posts.add(
-                author=post.name.author,
-                number=post.name.number,
-                place=post.place,
-                time=post.time,
-                text=post.text,
-                edit=post.edit,
-            )
+            said = made.posts.add(author=post.name.author, number=post.name.number, place=post.place, time=post.time)
+            said.text, said.edit = post.text, post.edit
+            if post.answers is not None:
+                said.answers_author, said.answers_number = post.answers
         for vote in state.votes:
             fill_vote(made.votes.add(), vote)
         fill_clock(made.order, state.order)
@@ -254,7 +252,6 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
         if one.slot >= len(slots) or any(not 0 < low <= high for low, high in done):
             raise BadField(Reason.MALFORMED, "author")
         authors.append(AuthorRow(one.slot, done))
-    posts = tuple(Post(PostId(one.author, one.number), one.place, one.time, one.text, one.edit) for one in parsed.posts)
     return State(
         to_mark(parsed.mark),
         of_length(parsed.newest, limits.HASH_BYTES, "newest"),
@@ -262,8 +259,14 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
         tuple(parsed.electors),
         slots,
         tuple(authors),
-        posts,
+        tuple(map(_post, parsed.posts)),
         tuple(to_vote(one) for one in parsed.votes),
         tuple(zip(parsed.order.slots, parsed.order.seqs, strict=True)),
         tuple(codec.operation(one.raw, one.signature) for one in parsed.operations),
     )
+
+
+def _post(parsed: pb.TimberPost) -> Post:
+    answers = PostId(parsed.answers_author, parsed.answers_number) if parsed.answers_number else None
+    name = PostId(parsed.author, parsed.number)
+    return Post(name, parsed.place, parsed.time, parsed.text, parsed.edit, answers)

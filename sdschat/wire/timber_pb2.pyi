@@ -43,6 +43,7 @@ class TimberEvent(_message.Message):
     time: _builtins.int
     text: _builtins.str
     targeted: _builtins.bool
+    """an edit and a delete always are; a say is where it answers a post"""
     target_author: _builtins.int
     target_number: _builtins.int
     key: _builtins.bytes
@@ -506,12 +507,17 @@ class TimberPost(_message.Message):
     TIME_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     EDIT_FIELD_NUMBER: _builtins.int
+    ANSWERS_AUTHOR_FIELD_NUMBER: _builtins.int
+    ANSWERS_NUMBER_FIELD_NUMBER: _builtins.int
     author: _builtins.int
     number: _builtins.int
     place: _builtins.int
     time: _builtins.int
     text: _builtins.str
     edit: _builtins.int
+    answers_author: _builtins.int
+    answers_number: _builtins.int
+    """0: it answers none"""
     def __init__(
         self,
         *,
@@ -521,10 +527,12 @@ class TimberPost(_message.Message):
         time: _builtins.int = ...,
         text: _builtins.str = ...,
         edit: _builtins.int = ...,
+        answers_author: _builtins.int = ...,
+        answers_number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "edit", b"edit", "number", b"number", "place", b"place", "text", b"text", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers_author", b"answers_author", "answers_number", b"answers_number", "author", b"author", "edit", b"edit", "number", b"number", "place", b"place", "text", b"text", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

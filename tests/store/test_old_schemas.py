@@ -14,6 +14,8 @@ from sdschat.store.errors import StoreDamaged
 from sdschat.store.migrate import schema_digest
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.store import Store
+from sdschat.store.timber import load_timber
+from sdschat.timber.values import Post, PostId
 from tests.store.old_schemas import kept, unpack
 from tests.store.samples import CODEC
 
@@ -100,3 +102,19 @@ def _state(store: Store, name: str) -> ChannelRow:
     snapshot = store.channel(name).snapshot()
     assert snapshot is not None
     return snapshot.channel
+
+
+def test_posts_of_members_channels_are_kept_and_one_that_the_disk_altered_is_still_found(tmp_path: Path) -> None:
+    path = unpack(9, tmp_path / "profile" / "sdschat.db")
+    post, altered = (1, 0, 3, 9, 5, "hello", 4), (1, 0, 4, 10, 6, "changed", 0)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for row, total in ((post, row_sum(post)), (altered, 1)):
+            connection.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, total))
+    with Store.open(path, CODEC) as store:
+        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
+        with pytest.raises(StoreDamaged, match="timber_post"):
+            load_timber(store, name)
+        store.connection.execute("DELETE FROM timber_post WHERE number = 4")
+        found = load_timber(store, name)
+        assert found is not None
+        assert found.posts == (Post(PostId(0, 3), 9, 5, "hello", 4),)

@@ -172,7 +172,7 @@ def chat_and_delete(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, 
     edited = ann.until_text(f"I saw a {EDITED}")
     for pipe in (bob, cid):
         pipe.until_text(f"I saw a {EDITED}")
-    cid.write(say="good morning")
+    cid.write(say="good morning", reply_to=edited)
     bob.until_text("good morning")
     before = group.files_with(SECRET, EDITED)
     bob.write(edit=edited, text="I saw nothing")
@@ -186,8 +186,10 @@ def chat_and_delete(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, 
     bob.write(edit=edited[:3] + "zz", text="no such post")
     bob.write(shout="hello")
     refused = [bob.until_about("input_refused", "line", at)["reason"] for at in (3, 4)]
-    logs = [json.loads(line)["message"]["text"] for line in group.local("cid", "log", "garden", "--json").splitlines()]
-    return {"before": before, "left": left, "logs": logs, "refused": refused}
+    messages = [json.loads(line)["message"] for line in group.local("cid", "log", "garden", "--json").splitlines()]
+    texts = {message["message_id"]: message["text"] for message in messages}
+    answers = [(message["text"], texts[message["reply_to"]]) for message in messages if "reply_to" in message]
+    return {"before": before, "left": left, "logs": [*texts.values()], "answers": answers, "refused": refused}
 
 
 def stop_and_continue(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, Any]:

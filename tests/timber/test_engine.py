@@ -97,6 +97,25 @@ def test_posts_edits_and_deletions_reach_everybody() -> None:
         assert node.engine.checkpoint == group["alice"].engine.checkpoint
 
 
+def test_a_post_that_answers_another_names_it_also_when_that_is_gone() -> None:
+    group = Group("alice", "bob")
+    group.say("alice", "shall we?")
+    asked = group["bob"].engine.posts()[0].post.name
+    said = group["bob"].engine.say("yes", group.now, asked)
+    assert said is not None
+    group["bob"].engine.edit(said, "yes, gladly", group.now)
+    group.carry(group["bob"])
+    group.settle(20_000)
+    group["alice"].engine.delete(asked, group.now)
+    group.carry(group["alice"])
+    group.settle(20_000)
+    for node in group.nodes.values():
+        (view,) = node.engine.posts()
+        assert (view.post.text, view.post.answers, view.settled) == ("yes, gladly", asked, True)
+    with pytest.raises(ValueError, match="no such post"):
+        group["bob"].engine.say("to nobody", group.now, PostId(0, 99))
+
+
 def test_t_001_deleted_text_is_on_no_disk_after_the_checkpoint() -> None:
     """T-001: "Timber is an attempt at a general-purpose CRDT built on an operation log supporting true delete." """
     group = Group(*THREE)

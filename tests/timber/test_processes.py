@@ -28,6 +28,7 @@ def test_create_knock_invite_chat_edit_and_delete(group: Group, people: tuple[Pi
     assert len(found["before"]) >= 3  # each profile had the words on its disk
     assert found["left"] == []
     assert found["logs"] == ["I saw nothing", "good morning"]
+    assert found["answers"] == [("good morning", "I saw nothing")]
     assert found["refused"][0].startswith("There is no post")
     assert found["refused"][1].startswith("it must be one of")
 

@@ -130,6 +130,8 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     """Rows of members at work: operations in front of the checkpoint, an outbox, votes on a ballot."""
     group = Group("ann", "bob", "cid")
     group.say("ann", "one", "two", "three")
+    group["bob"].engine.say("answered", group.now, group["bob"].engine.posts()[0].post.name)
+    group.carry(group["bob"])
     group["cid"].up = False
     for at in range(8):
         group.say(("ann", "bob")[at % 2], f"post {at}")

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from sdschat.node.events import PostSaid
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
@@ -73,6 +74,21 @@ def test_posts_of_others_come_and_only_their_authors_change_them(tmp_path: Path)
         await made.until_text("I am bob")
         await made.enter(f"/edit {message_id[:8]} I am ann")
         await made.until_text("only its author can change a post")
+
+    _told(tmp_path, story)
+
+
+def test_a_post_answers_another_and_quotes_it_until_it_is_gone(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        asked = bob.node.say("garden", "shall we meet?")
+        await made.until_text("shall we meet?")
+        await made.enter(f"/reply {asked[:6]} at noon")
+        told = await bob.until(PostSaid, lambda one: one.post.text == "at noon")
+        assert told.post.reply_to == asked
+        await made.until(lambda: made.text().count("shall we meet?") == 2, "the quote")
+        _members(bob.node).delete(asked)
+        await made.until(lambda: "shall we meet?" not in made.text(), "the post and its quote are gone")
+        assert "at noon" in made.text()
 
     _told(tmp_path, story)
 

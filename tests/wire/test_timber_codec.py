@@ -45,6 +45,7 @@ BALLOT = Ballot(3, 1)
 VALUE = Value(((2, 0), (4, 9)), (0, 1, 3))
 SAY = signed_event(DATA_SET, KEY, EventBody(Kind.SAY, 1, 7, 1_700_000_000_000, "grüß dich"))
 EDIT = signed_event(DATA_SET, KEY, EventBody(Kind.EDIT, 1, 8, 0, "anew", PostId(1, 7)))
+ANSWER = signed_event(DATA_SET, KEY, EventBody(Kind.SAY, 1, 9, 0, "and you?", PostId(0, 3)))
 INVITE = signed_event(DATA_SET, KEY, EventBody(Kind.INVITE, 0, 9, key=key_of(5), life=2))
 SAID = Statements(BALLOT, BALLOT, Proposal(BALLOT, VALUE, True), Accept(BALLOT, VALUE, 2))
 BODY = OperationBody(1, 4, bytes(range(32)), ((0, 12), (3, 2)), b"c" * 32, 2, 1, SAY, SAID)
@@ -67,7 +68,7 @@ STATE = State(
     (0,),
     SLOTS,
     (AuthorRow(0, ((1, 4), (6, 6))),),
-    (Post(PostId(0, 3), 9, 5, "hello", 4),),
+    (Post(PostId(0, 3), 9, 5, "hello", 4), Post(PostId(0, 4), 10, 6, "yes", answers=PostId(0, 3))),
     VOTES,
     ((1, 4), (0, 9)),
     (OPERATION,),
@@ -76,7 +77,7 @@ MESSAGES: list[Message] = [
     Sync(MARK, ((0, 3), (5, 1)), b"d" * 32, (OPERATION, FIRST), 4, (b"x" * 32,)),
     Sync(CheckpointMark(0, b""), (), b"d" * 32),
     SyncFinished(b"d" * 32),
-    Submit((SAY, EDIT, INVITE)),
+    Submit((SAY, EDIT, ANSWER, INVITE)),
     Submit(()),
     StateWanted(0, 0),
     StateWanted(12, 3),
@@ -96,7 +97,7 @@ def test_messages_come_back_as_they_were(message: Any) -> None:
 
 
 def test_events_operations_and_states_come_back_as_they_were() -> None:
-    for event in (SAY, EDIT, INVITE):
+    for event in (SAY, EDIT, ANSWER, INVITE):
         assert CODEC.decode_event(event.raw, event.signature) == event
     assert CODEC.decode_operation(OPERATION.raw, OPERATION.signature) == OPERATION
     assert CODEC.decode_state(CODEC.encode_state(STATE)) == STATE
@@ -138,8 +139,8 @@ def test_events_out_of_bounds_are_refused() -> None:
 
     assert reason(SAY.body._replace(number=0)) is Reason.MALFORMED
     assert reason(SAY.body._replace(key=b"k" * 32)) is Reason.MALFORMED
-    assert reason(SAY.body._replace(target=PostId(0, 1))) is Reason.MALFORMED
     assert reason(EDIT.body._replace(target=None)) is Reason.MALFORMED
+    assert reason(INVITE.body._replace(target=PostId(0, 3))) is Reason.MALFORMED
     assert reason(SAY.body._replace(text="x" * (limits.MAX_TEXT_BYTES + 1))) is Reason.TOO_LARGE
     assert reason(INVITE.body._replace(key=b"k")) is Reason.MALFORMED
 

@@ -123,11 +123,11 @@ class MembersChannel:
     def data_set(self) -> str:
         return "" if self._record is None else self._record.data_set.hex()
 
-    def say(self, text: str) -> str:
-        """Post a text. Return its message id."""
+    def say(self, text: str, reply_to: str = "") -> str:
+        """Post a text, which may answer a post. Return its message id."""
         if not text:
             raise ValueError("A message needs some text.")
-        name = self.engine.say(text, self._now())
+        name = self.engine.say(text, self._now(), self.told.name(reply_to) if reply_to else None)
         return self._made(name)
 
     def edit(self, message_id: str, text: str) -> str:
@@ -150,10 +150,8 @@ class MembersChannel:
         me, nick = self._identity.sender_id, self._gate.nick
         for draft in self.engine.drafts():
             if draft.kind is Kind.SAY:
-                message_id = self.told.draft_id(draft.number)
-                found.append(
-                    MemberPost(message_id, me, nick, draft.text, draft.time, edited=False, settled=False, own=True)
-                )
+                message_id, answered = self.told.draft_id(draft.number), self.told.answered(draft.target)
+                found.append(MemberPost(message_id, me, nick, draft.text, draft.time, False, False, True, answered))
         return found
 
     def delivery(self, message_id: str) -> Delivery:

@@ -16,6 +16,7 @@ class MemberPost(NamedTuple):
     edited: bool
     settled: bool  # behind the checkpoint: final for everybody
     own: bool
+    reply_to: str = ""  # message id of the post that it answers, which may be gone
 
 
 class OperationPlaced(NamedTuple):

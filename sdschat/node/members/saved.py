@@ -63,7 +63,9 @@ def saved_log(reader: Reader, channel: str, me: str) -> PostLog:
         sender = sender_of(engine.person(post.name.author))
         message_id = message_id_of(engine.data_set, post.name)
         nick, edited = nicks.get(sender, ""), bool(post.edit)
-        return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, sender == me)
+        answered = "" if post.answers is None else message_id_of(engine.data_set, post.answers)
+        own = sender == me
+        return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, own, answered)
 
     return PostLog(engine, shown)
 

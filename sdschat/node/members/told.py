@@ -24,7 +24,7 @@ from sdschat.node.members.ids import draft_id_of, message_id_of, sender_of
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber import events as ev
 from sdschat.timber.engine import PostView, TimberEngine
-from sdschat.timber.values import EventBody, Kind, PostId
+from sdschat.timber.values import EventBody, Kind, Post, PostId
 
 if TYPE_CHECKING:
     from sdschat.node.events import EventBody as NodeBody
@@ -62,6 +62,10 @@ class Told:
     def message_id(self, name: PostId) -> str:
         return message_id_of(self._engine.data_set, name)
 
+    def answered(self, name: PostId | None) -> str:
+        """Return the id of the post that another answers; empty where it answers none."""
+        return "" if name is None else self.message_id(name)
+
     def draft_id(self, number: int) -> str:
         return draft_id_of(self._engine.data_set, bytes.fromhex(self._me), number)
 
@@ -94,9 +98,8 @@ class Told:
         sender = self._person(post.name.author)
         own = sender == self._me
         nick = self._nick_of(sender)
-        return MemberPost(
-            self.message_id(post.name), sender, nick, post.text, post.time, bool(post.edit), view.settled, own
-        )
+        message_id, edited, answered = self.message_id(post.name), bool(post.edit), self.answered(post.answers)
+        return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, own, answered)
 
     def _person(self, slot: int) -> str:
         return sender_of(self._engine.person(slot))
@@ -165,21 +168,8 @@ class Told:
         name, target = PostId(body.author, body.number), body.target
         if body.kind is Kind.SAY and name not in self._alive:
             self._note(name, 0)
-            sender = self._person(body.author)
-            yield PostSaid(
-                MemberPost(
-                    self.message_id(name),
-                    sender,
-                    self._nick_of(sender),
-                    body.text,
-                    body.time,
-                    edited=False,
-                    settled=False,
-                    own=sender == self._me,
-                ),
-                late,
-                "live",
-            )
+            post = Post(name, 0, body.time, body.text, answers=target)
+            yield PostSaid(self.shown(PostView(post, settled=False)), late, "live")
         elif target is None or target not in self._alive:
             return
         elif body.kind is Kind.EDIT and body.author == target.author and body.number > self._alive[target]:

@@ -67,6 +67,7 @@ def shown_post(placed: PlacedPost) -> Shown:
         post.sent_at,
         post.sent_at,
         "live",
+        reply_to=post.reply_to,
         state=state,
     )
 
