@@ -51,13 +51,13 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
         raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
     if file.exists() and not force:
         raise CommandProblem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
-    with open_reader(chosen) as reader, _writable(file) as output, contextlib.redirect_stdout(output):
+    with open_reader(chosen) as reader, writable(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
     say(f"{file} is written")
 
 
 @contextlib.contextmanager
-def _writable(file: Path) -> Iterator[TextIO]:
+def writable(file: Path) -> Iterator[TextIO]:
     """Open the file to be written whole, readable by its owner only."""
     with contextlib.ExitStack() as stack:
         try:

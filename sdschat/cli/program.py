@@ -38,6 +38,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "export": "Write the history into a file.",
         "channels": "List the channels of a profile.",
         "replay": "Watch a recording: play it, step through it, go back in it.",
+        "share": "Write the last minutes as a page that plays in a browser.",
     },
     "Private channels, members and keys": {
         "create": "Make a private channel, or a members' channel.",

@@ -46,6 +46,10 @@ _JOURNAL: Final = (
     f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE place > ? AND (? IS NULL OR channel = ?) ORDER BY place LIMIT ?"
 )
 
+_JOURNAL_BACKWARDS: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE place < ? ORDER BY place DESC LIMIT ?"
+_PAST_ALL: Final = 1 << 62  # a place beyond every row
+_MINUTE: Final = 60_000  # rows of one time are saved within it
+
 
 class Reader(UserState):
     """A read-only connection. Each query sees the database as it is at that moment."""
@@ -251,6 +255,28 @@ class Reader(UserState):
             if len(rows) < _WINDOW:
                 return
             place = rows[-1][0]
+
+    def journal_since(self, channel: str, moment: int, limit: int) -> list[JournalRow]:
+        """Return the events of a channel from a moment on, in the order in which they were saved: the newest `limit`.
+        It reads backwards, and no further than a minute before that moment, in whatever channel."""
+        tally = self._tally(channel)
+        with as_store_error(self.path):
+            boots = {row[0]: row[1:] for row in self.connection.execute("SELECT id, node, boot FROM boot")}
+        found: list[JournalRow] = []
+        place = _PAST_ALL
+        while tally is not None:
+            with as_store_error(self.path):
+                rows = self.connection.execute(_JOURNAL_BACKWARDS, (place, _WINDOW)).fetchall()
+            for row in rows:
+                event = self._journal_row(row, boots.get(row[0] >> PLACE_BITS, ("", "")), channel)
+                if event.ts_ms < moment - _MINUTE or len(found) == limit:
+                    return found[::-1]
+                if row[1] == tally.number and event.ts_ms >= moment:
+                    found.append(event)
+            if len(rows) < _WINDOW:
+                break
+            place = rows[-1][0]
+        return found[::-1]
 
     def _journal_row(self, row: Any, boot: tuple[str, str], channel: str) -> JournalRow:
         if row_sum(row[:-1]) != row[-1]:

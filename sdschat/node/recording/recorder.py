@@ -32,7 +32,7 @@ from sdschat.sds.values import Message, Now, Refusal
 from sdschat.store.transaction import IndexedText
 
 VERSION: Final = 1
-_EARLIER: Final = 500  # messages of a channel from before that are recorded with it
+EARLIER: Final = 500  # messages of a channel from before that are recorded with it
 
 
 class Recorder:
@@ -158,7 +158,7 @@ def _of_log(node: Node, channel: str) -> tuple[list[Write], list[IndexedText]]:
     writes: list[Write] = []
     texts: list[IndexedText] = []
     with store.open_read_only(store.path, node.profile.codec) as reader:
-        for message in reader.messages(channel, limit=_EARLIER, with_raw=True):
+        for message in reader.messages(channel, limit=EARLIER, with_raw=True):
             if message.raw is None:
                 continue
             entry = Entry(message.lamport, message.message_id, message.sender_id, message.dependencies)

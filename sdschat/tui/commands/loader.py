@@ -24,6 +24,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         replies,
         screen,
         searching,
+        sharing,
         talk,
         verify,
     )
@@ -36,6 +37,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         reading,
         replies,
         searching,
+        sharing,
         history,
         channels,
         private,

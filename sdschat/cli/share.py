@@ -1,0 +1,97 @@
+"""`sdschat share`: write a stretch of a channel as an HTML file that plays in a browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.export import writable
+from sdschat.cli.histories import own_id
+from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.profile_reader import open_reader, require_channel
+from sdschat.cli.setting_sources import Chosen
+from sdschat.node.members.record import is_members_channel
+from sdschat.node.private.record import load_record
+from sdschat.node.recording.reader import RecordingError, read_recording
+from sdschat.node.sharing.events import SharedEvents, from_database
+from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
+from sdschat.node.sharing.page import page
+
+
+@click.command("share")
+@click.argument("channel")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="The last ones.")
+@click.option("--from", "recording", type=click.Path(path_type=Path), metavar="RECORDING", help="All of a recording.")
+@click.option("--no-texts", is_flag=True, help="Put the length of each text in its place.")
+@click.option("--yes", is_flag=True, help="Texts of a private channel may leave it.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: share-CHANNEL.html.")
+@local_options
+def command(
+    chosen: Chosen,
+    channel: str,
+    minutes: float,
+    recording: Path | None,
+    no_texts: bool,
+    yes: bool,
+    output: Path | None,
+) -> None:
+    """Write the last minutes of a channel as one HTML file that plays in a browser.
+
+    \b
+    Examples:
+      sdschat share lobby --name ann
+      sdschat share lobby --minutes 60 --no-texts -o report.html --name ann
+      sdschat share lobby --from run.jsonl
+
+    It shows who said what, delivery states, repairs, packets and fingerprints of the log, and needs no network. Its
+    events can be saved as JSON lines: a bug report for any implementation. Texts and packets are in it unless
+    --no-texts is given; nicks, ids and times always are.
+    """
+    name = channel_name(channel)
+    if recording is None:
+        shared, is_private = _of_profile(chosen, name, minutes, not no_texts)
+    else:
+        shared, is_private = _of_recording(recording, name, not no_texts)
+    if is_private and not no_texts and not yes:
+        raise CommandProblem(
+            f"{name} is private, and the file would hold its texts in clear. --no-texts leaves them out, --yes keeps "
+            "them.",
+            WRONG_USE,
+        )
+    file = output or Path(f"share-{_as_file_name(name)}.html")
+    if file.exists():
+        raise CommandProblem(f"{file} is there already. Choose another name with -o.", WRONG_USE)
+    with writable(file) as opened:
+        opened.write(page(shared))
+    say(f"{file} is written: {len(shared.lines)} events. Open it in a browser.")
+
+
+def _of_profile(chosen: Chosen, channel: str, minutes: float, has_texts: bool) -> tuple[SharedEvents, bool]:
+    with open_reader(chosen) as reader:
+        name = require_channel(reader, chosen, channel)
+        if is_members_channel(reader, name):
+            raise CommandProblem(MEMBERS, WRONG_USE)
+        since = time.time_ns() // 1_000_000 - round(minutes * 60_000)
+        is_private = load_record(reader, name) is not None
+        return from_database(reader, name, own_id(chosen), since, has_texts=has_texts), is_private
+
+
+def _of_recording(path: Path, channel: str, has_texts: bool) -> tuple[SharedEvents, bool]:
+    try:
+        recording = read_recording(path)
+        if channel not in recording.channels:
+            there = ", ".join(recording.channels) or "nothing"
+            raise CommandProblem(f"The recording has no channel {channel}. It has {there}.", WRONG_USE)
+        read = SharedRecording(recording, channel, has_texts=has_texts)
+    except OSError as error:
+        raise CommandProblem(f"{path} cannot be read: {error.strerror}.", WRONG_USE) from error
+    except (RecordingError, ValueError) as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    return read.shared(), read.is_private
+
+
+def _as_file_name(channel: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in channel)

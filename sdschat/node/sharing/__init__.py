@@ -1,0 +1,1 @@
+"""A stretch of a channel as one HTML file that plays in a browser."""

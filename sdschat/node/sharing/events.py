@@ -1,0 +1,142 @@
+"""The events that a page shows, and those that are read from the database of a profile.
+
+The page holds them as JSON lines. The first one is the head. Each of the others has the columns of the journal
+(`store/journal.py`) that have a value, without `v`, `node`, `boot`, `seq` and `channel`, and besides:
+
+| column | meaning |
+|---|---|
+| `nick` | of the sender, if a key proves it |
+| `text`, or `text_length` where texts are left out | of a delivered message |
+| `packet` | the bytes of a packet in base64, unless texts are left out |
+| `messages`, `fingerprint` | of the log after a delivery, where they are known |
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from sdschat import __version__
+from sdschat.identity.sanitize import harmless
+from sdschat.identity.signing import sender_id_of
+from sdschat.store.display_rows import ChannelInfo, DisplayMessage
+from sdschat.store.journal import KEPT_AS_ID, JournalRow, fingerprint_step, fingerprint_text
+from sdschat.store.reader import Reader
+
+MOST: Final = 20_000  # events of a page
+_HEAD_VERSION: Final = 1
+_COLUMNS: Final = (
+    "ts_ms",
+    "mono_us",
+    "event",
+    "message_id",
+    "sender",
+    "lamport",
+    "peer",
+    "bytes",
+    "payload_bytes",
+    "overhead_bytes",
+    "deps",
+    "attempt",
+    "cause",
+    "messages",
+    "fingerprint",
+)
+_NICK_LIMIT: Final = 40
+_TEXT_LIMIT: Final = 16_384
+_TRIES: Final = 5  # to read the journal and the state of the log at one moment, while a node writes
+
+Line = dict[str, Any]
+
+
+class SharedEvents(NamedTuple):
+    """A stretch of one channel, as one participant saw it."""
+
+    channel: str
+    node: str  # sender id of that participant
+    nicks: Mapping[str, str]  # by sender id
+    has_texts: bool
+    lines: list[Line]  # oldest first
+
+    def head(self) -> Line:
+        """Return the first line."""
+        return {
+            "v": _HEAD_VERSION,
+            "program": f"sdschat {__version__}",
+            "channel": harmless(self.channel, limit=200),
+            "node": self.node,
+            "nicks": {sender_id: clean_nick(nick) for sender_id, nick in self.nicks.items() if nick},
+            "texts": self.has_texts,
+        }
+
+
+def clean_nick(nick: str) -> str:
+    """Return a nick that is safe to show, on one line."""
+    return " ".join(harmless(nick, limit=_NICK_LIMIT).split())
+
+
+def line_of(row: JournalRow) -> Line:
+    """Return the columns of a row that have a value."""
+    return {name: value for name in _COLUMNS if (value := getattr(row, name)) is not None}
+
+
+def content_of(nick: str, text: str | None, raw: bytes | None, has_texts: bool) -> Line:
+    """Return what a message adds to its line: its text and packet, or the length of its text alone."""
+    found: Line = {"nick": clean_nick(nick)} if nick else {}
+    if text is None:  # of somebody muted, for one: then the packet stays away too
+        return found
+    if has_texts and raw is not None:
+        found["packet"] = base64.b64encode(raw).decode()
+    return found | (
+        {"text": harmless(text, limit=_TEXT_LIMIT, lines=True)} if has_texts else {"text_length": len(text)}
+    )
+
+
+def from_database(reader: Reader, channel: str, node: str, since: int, *, has_texts: bool) -> SharedEvents:
+    """Return what a profile saved of a channel from this moment on, in epoch milliseconds: the newest events, if they
+    are too many. `node` is the sender id of the profile."""
+    info, rows = _read(reader, channel, since)
+    lines = [line_of(row) for row in rows]
+    _add_fingerprints(lines, info)
+    nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+    seen = {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
+    for line, message in _messages(reader, channel, lines):
+        nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
+        line |= content_of(message.nick or "", message.text, message.raw, has_texts)
+    return SharedEvents(channel, node, {name: nicks[name] for name in sorted(seen & nicks.keys())}, has_texts, lines)
+
+
+def _read(reader: Reader, channel: str, since: int) -> tuple[ChannelInfo, list[JournalRow]]:
+    """Return the state of the log and the rows up to it: both are read again if the log grew between them."""
+    for _ in range(_TRIES):
+        info = _info(reader, channel)
+        rows = reader.journal_since(channel, since, MOST)
+        if _info(reader, channel) == info:
+            break
+    return info, rows
+
+
+def _info(reader: Reader, channel: str) -> ChannelInfo:
+    return next(info for info in reader.channels() if info.channel == channel)
+
+
+def _add_fingerprints(lines: Iterable[Line], info: ChannelInfo) -> None:
+    """Add the state of the log after each delivery, backwards from the state of now: fingerprints are sums by exclusive
+    or. An entry that was kept as an id has no id in the journal, so nothing is known of the log before it."""
+    fingerprint, messages = int(info.fingerprint, 16), info.messages
+    for line in reversed(list(lines)):
+        if line["event"] == KEPT_AS_ID:
+            return
+        if line["event"] == "delivered":
+            line["messages"], line["fingerprint"] = messages, fingerprint_text(fingerprint)
+            fingerprint = fingerprint_step(fingerprint, line["lamport"], line["message_id"])
+            messages -= 1
+
+
+def _messages(reader: Reader, channel: str, lines: Iterable[Line]) -> Iterator[tuple[Line, DisplayMessage]]:
+    for line in lines:
+        if line["event"] == "delivered":
+            detail = reader.message(channel, line["message_id"], ancestors=0)
+            if detail is not None:
+                yield line, detail.message

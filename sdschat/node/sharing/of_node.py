@@ -1,0 +1,22 @@
+"""The page of a channel that a running node is in."""
+
+from __future__ import annotations
+
+from sdschat.node.members.record import is_members_channel
+from sdschat.node.node import Node
+from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.sharing.events import from_database
+from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
+from sdschat.node.sharing.page import page
+
+
+def page_of(node: Node, channel: str, since: int, *, has_texts: bool) -> str:
+    """Return the page of a channel from a moment on, in epoch milliseconds; of a replay, that of all of its recording.
+    It reads the database by a connection of its own. Raises ValueError for a members' channel."""
+    if isinstance(node, ReplayNode):
+        return page(SharedRecording(node.recording, channel, has_texts=has_texts).shared())
+    store = node.profile.store
+    with store.open_read_only(store.path, node.profile.codec) as reader:
+        if is_members_channel(reader, channel):
+            raise ValueError(MEMBERS)
+        return page(from_database(reader, channel, node.sender_id, since, has_texts=has_texts))

@@ -1,0 +1,191 @@
+"use strict";
+// Plays the events of the page. Texts of others only ever become text nodes.
+const byId = (id) => document.getElementById(id);
+const source = byId("lines").textContent.trim();
+const [head, ...events] = source.split("\n").map((line) => JSON.parse(line));
+const SHOWN = 300, LONGEST_PAUSE = 2000;
+const start = events.length ? events[0].ts_ms : 0;
+const moments = [];  // of each event, since the start; never back
+for (const event of events) moments.push(Math.max(event.ts_ms - start, moments.length ? moments[moments.length - 1] : 0));
+const end = moments.length ? moments[moments.length - 1] : 0;
+const NICKS = ["#7aa2f7", "#9ece6a", "#e0af68", "#bb9af7", "#7dcfff", "#f7768e", "#73daca", "#ff9e64"];
+
+const clock = (at) => new Date(at).toLocaleTimeString([], {hour12: false});
+const span = (ms) => `${Math.floor(ms / 60000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, "0")}`;
+const short = (id) => (id || "").slice(0, 6);
+const named = (id) => head.nicks[id] || (id ? `<${short(id)}>` : "");
+const order = (one, other) => one.lamport - other.lamport || (one.message_id < other.message_id ? -1 : 1);
+
+function kind(event) {
+  const name = event.event;
+  if (name === "delivered") return "said";
+  if (["sent", "received", "published", "sync_received", "duplicate", "ephemeral"].includes(name)) return "packets";
+  if (["acked", "possibly_acked", "unproven", "left_outgoing"].includes(name)) return "states";
+  if (/^(missing|lost|gap_closed|repair_|push|range_|store_|parked|rejected|kept_as_id)/.test(name)) return "repair";
+  return "other";
+}
+
+let state;
+function restart() { state = {at: -1, log: [], fates: new Map(), holes: new Map(), here: new Set(), print: null}; }
+
+function take(event) {
+  const id = event.message_id, fate = state.fates.get(id);
+  switch (event.event) {
+    case "delivered":
+      event.late = state.log.length > 0 && order(event, state.log[state.log.length - 1]) < 0;
+      state.log.push(event);
+      if (event.late) state.log.sort(order);
+      state.holes.delete(id);
+      if (event.sender === head.node) state.fates.set(id, {word: "queued", who: new Set(), sends: 0});
+      if (event.fingerprint) state.print = event;
+      break;
+    case "sent": case "published": if (fate) { fate.sends++; if (fate.word === "queued") fate.word = "unacked"; } break;
+    case "possibly_acked": if (fate && fate.word !== "acked") fate.word = "perhaps"; if (fate) fate.who.add(event.peer); break;
+    case "acked":
+      if (fate) { if (fate.word !== "acked") fate.who.clear(); fate.word = "acked"; fate.who.add(event.peer); }
+      break;
+    case "missing": for (const dep of event.deps || []) state.holes.set(dep, event.event); break;
+    case "lost": for (const dep of event.deps || []) state.holes.set(dep, "lost"); break;
+    case "gap_closed": state.holes.delete(id); break;
+    case "here": state.here.add(event.sender); break;
+    case "left": state.here.delete(event.sender); break;
+    case "checkpoint": if (event.fingerprint) state.print = event; break;
+  }
+}
+
+function goTo(at) {
+  at = Math.max(-1, Math.min(events.length - 1, at));
+  if (at < state.at) restart();
+  while (state.at < at) take(events[++state.at]);
+  draw();
+}
+
+function cell(name, text, ...more) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (more.length) made.className = more.join(" ");
+  return made;
+}
+
+const colour = new Map();
+function nickOf(event) {
+  const made = cell("span", event.nick || named(event.sender), "nick");
+  if (!colour.has(event.sender)) colour.set(event.sender, NICKS[colour.size % NICKS.length]);
+  if (!matchMedia("(prefers-color-scheme: light)").matches) made.style.color = colour.get(event.sender);
+  return made;
+}
+
+const SIGNS = {queued: ["⧗", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◌", "warn"], acked: ["✓", "good"]};
+function fateOf(event) {
+  const fate = state.fates.get(event.message_id);
+  if (!fate) return cell("span", event.late ? "late" : event.cause === "live" ? "" : event.cause || "", "quiet");
+  const [sign, look] = SIGNS[fate.word];
+  return cell("span", `${sign} ${fate.word}${fate.who.size ? " " + fate.who.size : ""}`, look);
+}
+
+function messageRow(event, isNew) {
+  const row = document.createElement("li");
+  if (isNew) row.className = "new";
+  const text = event.text !== undefined ? cell("span", event.text, "text")
+    : cell("span", event.text_length !== undefined ? `${event.text_length} characters` : "no text", "text", "left-out");
+  row.append(cell("time", clock(event.ts_ms)), nickOf(event), text, fateOf(event));
+  row.title = `${event.message_id}\nfrom ${event.sender}`;
+  return row;
+}
+
+function eventRow(event) {
+  const row = document.createElement("li");
+  const look = {missing: "gap", lost: "bad", rejected: "bad", acked: "good", delivered: "good", possibly_acked: "warn"};
+  const parts = [event.event.replaceAll("_", " ")];
+  if (event.sender) parts.push(event.nick || named(event.sender));
+  if (event.message_id) parts.push(short(event.message_id));
+  if (event.deps && event.event !== "delivered") parts.push(event.deps.map(short).join(" "));
+  if (event.peer) parts.push(`by ${named(event.peer)}`);
+  if (event.cause) parts.push(event.cause);
+  if (event.bytes) parts.push(`${event.bytes} B`);
+  row.append(cell("time", clock(event.ts_ms)), " ", cell("span", parts.join(" · "), look[event.event] || ""));
+  return row;
+}
+
+function draw() {
+  const now = state.at < 0 ? 0 : moments[state.at], current = events[state.at];
+  const rows = state.log.slice(-SHOWN).map((event) => messageRow(event, event === current));
+  for (const [id, word] of state.holes) {
+    const hole = word === "lost" ? cell("li", `∅ ${short(id)} was given up: nobody had it`, "hole", "lost")
+      : cell("li", `⇣ ${short(id)} is missing: others named it`, "hole");
+    rows.push(hole);
+  }
+  byId("messages").replaceChildren(...(rows.length ? rows : [cell("li", "Nothing yet: press play.", "hole", "quiet")]));
+  const feed = events.slice(0, state.at + 1).filter((event) => byId(kind(event))?.checked ?? true).slice(-SHOWN);
+  byId("events").replaceChildren(...feed.map(eventRow));
+  for (const list of ["messages", "events"]) byId(list).scrollTop = byId(list).scrollHeight;
+  byId("slider").value = String(now);
+  byId("time").textContent = `${span(now)} of ${span(end)} · event ${state.at + 1} of ${events.length}`;
+  const print = state.print, words = byId("log");
+  words.replaceChildren(print ? `log ${print.messages} · fp ` : "log: not known yet");
+  if (print) words.append(cell("b", print.fingerprint.slice(0, 8)));
+  words.dataset.fingerprint = print ? print.fingerprint : "";
+  byId("people").textContent = state.here.size ? `here: ${[...state.here].map(named).join(", ")}` : "";
+}
+
+// Playing: time goes on from event to event, and long silences are cut.
+let timer = 0;
+const playing = () => timer !== 0;
+function pause() { clearTimeout(timer); timer = 0; byId("play").textContent = "play"; }
+function play() {
+  if (state.at >= events.length - 1) goTo(-1);
+  byId("play").textContent = "pause";
+  tick();
+}
+function tick() {
+  const next = state.at + 1;
+  if (next >= events.length) { pause(); return; }
+  const wait = Math.min(LONGEST_PAUSE, next ? moments[next] - moments[next - 1] : 0) / Number(byId("speed").value);
+  timer = setTimeout(() => {
+    let at = next;  // several that happened at one moment are one frame
+    while (at + 1 < events.length && moments[at + 1] - moments[at] < 5) at++;
+    goTo(at); tick();
+  }, wait);
+}
+function step(by) { pause(); goTo(state.at + by); }
+
+byId("play").onclick = () => (playing() ? pause() : play());
+byId("back").onclick = () => step(-1);
+byId("next").onclick = () => step(1);
+byId("slider").max = String(end);
+byId("slider").oninput = (given) => {
+  pause();
+  const wanted = Number(given.target.value);
+  let at = moments.findIndex((moment) => moment > wanted);
+  goTo(at < 0 ? events.length - 1 : at - 1);
+};
+for (const id of ["packets", "repair", "states"]) byId(id).onchange = draw;
+document.onkeydown = (key) => {
+  if (["INPUT", "SELECT", "BUTTON"].includes(key.target.tagName)) return;
+  if (key.key === " ") { key.preventDefault(); byId("play").click(); }
+  if (key.key === "ArrowLeft") step(-1);
+  if (key.key === "ArrowRight") step(1);
+};
+byId("save").onclick = () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([source + "\n"], {type: "application/x-ndjson"}));
+  link.download = `${head.channel.replace(/[^\w.-]+/g, "-")}.jsonl`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+};
+
+const LOOKS = {said: "var(--accent)", repair: "var(--gap)", states: "var(--good)"};
+for (const [at, event] of events.entries()) {
+  if (!LOOKS[kind(event)]) continue;
+  const mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  const said = kind(event) === "said";
+  const values = {x: end ? (moments[at] / end) * 998 : 0, y: said ? 2 : 14, width: 2, height: said ? 20 : 8};
+  for (const [name, value] of Object.entries(values)) mark.setAttribute(name, value);
+  mark.style.fill = LOOKS[kind(event)];
+  byId("marks").append(mark);
+}
+const until = events.length ? ` · ${new Date(start).toLocaleString()}, ${span(end)} long` : " · nothing happened";
+byId("about").textContent = `as ${named(head.node)} saw it${until} · ${events.length} events`
+  + (head.texts ? "" : " · texts left out");
+restart();
+goTo(events.length - 1);  // the whole picture first; play begins at the start

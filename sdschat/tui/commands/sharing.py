@@ -1,0 +1,90 @@
+"""The command that writes the last minutes of a channel as a page for a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.node.sharing.of_node import page_of
+from sdschat.node.view.private import privacy
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+
+_MINUTES: Final = 5
+_MOST_MINUTES: Final = 100_000
+_NO_TEXTS: Final = "no-texts"
+_YES: Final = "yes"
+
+
+class _Wanted(NamedTuple):
+    """The argument of the command."""
+
+    minutes: int
+    has_texts: bool
+    is_sure: bool
+    file: str
+
+
+def _wanted(argument: str) -> _Wanted:
+    minutes, file, words = _MINUTES, "", argument.split()
+    for word in words:
+        if word.isascii() and word.isdigit():
+            minutes = max(1, min(int(word[:7]), _MOST_MINUTES))
+        elif word not in (_NO_TEXTS, _YES):
+            file = f"{file} {word}".strip()
+    return _Wanted(minutes, _NO_TEXTS not in words, _YES in words, file)
+
+
+async def _share(host: Host, argument: str) -> None:
+    wanted = _wanted(argument)
+    if host.conversation.partner() is not None:
+        raise CommandError("What two say to each other alone is not shared. Go to a channel first.")
+    if privacy(host.view.node, host.channel) is not None and wanted.has_texts and not wanted.is_sure:
+        raise CommandError(
+            f"This channel is private, and the file would hold its texts in clear. /share {_NO_TEXTS} leaves them out; "
+            f"/share {f'{argument} {_YES}'.strip()} keeps them."
+        )
+    path = _path(host, wanted.file)
+    since = host.view.now().wall - wanted.minutes * 60_000
+    try:
+        made = await asyncio.to_thread(page_of, host.view.node, host.channel, since, has_texts=wanted.has_texts)
+        with open(path, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(made)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+    host.answer(f"The page is {path.resolve()}. Open it in a browser.", "share")
+
+
+def _path(host: Host, given: str) -> Path:
+    name = given
+    if not given:
+        channel = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in host.label(host.channel))
+        name = f"share-{channel}-{datetime.fromtimestamp(host.view.now().wall / 1000):%Y%m%d-%H%M%S}.html"
+    path = Path(name).expanduser()
+    if path.exists():
+        raise CommandError(f"{path} is there already. Choose another name.")
+    return path
+
+
+def _words(host: Host, argument: str) -> Iterable[str]:
+    return (_NO_TEXTS,)
+
+
+COMMANDS = (
+    Command(
+        "share",
+        "/share [MINUTES] [no-texts] [FILE]",
+        "Write the last minutes as a page that plays in a browser",
+        _share,
+        group="reading",
+        complete=_words,
+        details="Without MINUTES the last 5. It shows texts, states, repairs, packets and the fingerprint of the log,\n"
+        "and its events can be saved as JSON lines. With no-texts only the length of each text is in it.",
+    ),
+)

@@ -1,0 +1,131 @@
+"""A stretch of a channel as a page: what is in it, what is not, and that nothing of others runs in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdschat.node.node import Node
+from sdschat.node.recording.reader import read_recording
+from sdschat.node.recording.recorder import Recorder
+from sdschat.node.sharing.events import SharedEvents, from_database
+from sdschat.node.sharing.from_recording import SharedRecording
+from sdschat.node.sharing.of_node import page_of
+from sdschat.node.sharing.page import page
+from sdschat.node.view import members
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState
+from tests.fingerprints import fingerprint_of
+from tests.node.worlds import world
+
+HOSTILE = "</script><img src=x onerror=document.title='caught'>"
+
+
+def shared(node: Node, since: int = 0, *, has_texts: bool = True) -> SharedEvents:
+    store = node.profile.store
+    with store.open_read_only(store.path, node.profile.codec) as reader:
+        return from_database(reader, "lobby", node.sender_id, since, has_texts=has_texts)
+
+
+def lines_of(made: str) -> list[dict[str, Any]]:
+    block = made.partition('id="lines">\n')[2].partition("\n</script>")[0]
+    return [json.loads(line) for line in block.splitlines()]
+
+
+def test_a_page_has_texts_states_packets_and_the_fingerprint_after_each_message(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            own = ann.node.send("lobby", HOSTILE).message_id
+            await bob.until_texts(HOSTILE)
+            bob.node.send("lobby", "second")
+            await ann.until_texts(HOSTILE, "second")
+            await ann.until(ev.StateChanged, lambda changed: changed.state == AckState.ACKED)
+            found = shared(ann.node)
+            said = [line for line in found.lines if line["event"] == "delivered"]
+            assert [(line["nick"], line["text"]) for line in said] == [("ann", HOSTILE), ("bob", "second")]
+            places = [(line["lamport"], line["message_id"]) for line in said]
+            assert [line["fingerprint"] for line in said] == [fingerprint_of(places[:1]), fingerprint_of(places)]
+            assert [line["messages"] for line in said] == [1, 2]
+            acked = next(line for line in found.lines if line["event"] == "acked")
+            assert (acked["message_id"], acked["peer"]) == (own, bob.node.sender_id)
+            assert found.nicks[bob.node.sender_id] == "bob"
+            assert any(line["event"] == "sent" and line["bytes"] > 0 for line in found.lines)
+            later = said[-1]["ts_ms"] + 60_000
+            assert not shared(ann.node, since=later).lines
+
+    asyncio.run(told())
+
+
+def test_the_events_of_a_page_are_json_lines_that_no_text_ends(tmp_path: Path) -> None:
+    async def told() -> str:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            ann.node.send("lobby", HOSTILE)
+            await ann.until_texts(HOSTILE)
+            return page_of(ann.node, "lobby", 0, has_texts=True)
+
+    made = asyncio.run(told())
+    assert "<img" not in made
+    head, *lines = lines_of(made)
+    assert (head["channel"], head["texts"]) == ("lobby", True)
+    assert HOSTILE in [line.get("text") for line in lines]
+
+
+def test_without_texts_neither_text_nor_packet_is_in_the_page(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            bob.node.send("lobby", "a secret")
+            await ann.until_texts("a secret")
+            found = shared(ann.node, has_texts=False)
+            (said,) = (line for line in found.lines if line["event"] == "delivered")
+            assert said["text_length"] == 8
+            assert "packet" not in said
+            assert "secret" not in page(found)
+
+    asyncio.run(told())
+
+
+@pytest.mark.parametrize("has_texts", [True, False])
+def test_a_recording_gives_the_same_messages_and_fingerprints(tmp_path: Path, has_texts: bool) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            recorders: list[Recorder] = []
+            file = tmp_path / "run.jsonl"
+            ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, file)))
+            bob = w.start("bob")
+            ann.node.send("lobby", "one")
+            await bob.until_texts("one")
+            bob.node.send("lobby", "two")
+            await ann.until_texts("one", "two")
+            await ann.until(ev.StateChanged, lambda changed: changed.state == AckState.ACKED)
+            recorders[0].close()
+            read = SharedRecording(read_recording(file), "lobby", has_texts=has_texts)
+            columns = ("message_id", "sender", "lamport", "nick", "text", "text_length", "messages", "fingerprint")
+            both = [
+                [[line.get(name) for name in columns] for line in each.lines if line["event"] == "delivered"]
+                for each in (read.shared(), shared(ann.node, has_texts=has_texts))
+            ]
+            assert both[0] == both[1]
+            assert {"sent", "received", "here", "acked"} <= {line["event"] for line in read.shared().lines}
+            assert any("packet" in line for line in read.shared().lines) == has_texts
+            assert not read.is_private
+
+    asyncio.run(told())
+
+
+def test_a_members_channel_is_not_shared(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            name = members.create(ann.node, "board")
+            ann.node.join(name)
+            with pytest.raises(ValueError, match="deleted"):
+                page_of(ann.node, name, 0, has_texts=True)
+
+    asyncio.run(told())

@@ -1,0 +1,129 @@
+"""The command that writes a page of the last minutes, and the page in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdschat.node.sharing.events import SharedEvents
+from sdschat.node.sharing.page import page
+from tests.browser import Tab, browser
+from tests.cli.processes import run
+from tests.tui.stage import Stage, staged
+
+ANN, BOB = "a" * 20, "b" * 20
+EVIL = "</script><img src=x onerror=document.title='caught'>"
+
+
+def event(at: int, name: str, **more: Any) -> dict[str, Any]:
+    return {"ts_ms": 1_760_000_000_000 + at, "event": name, **more}
+
+
+def said(at: int, who: str, message_id: str, text: str, **more: Any) -> dict[str, Any]:
+    nick = {ANN: "ann", BOB: EVIL}[who]
+    return event(at, "delivered", sender=who, message_id=message_id, lamport=at, nick=nick, text=text, **more)
+
+
+STORY = SharedEvents(
+    EVIL,
+    ANN,
+    {ANN: "ann", BOB: EVIL},
+    True,
+    [
+        said(0, ANN, "m1", "hello", cause="live", messages=1, fingerprint="11" * 16),
+        event(0, "sent", message_id="m1", cause="message", bytes=120),
+        event(400, "acked", message_id="m1", peer=BOB),
+        event(1000, "missing", message_id="m3", deps=["m2"]),
+        event(1500, "repair_requested", message_id="m9", deps=["m2"]),
+        said(2000, BOB, "m2", EVIL, cause="repair", messages=2, fingerprint="22" * 16),
+        said(2001, BOB, "m3", "after it", cause="live", messages=3, fingerprint="33" * 16),
+    ],
+)
+
+
+def in_browser(tmp_path: Path, shared: SharedEvents, look: Any) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page(shared))
+
+    async def told() -> None:
+        async with browser() as tab:
+            await tab.open(file.as_uri())
+            await look(tab)
+
+    asyncio.run(told())
+
+
+async def texts(tab: Tab) -> list[str]:
+    found: list[str] = await tab.ask("[...document.querySelectorAll('#messages li')].map(e => e.innerText)")
+    return found
+
+
+def test_the_page_plays_pauses_steps_and_saves_its_events(tmp_path: Path) -> None:
+    async def look(tab: Tab) -> None:
+        slider = "document.getElementById('slider')"
+        assert "after it" in (await texts(tab))[-1]
+        assert "acked 1" in (await texts(tab))[0]
+        assert await tab.ask("document.getElementById('log').dataset.fingerprint") == "33" * 16
+        assert await tab.ask("document.title") == f"{EVIL} · sdschat"
+        assert await tab.ask("document.images.length") == 0
+        await tab.ask(f"{slider}.value = 1600; {slider}.dispatchEvent(new Event('input'))")
+        assert "m2 is missing" in (await texts(tab))[-1]
+        await tab.ask("document.getElementById('back').click()")
+        assert "event 4 of 7" in await tab.ask("document.getElementById('time').textContent")
+        await tab.ask("document.getElementById('speed').value = '20'; document.getElementById('play').click()")
+        await tab.until("document.getElementById('time').textContent.includes('event 7 of 7')")
+        assert EVIL in (await texts(tab))[1]
+        saved = (
+            "new Promise(done => { URL.createObjectURL = b => { b.text().then(done); return '#'; };"
+            " document.getElementById('save').click(); })"
+        )
+        lines = [json.loads(line) for line in (await tab.ask(saved)).splitlines()]
+        assert lines == [STORY.head(), *STORY.lines]
+
+    in_browser(tmp_path, STORY, look)
+
+
+@staged(peers=("bob",))
+async def test_share_writes_a_page_for_the_owner_alone(s: Stage) -> None:
+    s.say("look at this")
+    await s.until_text("look at this")
+    file = s.world.folder / "page.html"
+    await s.enter(f"/share {file}")
+    await s.until_text("The page is")
+    assert "look at this" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    await s.enter(f"/share {file}")
+    await s.until(lambda: "there already" in s.hint())
+
+
+@staged()
+async def test_texts_of_a_private_channel_leave_it_only_after_a_second_word(s: Stage) -> None:
+    await s.enter("/create garden")
+    await s.until_text("private, epoch 1")
+    await s.enter("between us")
+    file = s.world.folder / "page.html"
+    await s.enter(f"/share {file}")
+    await s.until(lambda: "texts in clear" in s.hint())
+    assert not file.exists()
+    await s.enter_instead(f"/share {file} yes")
+    await s.until(file.exists)
+    assert "between us" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ((), 0, "share-lobby.html is written"),
+        (("--from", "nothing.jsonl"), 2, "nothing.jsonl cannot be read"),
+        (("--minutes", "0"), 2, "0"),
+    ],
+)
+def test_share_from_the_shell(tmp_path: Path, options: tuple[str, ...], code: int, words: str) -> None:
+    assert run(tmp_path, "pipe", "lobby", "--name", "ann", "--linger", "0s", stdin=b"hello\n").returncode in (0, 6)
+    done = run(tmp_path, "share", "lobby", "--name", "ann", *options)
+    assert (done.returncode, words in done.stderr) == (code, True), done.stderr
