@@ -3,169 +3,62 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from importlib.resources import files
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
 from sdschat.audit.conform import Silver
+from sdschat.audit.schemas import Journal, Message
+from sdschat.audit.sources.filters import trials
+from sdschat.audit.tables.figures import Figures, answers
+from sdschat.audit.verdict import Audit
 
 QUIET: Final = 60_000  # milliseconds without any event of a node that are told
 STRETCHES: Final = 200  # upper limit of stretches of time in a picture
 _GRAINS: Final = (100, 200, 500, *(1_000 * each for each in (1, 2, 5, 10, 20, 60, 120, 300, 600, 1_800, 3_600, 21_600)))
 _DAY: Final = 86_400_000
-_TABLES: Final = """
-CREATE TABLE rule (grain INTEGER, quiet INTEGER);
-CREATE TABLE event (run_id, channel, node, boot, moment INTEGER, ts_ms INTEGER, event, message_id, sender, peer, cause,
-  bytes INTEGER, payload_bytes INTEGER);
-CREATE TABLE had (run_id, channel, node, message_id, received_ms INTEGER);
-CREATE TABLE seen (run_id, channel, node, first_ms INTEGER, last_ms INTEGER);
-"""
+_TABLES: Final[Mapping[str, str]] = {
+    "rule": "grain INTEGER, quiet INTEGER",
+    "event": "run_id, channel, node, boot, moment INTEGER, ts_ms INTEGER, event, message_id, sender, peer, cause, "
+    "bytes INTEGER, payload_bytes INTEGER, ids INTEGER, attempt INTEGER",
+    "had": "run_id, channel, node, message_id, received_ms INTEGER",
+    "seen": "run_id, channel, node, first_ms INTEGER, last_ms INTEGER",
+    "packet": "run_id, channel, source, kind, packet, bytes INTEGER, content_bytes INTEGER, filter_bytes INTEGER, "
+    "history_bytes INTEGER, request_bytes INTEGER",
+    "trial": "run_id, channel, node, filters INTEGER, checks INTEGER, hits INTEGER, expected REAL",
+    "lacked": "run_id, channel, node, position INTEGER, reason",
+    "extent": "run_id, channel, messages INTEGER",
+}
 _INDEXES: Final = {
     "earliest": "run_id, channel, node, what, message_id",
     "way": "run_id, channel, sender, node",
     "clock": "run_id, channel, node, peer",
     "away": "run_id, node",
     "possession": "run_id, channel, node, message_id",
+    "spread": "figure, run_id, channel, node, via, at_ms",
 }
+_NO_VERDICT: Final = Audit([], [], [], [], [])
 
 
-class Absence(NamedTuple):
-    """A time in which a node wrote no event: not running, silent, or ended before others."""
-
-    run_id: str
-    node: str
-    kind: str
-    from_ms: int
-    to_ms: int
-
-
-class Reached(NamedTuple):
-    """A message, and the node that got it last."""
-
-    run_id: str
-    channel: str
-    message_id: str
-    sender: str
-    sent_ms: int
-    receivers: int
-    last_node: str
-    took_ms: float
-    via: str
-    why: str
-
-
-class LastOne(NamedTuple):
-    run_id: str
-    channel: str
-    last_node: str
-    why: str
-    messages: int
-    longest: float
-
-
-class Spread(NamedTuple):
-    """Percentiles of one figure: `pace`, deliveries to a node by time of sending; `everybody`, until all had it."""
-
-    figure: str
-    run_id: str
-    channel: str
-    node: str
-    at_ms: int
-    n: int
-    p50: float
-    p95: float
-    longest: float
-
-
-class Course(NamedTuple):
-    """Events of one kind at one node in one stretch of time."""
-
-    run_id: str
-    channel: str
-    node: str
-    what: str
-    at_ms: int
-    n: int
-    bytes: int
-
-
-class Wire(NamedTuple):
-    """The bytes that were sent for one cause, and for each byte of text."""
-
-    run_id: str
-    channel: str
-    cause: str
-    packets: int
-    bytes: int
-    text_bytes: int | None
-    per_byte: float | None
-
-
-class AckCount(NamedTuple):
-    run_id: str
-    channel: str
-    state: str
-    how: str
-    n: int
-    wrong: int
-    undecided: int
-
-
-class Acknowledgement(NamedTuple):
-    """One acknowledgement, by `peer` as `node` understood it; `had_ms`: when the peer had the message."""
-
-    run_id: str
-    channel: str
-    node: str
-    peer: str
-    message_id: str
-    state: str
-    how: str
-    said_ms: int
-    had_ms: int | None
-    verdict: str
-
-
-class Figures(NamedTuple):
-    grain: int
-    away: list[Absence]
-    reached: list[Reached]
-    last: list[LastOne]
-    spread: list[Spread]
-    course: list[Course]
-    wire: list[Wire]
-    acknowledged: list[AckCount]
-    untrue: list[Acknowledgement]
-
-
-R = TypeVar("R", bound=tuple[Any, ...])
-
-
-def figures(silver: Silver) -> Figures:
-    """Return the figures of these nodes."""
+def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
+    """Return the figures of these nodes, on which this is the verdict."""
     grain = grain_of(row.ts_ms for row in silver.journal)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        database.executescript(_TABLES)
-        database.execute("INSERT INTO rule VALUES (?, ?)", (grain, QUIET))
-        _take(database, silver)
+        database.execute("BEGIN")
+        for table, columns in _TABLES.items():
+            database.execute(f"CREATE TABLE {table} ({columns})")
+        for table, rows in _rows(silver, audit, grain).items():
+            values = ", ".join("?" * len(_TABLES[table].split(",")))
+            database.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+        database.execute("COMMIT")
         _answer(database)
+        return Figures(grain, *(_found(database, kind, answer) for kind, answer in answers().values()))
 
-        def rows(table: type[R], name: str) -> list[R]:
-            columns = ", ".join(table._fields)  # type: ignore[attr-defined]
-            return [table(*row) for row in database.execute(f"SELECT {columns} FROM {name} ORDER BY {columns}")]
 
-        return Figures(
-            grain,
-            rows(Absence, "away"),
-            rows(Reached, "reached"),
-            rows(LastOne, "last_one"),
-            rows(Spread, "spread"),
-            rows(Course, "course"),
-            rows(Wire, "wire"),
-            rows(AckCount, "acknowledged"),
-            rows(Acknowledgement, "acknowledgement WHERE verdict = 'wrong'"),
-        )
+def _found(database: sqlite3.Connection, kind: type, answer: str) -> list[Any]:
+    columns = ", ".join(f'"{name}"' for name in kind.__annotations__)
+    return [kind(*row) for row in database.execute(f"SELECT {columns} FROM {answer} ORDER BY {columns}")]
 
 
 def grain_of(times: Iterable[int]) -> int:
@@ -175,20 +68,29 @@ def grain_of(times: Iterable[int]) -> int:
     return next((each for each in _GRAINS if whole <= each * STRETCHES), _DAY * -(-whole // (_DAY * STRETCHES)))
 
 
-def _take(database: sqlite3.Connection, silver: Silver) -> None:
-    events = (
-        (
-            *(row.run_id, row.channel, row.node, row.boot, moment, row.ts_ms, row.event, row.message_id, row.sender),
-            *(row.peer, row.cause, row.bytes, row.payload_bytes),
-        )
-        for moment, row in enumerate(silver.journal)
-    )
-    had = ((row.run_id, row.channel, row.node, row.message_id, row.received_ms) for row in silver.copies)
-    seen = ((row.run_id, row.channel, row.node, row.first_ms, row.last_ms) for row in silver.presences)
-    database.execute("BEGIN")
-    for table, width, rows in (("event", 13, events), ("had", 5, had), ("seen", 5, seen)):
-        database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", rows)
-    database.execute("COMMIT")
+def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[Any, ...]]]:
+    """Return the rows of each table that an engine brings."""
+    return {
+        "rule": [(grain, QUIET)],
+        "event": (_event(moment, row) for moment, row in enumerate(silver.journal)),
+        "had": ((*row[:4], row.received_ms) for row in silver.copies),
+        "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
+        "packet": (_packet(row) for row in silver.messages if row.bytes is not None and not row.gone),
+        "trial": trials(silver.copies, silver.messages),
+        "lacked": ((row.run_id, row.channel, row.node, row.position, row.reason) for row in audit.missing),
+        "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
+    }
+
+
+def _event(moment: int, row: Journal) -> tuple[Any, ...]:
+    of_message = (row.message_id, row.sender, row.peer, row.cause, row.bytes, row.payload_bytes)
+    place = (row.run_id, row.channel, row.node, row.boot, moment, row.ts_ms, row.event)
+    return *place, *of_message, len(row.deps or ()), row.attempt
+
+
+def _packet(row: Message) -> tuple[Any, ...]:
+    sizes = (row.bytes, row.content_bytes, row.filter_bytes, row.history_bytes, row.request_bytes)
+    return row.run_id, row.channel, "log", "message", row.message_id, *(size or 0 for size in sizes)
 
 
 def _answer(database: sqlite3.Connection) -> None:

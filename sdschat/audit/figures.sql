@@ -3,10 +3,17 @@
 --
 -- An engine brings these tables.
 --   rule   grain, quiet                          width of a stretch of time; a silence longer than `quiet` is told
---   event  run_id, channel, node, boot, moment, ts_ms, event, message_id, sender, peer, cause, bytes, payload_bytes
---          moment: number of the event in the journal of its node; boot: number of the run of the program
+--   event  run_id, channel, node, boot, moment, ts_ms, event, message_id, sender, peer, cause, bytes, payload_bytes,
+--          ids, attempt
+--          moment: number of the event in the journal of its node; boot: number of the run of the program; ids: how many
+--          messages it names besides
 --   had    run_id, channel, node, message_id, received_ms              copies of messages, with or without a log
 --   seen   run_id, channel, node, first_ms, last_ms                    nodes of a channel
+--   packet run_id, channel, source, kind, packet, bytes, content_bytes, filter_bytes, history_bytes, request_bytes
+--          packet: the id of a message in the logs, or the number of a recorded packet; it may be there several times
+--   trial  run_id, channel, node, filters, checks, hits, expected      filters, asked for ids they cannot have
+--   lacked run_id, channel, node, position, reason                     what the verdict says is missing
+--   extent run_id, channel, messages                                   and how long the canonical logs are
 
 -- When did each thing first happen to a message at a node?
 CREATE TABLE earliest AS
@@ -39,14 +46,14 @@ GROUP BY run_id, channel, sender, node;
 -- How far is the clock of `peer` ahead of the clock of `node`, and how sure is that? Half the difference of the fastest
 -- messages each way, and half their sum.
 CREATE TABLE clock AS
-SELECT o.run_id, o.channel, o.sender AS node, o.node AS peer, (o.fastest - b.fastest) / 2.0 AS offset_ms,
-  (o.fastest + b.fastest) / 2.0 AS uncertainty_ms
+SELECT o.run_id, o.channel, o.sender AS node, o.node AS peer, CAST(o.fastest - b.fastest AS DOUBLE) / 2 AS offset_ms,
+  CAST(o.fastest + b.fastest AS DOUBLE) / 2 AS uncertainty_ms
 FROM way AS o
 JOIN way AS b ON b.run_id = o.run_id AND b.channel = o.channel AND b.sender = o.node AND b.node = o.sender;
 
 -- How long did each delivery take? Corrected by the offset of the two clocks where that is known.
 CREATE TABLE delivery AS
-SELECT p.*, p.raw - COALESCE(c.offset_ms, 0) AS took
+SELECT p.*, p.raw - c.offset_ms AS corrected, p.raw - COALESCE(c.offset_ms, 0) AS took
 FROM passage AS p
 LEFT JOIN clock AS c ON c.run_id = p.run_id AND c.channel = p.channel AND c.node = p.sender AND c.peer = p.node;
 
@@ -129,33 +136,93 @@ SELECT run_id, channel, last_node, why, COUNT(*) AS messages, MAX(took_ms) AS lo
 FROM everybody
 GROUP BY run_id, channel, last_node, why;
 
--- Which times are there of which only the spread is of interest?
+-- How long did it take at a node from one event of a message to a later one?
+CREATE VIEW lapse AS
+SELECT CASE WHEN e.what = 'acked' THEN 'acked' ELSE 'possibly acked' END AS figure, b.run_id, b.channel, b.node,
+  e.ts_ms - b.ts_ms AS value
+FROM earliest AS b
+JOIN earliest AS e ON e.run_id = b.run_id AND e.channel = b.channel AND e.node = b.node
+  AND e.what IN ('possibly_acked', 'acked') AND e.message_id = b.message_id AND e.moment > b.moment
+WHERE b.what = 'sent message' AND b.channel <> ''
+UNION ALL
+SELECT CASE WHEN b.what = 'missing' THEN 'buffered' ELSE 'healed' END, b.run_id, b.channel, b.node, e.ts_ms - b.ts_ms
+FROM earliest AS b
+JOIN earliest AS e ON e.run_id = b.run_id AND e.channel = b.channel AND e.node = b.node AND e.what = 'delivered'
+  AND e.message_id = b.message_id AND e.moment > b.moment
+WHERE b.what IN ('missing', 'repair_wanted') AND b.channel <> '';
+
+-- Which times are there of which only the spread is of interest? By hour of sending: `raw` is the difference of two
+-- clocks, `corrected` is there where their offset is known.
 CREATE VIEW span AS
-SELECT 'pace' AS figure, d.run_id, d.channel, d.node, d.sent_ms - d.sent_ms % r.grain AS at_ms, d.took AS value
+SELECT 'pace' AS figure, d.run_id, d.channel, d.node, '' AS via, d.sent_ms - d.sent_ms % r.grain AS at_ms,
+  d.took AS value
 FROM delivery AS d
 CROSS JOIN rule AS r
 UNION ALL
-SELECT 'everybody', run_id, channel, '', 0, took_ms
-FROM everybody;
+SELECT 'delivered', run_id, channel, '', '', 0, took
+FROM delivery
+UNION ALL
+SELECT 'raw', run_id, channel, '', via, sent_ms - sent_ms % 3600000, raw
+FROM delivery
+UNION ALL
+SELECT 'corrected', run_id, channel, '', via, sent_ms - sent_ms % 3600000, corrected
+FROM delivery
+WHERE corrected IS NOT NULL
+UNION ALL
+SELECT 'reached', run_id, channel, '', '', 0, took_ms
+FROM reached
+UNION ALL
+SELECT 'everybody', run_id, channel, '', '', 0, took_ms
+FROM everybody
+UNION ALL
+SELECT figure, run_id, channel, node, '', 0, value
+FROM lapse;
 
 -- What is the spread of these times? Percentiles lie between two values in proportion: this is their one definition.
 CREATE TABLE spread AS
-SELECT figure, run_id, channel, node, at_ms, COUNT(*) AS n,
+SELECT figure, run_id, channel, node, via, at_ms, COUNT(*) AS n,
   ROUND(SUM(CASE WHEN ABS(rank - 0.5 * last) < 1 THEN value * (1 - ABS(rank - 0.5 * last)) ELSE 0 END), 6) AS p50,
   ROUND(SUM(CASE WHEN ABS(rank - 0.95 * last) < 1 THEN value * (1 - ABS(rank - 0.95 * last)) ELSE 0 END), 6) AS p95,
+  ROUND(SUM(CASE WHEN ABS(rank - 0.99 * last) < 1 THEN value * (1 - ABS(rank - 0.99 * last)) ELSE 0 END), 6) AS p99,
   MAX(value) AS longest
 FROM (
-  SELECT *, ROW_NUMBER() OVER (PARTITION BY figure, run_id, channel, node, at_ms ORDER BY value) - 1 AS rank,
-    COUNT(*) OVER (PARTITION BY figure, run_id, channel, node, at_ms) - 1 AS last
+  SELECT figure, run_id, channel, node, via, at_ms, CAST(value AS DOUBLE) AS value,
+    ROW_NUMBER() OVER (PARTITION BY figure, run_id, channel, node, via, at_ms ORDER BY value) - 1 AS rank,
+    COUNT(*) OVER (PARTITION BY figure, run_id, channel, node, via, at_ms) - 1 AS last
   FROM span
 ) AS ranked
-GROUP BY figure, run_id, channel, node, at_ms;
+GROUP BY figure, run_id, channel, node, via, at_ms;
 
--- What was sent and delivered, twice or by repair, in which stretch of time?
+-- In what time was which share of the deliveries there, by how they came? A step is a fortieth of them.
+CREATE VIEW curve AS
+SELECT p.run_id, p.channel, p.via, p.n, p.step, CAST(d.took AS DOUBLE) AS took
+FROM (
+  SELECT g.run_id, g.channel, g.via, g.n, s.step,
+    CASE WHEN s.step = 0 THEN 1 ELSE CAST((g.n * s.step + 39 - (g.n * s.step + 39) % 40) / 40 AS BIGINT) END AS rank
+  FROM (SELECT run_id, channel, via, COUNT(*) AS n FROM delivery GROUP BY run_id, channel, via) AS g
+  CROSS JOIN (
+    SELECT 5 * f.five + o.one AS step
+    FROM (
+      SELECT 0 AS five UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5
+      UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8
+    ) AS f
+    CROSS JOIN (
+      SELECT 0 AS one UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
+    ) AS o
+    WHERE 5 * f.five + o.one <= 40
+  ) AS s
+) AS p
+JOIN (
+  SELECT run_id, channel, via, took, ROW_NUMBER() OVER (PARTITION BY run_id, channel, via ORDER BY took) AS rank
+  FROM delivery
+) AS d ON d.run_id = p.run_id AND d.channel = p.channel AND d.via = p.via AND d.rank = p.rank;
+
+-- What was sent and delivered, twice or by repair, in which stretch of time? Deliveries by node, the rest of all nodes.
 CREATE VIEW course AS
 SELECT run_id, channel, node, what, at_ms, COUNT(*) AS n, SUM(bytes) AS bytes
 FROM (
-  SELECT e.run_id, e.channel, e.node, e.ts_ms - e.ts_ms % r.grain AS at_ms, CASE
+  SELECT e.run_id, e.channel, CASE WHEN e.event = 'delivered' THEN e.node ELSE '' END AS node,
+    e.ts_ms - e.ts_ms % r.grain AS at_ms, CASE
       WHEN e.event = 'sent' THEN CONCAT('sent ', COALESCE(e.cause, ''))
       WHEN e.event = 'delivered' THEN CONCAT('delivered ', COALESCE(e.cause, ''))
       ELSE e.event
@@ -178,7 +245,7 @@ GROUP BY run_id, channel;
 CREATE VIEW wire AS
 SELECT e.run_id, e.channel, COALESCE(e.cause, '') AS cause, COUNT(*) AS packets, SUM(COALESCE(e.bytes, 0)) AS bytes,
   s.text_bytes,
-  CASE WHEN s.text_bytes > 0 THEN SUM(COALESCE(e.bytes, 0)) * 1.0 / s.text_bytes ELSE NULL END AS per_byte
+  CASE WHEN s.text_bytes > 0 THEN CAST(SUM(COALESCE(e.bytes, 0)) AS DOUBLE) / s.text_bytes ELSE NULL END AS per_byte
 FROM event AS e
 LEFT JOIN said AS s ON s.run_id = e.run_id AND s.channel = e.channel
 WHERE e.event = 'sent' AND e.channel <> ''
@@ -225,3 +292,137 @@ SELECT run_id, channel, state, how, COUNT(*) AS n, SUM(CASE WHEN verdict = 'wron
   SUM(CASE WHEN verdict = 'undecided' THEN 1 ELSE 0 END) AS undecided
 FROM acknowledgement
 GROUP BY run_id, channel, state, how;
+
+-- How far is the clock of `peer` ahead, and how many messages say so? Nothing is known if they went one way only.
+CREATE VIEW metrics_clock AS
+SELECT p.run_id, p.channel, p.node, p.peer, COALESCE(o.messages, 0) AS `out`, COALESCE(b.messages, 0) AS back,
+  o.fastest AS fastest_out, b.fastest AS fastest_back, c.offset_ms, c.uncertainty_ms
+FROM (
+  SELECT run_id, channel, sender AS node, node AS peer FROM way
+  UNION
+  SELECT run_id, channel, node, sender FROM way
+) AS p
+LEFT JOIN way AS o ON o.run_id = p.run_id AND o.channel = p.channel AND o.sender = p.node AND o.node = p.peer
+LEFT JOIN way AS b ON b.run_id = p.run_id AND b.channel = p.channel AND b.sender = p.peer AND b.node = p.node
+LEFT JOIN clock AS c ON c.run_id = p.run_id AND c.channel = p.channel AND c.node = p.node AND c.peer = p.peer;
+
+-- How long did deliveries of each hour take, and by how many of them were clocks wrong?
+CREATE VIEW metrics_delivery AS
+SELECT d.run_id, d.channel, d.via, d.hour_ms, d.delivered, d.negative, r.p50 AS raw_p50, r.p95 AS raw_p95,
+  r.p99 AS raw_p99, d.corrected, d.corrected_negative, c.p50, c.p95, c.p99, c.longest
+FROM (
+  SELECT run_id, channel, via, sent_ms - sent_ms % 3600000 AS hour_ms, COUNT(*) AS delivered,
+    SUM(CASE WHEN raw < 0 THEN 1 ELSE 0 END) AS negative, COUNT(corrected) AS corrected,
+    SUM(CASE WHEN corrected < 0 THEN 1 ELSE 0 END) AS corrected_negative
+  FROM delivery
+  GROUP BY run_id, channel, via, sent_ms - sent_ms % 3600000
+) AS d
+JOIN spread AS r ON r.figure = 'raw' AND r.run_id = d.run_id AND r.channel = d.channel AND r.via = d.via
+  AND r.at_ms = d.hour_ms
+LEFT JOIN spread AS c ON c.figure = 'corrected' AND c.run_id = d.run_id AND c.channel = d.channel AND c.via = d.via
+  AND c.at_ms = d.hour_ms;
+
+-- How long after it was first sent was a message known to be elsewhere, and from what?
+CREATE VIEW metrics_ack AS
+SELECT e.run_id, e.channel, e.node, e.sent, e.resends, COALESCE(p.n, 0) AS possibly_acked, p.p50 AS possibly_p50,
+  p.p95 AS possibly_p95, p.p99 AS possibly_p99, COALESCE(a.n, 0) AS acked, a.p50 AS acked_p50, a.p95 AS acked_p95,
+  a.p99 AS acked_p99, e.by_mention, e.by_filter, e.by_range
+FROM (
+  SELECT run_id, channel, node,
+    COUNT(DISTINCT CASE WHEN event = 'sent' AND cause = 'message' THEN message_id ELSE NULL END) AS sent,
+    SUM(CASE WHEN event = 'sent' AND cause = 'resend' THEN 1 ELSE 0 END) AS resends,
+    SUM(CASE WHEN event <> 'sent' AND cause = 'mention' THEN 1 ELSE 0 END) AS by_mention,
+    SUM(CASE WHEN event <> 'sent' AND cause = 'filter' THEN 1 ELSE 0 END) AS by_filter,
+    SUM(CASE WHEN event <> 'sent' AND cause = 'range' THEN 1 ELSE 0 END) AS by_range
+  FROM event
+  WHERE channel <> '' AND (event IN ('possibly_acked', 'acked') OR event = 'sent' AND cause IN ('message', 'resend'))
+  GROUP BY run_id, channel, node
+) AS e
+LEFT JOIN spread AS p ON p.figure = 'possibly acked' AND p.run_id = e.run_id AND p.channel = e.channel
+  AND p.node = e.node
+LEFT JOIN spread AS a ON a.figure = 'acked' AND a.run_id = e.run_id AND a.channel = e.channel AND a.node = e.node;
+
+-- What did each node lack, ask for, answer and get, and how long until it had it?
+CREATE VIEW metrics_repair AS
+SELECT e.run_id, e.channel, e.node, e.wanted, e.requested, e.answered, e.useful, e.pushed, e.synced, e.duplicates,
+  e.stored, e.store_asked, e.store_unknown, e.store_silent, COALESCE(h.n, 0) AS healed, h.p50 AS heal_p50,
+  h.p95 AS heal_p95, h.p99 AS heal_p99, COALESCE(b.n, 0) AS buffered, b.p50 AS buffer_p50, b.p95 AS buffer_p95,
+  b.p99 AS buffer_p99
+FROM (
+  SELECT run_id, channel, node,
+    COUNT(DISTINCT CASE WHEN event = 'repair_wanted' THEN message_id ELSE NULL END) AS wanted,
+    SUM(CASE WHEN event = 'repair_requested' THEN ids ELSE 0 END) AS requested,
+    SUM(CASE WHEN event = 'repair_responded' THEN 1 ELSE 0 END) AS answered,
+    SUM(CASE WHEN event = 'delivered' AND cause = 'repair' THEN 1 ELSE 0 END) AS useful,
+    SUM(CASE WHEN event = 'pushed' THEN 1 ELSE 0 END) AS pushed,
+    SUM(CASE WHEN event = 'delivered' AND cause = 'sync' THEN 1 ELSE 0 END) AS synced,
+    SUM(CASE WHEN event = 'duplicate' THEN 1 ELSE 0 END) AS duplicates,
+    SUM(CASE WHEN event = 'delivered' AND cause = 'store' THEN 1 ELSE 0 END) AS stored,
+    SUM(CASE WHEN event = 'store_asked' THEN ids ELSE 0 END) AS store_asked,
+    SUM(CASE WHEN event = 'store_unknown' THEN ids ELSE 0 END) AS store_unknown,
+    SUM(CASE WHEN event = 'store_silent' THEN ids ELSE 0 END) AS store_silent
+  FROM event
+  WHERE channel <> ''
+  GROUP BY run_id, channel, node
+) AS e
+LEFT JOIN spread AS h ON h.figure = 'healed' AND h.run_id = e.run_id AND h.channel = e.channel AND h.node = e.node
+LEFT JOIN spread AS b ON b.figure = 'buffered' AND b.run_id = e.run_id AND b.channel = e.channel AND b.node = e.node;
+
+-- What did each node send, and why?
+CREATE VIEW metrics_traffic AS
+SELECT run_id, channel, node, COALESCE(cause, '') AS cause, COUNT(*) AS packets, SUM(COALESCE(bytes, 0)) AS bytes,
+  SUM(COALESCE(payload_bytes, 0)) AS payload_bytes
+FROM event
+WHERE event = 'sent'
+GROUP BY run_id, channel, node, COALESCE(cause, '');
+
+-- What did each node refuse, and why?
+CREATE VIEW metrics_rejected AS
+SELECT run_id, channel, node, COALESCE(cause, '') AS reason, SUM(COALESCE(attempt, 1)) AS packets
+FROM event
+WHERE event = 'rejected'
+GROUP BY run_id, channel, node, COALESCE(cause, '');
+
+-- What are packets made of? Each counts once: of several copies the largest.
+CREATE VIEW metrics_parts AS
+SELECT run_id, channel, source, kind, COUNT(*) AS packets, SUM(bytes) AS bytes, SUM(content_bytes) AS content_bytes,
+  SUM(filter_bytes) AS filter_bytes, SUM(history_bytes) AS history_bytes, SUM(request_bytes) AS request_bytes
+FROM (
+  SELECT *, ROW_NUMBER() OVER (
+    PARTITION BY run_id, channel, source, kind, packet
+    ORDER BY bytes DESC, content_bytes DESC, filter_bytes DESC, history_bytes DESC, request_bytes DESC
+  ) AS rank
+  FROM packet
+) AS sized
+WHERE rank = 1
+GROUP BY run_id, channel, source, kind;
+
+-- Did filters hold what their senders had, and did others draw the right acknowledgements from them?
+CREATE VIEW metrics_filter AS
+SELECT run_id, channel, node, SUM(filters) AS filters, SUM(checks) AS checks, SUM(hits) AS hits,
+  SUM(expected) AS expected, SUM(claims) AS claims, SUM(wrong) AS wrong, SUM(undecided) AS undecided
+FROM (
+  SELECT run_id, channel, node, filters, checks, hits, expected, 0 AS claims, 0 AS wrong, 0 AS undecided
+  FROM trial
+  UNION ALL
+  SELECT run_id, channel, peer, 0, 0, 0, 0.0, 1, CASE WHEN verdict = 'wrong' THEN 1 ELSE 0 END,
+    CASE WHEN verdict = 'undecided' THEN 1 ELSE 0 END
+  FROM acknowledgement
+  WHERE how = 'filter'
+) AS told
+GROUP BY run_id, channel, node;
+
+-- In which stretches of the canonical log does a node lack how much? A log is cut into 60 stretches.
+CREATE VIEW cell AS
+SELECT run_id, channel, node, stretch, SUM(CASE WHEN reason = 'lost' THEN 1 ELSE 0 END) AS lost,
+  SUM(CASE WHEN reason = 'lost' THEN 0 ELSE 1 END) AS excused
+FROM (
+  SELECT run_id, channel, node, reason, CAST((place - place % messages) / messages AS BIGINT) AS stretch
+  FROM (
+    SELECT l.run_id, l.channel, l.node, l.reason, e.messages,
+      (l.position - 1) * CASE WHEN e.messages < 60 THEN e.messages ELSE 60 END AS place
+    FROM lacked AS l
+    JOIN extent AS e ON e.run_id = l.run_id AND e.channel = l.channel
+  ) AS placed
+) AS cut
+GROUP BY run_id, channel, node, stretch;

@@ -131,8 +131,8 @@ def _print_report(found: Comparison, asked: Silver | None, most: int | None) -> 
 
 def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:
     """Write the report. Return True if it could be written; the verdict has been printed already in any case."""
-    from sdschat.pipeline.report.from_databases import report_data
-    from sdschat.pipeline.report.page import page as made
+    from sdschat.audit.report.databases import report_data
+    from sdschat.audit.report.page import page as made
 
     text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000))
     try:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sdschat.audit.conform import Channel, Silver
-from sdschat.audit.figures import Figures, figures
+from sdschat.audit.figures import figures
+from sdschat.audit.report.answers import everybody_note, truth_note, wire_note
+from sdschat.audit.report.data import of_channel
+from sdschat.audit.tables.figures import Figures
 from sdschat.audit.verdict import Audit
 from sdschat.cli.text import safe
-from sdschat.pipeline.report.answers import everybody_note, of_channel, truth_note, wire_note
 
 ByChannel = Mapping[Channel, Figures]
 
@@ -17,7 +19,7 @@ ByChannel = Mapping[Channel, Figures]
 def figures_of(audit: Audit, silver: Silver) -> ByChannel:
     """Return the figures of the channels of this audit."""
     found = figures(silver)
-    return {(row.run_id, row.channel): of_channel(found, row.run_id, row.channel) for row in audit.channels}
+    return {(row.run_id, row.channel): of_channel(found, (row.run_id, row.channel)) for row in audit.channels}
 
 
 def figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
@@ -35,7 +37,7 @@ def figures_lines(by_channel: ByChannel) -> Iterator[str]:
         yield ""
         yield f"Figures of {safe(channel)}:"
         notes = (
-            everybody_note(found.spread, len(found.reached)),
+            everybody_note(found.spread),
             wire_note(found.wire),
             truth_note(found.acknowledged),
         )

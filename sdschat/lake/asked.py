@@ -5,11 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit.schemas import AuditBase, Declared, Journal, Message, Node
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
 _MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
 READ_BY_AUDIT: Final = (Journal, Message, Node, Declared)
@@ -19,6 +24,11 @@ class Asked(ABC):
     """The base of the engines."""
 
     words: ClassVar[str]  # what the name of a file of statements ends in
+
+    @property
+    @abstractmethod
+    def engine(self) -> str:
+        """Return the name and version of the engine."""
 
     @abstractmethod
     def has(self, table: type) -> bool:
@@ -39,6 +49,10 @@ class Asked(ABC):
     @abstractmethod
     def keep_answer(self, table: type, name: str, query: str) -> None:
         """Replace a table of the lake by what a query gives. Statements find it by this name."""
+
+    @abstractmethod
+    def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
+        """Give a name for statements to what a function of this package makes of the rows of a query."""
 
     @abstractmethod
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:

@@ -16,7 +16,10 @@ from sdschat.lake.asked import READ_BY_AUDIT, Asked
 from sdschat.lake.places import PLACES, check_version
 
 if TYPE_CHECKING:
+    import pyarrow
     from duckdb import DuckDBPyConnection
+
+    from sdschat.lake.asked import OnBatches
 
 _TYPES: Final = {
     "STRING": "VARCHAR",
@@ -26,6 +29,7 @@ _TYPES: Final = {
     "BINARY": "BLOB",
     "ARRAY<STRING>": "VARCHAR[]",
 }
+_AT_ONCE: Final = 10_000  # rows given to a function
 _LANE: Final = """
 CREATE MACRO lane(digits) AS CASE
   WHEN ('0x' || digits)::UBIGINT < 9223372036854775808 THEN ('0x' || digits)::UBIGINT::BIGINT
@@ -57,6 +61,12 @@ class DuckLake(Asked):
         self._connection = connection
         self._folder = folder
         self._files: dict[type, list[Path]] = {table: self._look(table) for table in PLACES}
+
+    @property
+    def engine(self) -> str:
+        import duckdb
+
+        return f"DuckDB {duckdb.__version__}"
 
     def has(self, table: type) -> bool:
         return bool(self._files[table])
@@ -91,6 +101,16 @@ class DuckLake(Asked):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
         self._files[table] = [fresh]
 
+    def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
+        import pyarrow
+
+        made = list(function(self._batches(query)))
+        if made:
+            self._connection.register(f"{name}_rows", pyarrow.Table.from_batches(made))
+            self.make(name, f"SELECT * FROM {name}_rows", once=True)
+        else:
+            self.make(name, _no_rows(table), once=True)
+
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, list(values)).fetchall()
 
@@ -102,6 +122,15 @@ class DuckLake(Asked):
             yield from (
                 f"{PLACES[table]}/{file.relative_to(self._folder / PLACES[table])}" for file in self._files[table]
             )
+
+    def _batches(self, query: str) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a query. The ways of DuckDB's versions to give Arrow differ; rows they all give."""
+        import pyarrow
+
+        found = self._connection.execute(query)
+        names = [column[0] for column in found.description or ()]
+        while rows := found.fetchmany(_AT_ONCE):
+            yield pyarrow.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
 
     def _look(self, table: type) -> list[Path]:
         found = (self._folder / PLACES[table]).rglob("*.parquet")
@@ -118,13 +147,17 @@ class DuckLake(Asked):
         """Return a query for the rows with the columns of this version. What an older program did not write is null."""
         wanted = _columns(table)
         if not self.has(table):
-            nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in wanted.items())
-            return f"SELECT {nothing} WHERE FALSE"
+            return _no_rows(table)
         paths = ", ".join(_text(_as_it_is(file)) for file in self._files[table])
         source = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
         there = {row[0] for row in self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
         typed = (f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}" for each, kind in wanted.items())
         return f"SELECT {', '.join(typed)} FROM {source}"
+
+
+def _no_rows(table: type) -> str:
+    nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in _columns(table).items())
+    return f"SELECT {nothing} WHERE FALSE"
 
 
 def _columns(table: type) -> dict[str, str]:

@@ -21,6 +21,8 @@ from sdschat.pipeline.alone import alone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from sdschat.lake.asked import OnBatches
+
 _LOCK_FILE: Final = ".lock"
 _PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
 UNLIKE: Final = ("raw", "digest", "place")
@@ -73,6 +75,10 @@ class Lake(Asked):
         """Like `replace`, for rows in this process."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
+    @property
+    def engine(self) -> str:
+        return f"Spark {self.spark.version}"
+
     def has(self, table: type) -> bool:
         return self.there(table) is not None
 
@@ -92,6 +98,10 @@ class Lake(Asked):
     def keep_answer(self, table: type, name: str, query: str) -> None:
         typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
         self.replace(table, self.spark.sql(query).selectExpr(*typed)).createOrReplaceTempView(name)
+
+    def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
+        self.spark.sql(query).mapInArrow(function, ddl(table)).createOrReplaceTempView(name)
+        self._made.append(name)
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.spark.sql(query, list(values)).collect()]

@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sdschat.audit.compare import compare, databases
+from sdschat.audit.report.commands import look
 from sdschat.audit.rules import DEFAULT, LOST
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.audit.verdict import Audit, sentence
 from sdschat.cli.audit_report import lines
 from sdschat.cli.program import program, run
-from sdschat.pipeline.report.commands import look
 from sdschat.store.audit_reader import AuditReader
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store

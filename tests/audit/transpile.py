@@ -18,9 +18,11 @@ WRITTEN: Final = (
     (AUDIT / "views.sql", "sqlite"),
     (AUDIT / "views.sql", "duckdb"),
     (AUDIT / "figures.sql", "sqlite"),
+    (AUDIT / "figures.sql", "duckdb"),
     (LAKE / "silver.sql", "duckdb"),
     (LAKE / "evidence.sql", "duckdb"),
     (LAKE / "gold.sql", "duckdb"),
+    (LAKE / "figures.sql", "duckdb"),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sdschat.audit.conform import Silver, conform
+from sdschat.audit.figures import figures
 from sdschat.audit.schemas import (
     AuditChannel,
     AuditFinding,
@@ -22,8 +23,10 @@ from sdschat.audit.schemas import (
     Presence,
     columns,
 )
+from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import Audit
 from sdschat.cli.program import run
+from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
 from sdschat.lake.duck import DuckLake, open_duck
 from sdschat.lake.places import PLACES
@@ -47,6 +50,7 @@ class Judged(NamedTuple):
     silver: Silver
     log: list[Log]
     audit: Audit
+    figures: Figures
 
 
 def judged(folder: Path) -> Audit:
@@ -63,7 +67,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     folder = bronze(tmp_path_factory.mktemp("lake [1] it's"), every.taken)
     judged(folder)
     silver = conform(every.taken)
-    return Judged(folder, silver, consolidate(silver.copies), every.audit)
+    return Judged(folder, silver, consolidate(silver.copies), every.audit, figures(silver, every.audit))
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,33 @@ def test_drawn_groups_are_judged_as_the_oracle_judges_them(
     wanted = [tuple(row) for row in expected(groups)]
     assert sorted(plain, key=repr) == sorted(wanted, key=repr)
     assert wanted
+
+
+def test_the_figures_of_drawn_groups_are_those_of_an_audit_of_databases(groups: Judged) -> None:
+    with open_duck(groups.folder) as lake:
+        found = of_lake.figures(lake, of_lake.measure(lake, keep=False), groups.audit.channels)
+    for name in answers():
+        of_databases = getattr(groups.figures, name)
+        assert of_databases, name
+        assert sorted(map(rounded, getattr(found, name)), key=repr) == sorted(map(rounded, of_databases), key=repr), (
+            name
+        )
+
+
+def test_metrics_are_kept_as_tables_where_that_is_asked_for(tmp_path: Path) -> None:
+    judged(small(tmp_path))
+    kept = [answers()[name][0] for name in METRICS]
+    with open_duck(tmp_path) as lake:
+        of_lake.measure(lake, keep=False)
+        assert not any(map(lake.has, kept))
+        of_lake.measure(lake, keep=True)
+        assert all(map(lake.has, kept))
+        assert of_lake.metrics(lake)["parts"]
+
+
+def rounded(row: Any) -> tuple[Any, ...]:
+    """Return the row with rounded numbers: the last digit of a sum of fractions depends on their order."""
+    return tuple(round(value, 6) if isinstance(value, float) else value for value in row)
 
 
 def test_the_rows_for_display_come_in_the_order_of_the_log(groups: Judged) -> None:

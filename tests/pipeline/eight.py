@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 
 from sdschat.store.audit_reader import AuditReader
 from tests.audit.field import change, database, nth
+from tests.audit.test_report import ask_browser
 from tests.cli.processes import Pipe, command, environment
 from tests.needs import needs_program
-from tests.pipeline.test_report import ask_browser
 from tests.transport.worlds import free_port
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal")

@@ -17,9 +17,9 @@ from sdschat.cli.program import run
 from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import Value
 from tests.audit.field import change, nth
+from tests.audit.test_report import WAIT, ask_browser
 from tests.needs import needs_program
 from tests.node.worlds import World
-from tests.pipeline.test_report import WAIT, ask_browser
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal")
 FAULTS: dict[str, Value] = {"fault.loss": 0.15, "fault.duplicate": 0.05, "fault.reorder": 0.1, "fault.delay": 300}

@@ -21,11 +21,14 @@ from tests.needs import needs_module
 needs_module("numpy")
 pq = needs_module("pyarrow.parquet")
 
+
 import sdschat  # noqa: E402
 import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their names)
 from sdschat.audit.conform import conform  # noqa: E402
+from sdschat.audit.figures import figures  # noqa: E402
 from sdschat.audit.problem import PipelineProblem  # noqa: E402
 from sdschat.audit.schemas import Journal  # noqa: E402
+from sdschat.audit.tables.figures import Figures  # noqa: E402
 from sdschat.audit.taken import Taken  # noqa: E402
 from sdschat.audit.verdict import Audit  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
@@ -35,7 +38,6 @@ from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.table import RunTable  # noqa: E402
 from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
-from sdschat.pipeline.reference.metrics import Metrics, metrics  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
 from tests.audit.golden import answer  # noqa: E402
 from tests.sim.plant import DEFECTS  # noqa: E402
@@ -183,10 +185,10 @@ def _runs(process: str) -> bool:
         return False
 
 
-def _judged(rows: list[Journal]) -> tuple[Audit, Metrics]:
+def _judged(rows: list[Journal]) -> tuple[Audit, Figures]:
     taken = Taken()
     taken.take(rows)
-    return answer(taken), metrics(conform(taken), [])
+    return answer(taken), figures(conform(taken))
 
 
 def _row(values: dict[str, Any]) -> Journal:

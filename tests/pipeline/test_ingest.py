@@ -222,9 +222,9 @@ def standing_in(lake: Lake) -> list[str]:
 def test_a_file_that_was_mended_counts_no_more_and_damaged_again_it_does(
     spark: SparkSession, field: Path, tmp_path: Path
 ) -> None:
+    from sdschat.lake.report import provenance
     from sdschat.pipeline.ingest import quarantined
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.report.from_lake import provenance
 
     made, path = Lake(spark, str(tmp_path / "lake")), tmp_path / "bob.db"
     whole = database(field, "bob").read_bytes()
@@ -233,7 +233,7 @@ def test_a_file_that_was_mended_counts_no_more_and_damaged_again_it_does(
         added(made, [path], read_ms)
         wrong = ["bob.db"] if content == b"damaged" else []
         assert standing_in(made) == [Path(row.source).name for row in quarantined(made, [path])] == wrong
-        assert ("bob.db" in provenance(made, [], 1)["Not taken"]) == bool(wrong)
+        assert ("bob.db" in provenance(made, made.root, 1)["Not taken"]) == bool(wrong)
     assert made.read(Quarantine).count() == 2
     assert made.read(Message).count() == len(WORDS)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.audit.tables.kinds import Blob
-
 
 class MetricsClock(NamedTuple):
     """The offset of the clock of `peer` from that of `node`, from the fastest messages in both directions.
@@ -46,7 +44,6 @@ class MetricsDelivery(NamedTuple):
     p95: float | None
     p99: float | None
     longest: float | None
-    sketch: Blob | None  # KLL of all times, corrected where the offset is known; sketches of several rows can be merged
 
 
 class MetricsAck(NamedTuple):

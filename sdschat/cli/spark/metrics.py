@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.spark.common import lake_option, step
+from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 @click.command("metrics")
 @lake_option
 @click.option("--json", "as_json", is_flag=True, help="All figures as one JSON object.")
+@engine_option
 @where_options
-def command(lake: str, as_json: bool, where: Where) -> None:
+def command(lake: str, as_json: bool, engine: str | None, where: Where) -> None:
     """Measure how long delivery, acknowledgement and repair took, and what they cost.
 
     \b
@@ -29,25 +31,21 @@ def command(lake: str, as_json: bool, where: Where) -> None:
 
     The tables metrics_… of the lake have all of it.
     """
+    from sdschat.audit.report.tables import latency_note, repair_note
+    from sdschat.lake.figures import measure, metrics
     from sdschat.lake.judge import refine
-    from sdschat.pipeline import stages
-    from sdschat.pipeline.report.from_lake import metrics_of
-    from sdschat.pipeline.report.tables import latency_note, repair_note
 
-    with open_lake(where, lake) as there:
+    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
         with step("silver"):
             refine(there)
         with step("metrics"):
-            stages.metrics(there)
-        found = metrics_of(there)
+            measure(there, keep=True)
+        found = metrics(there)
     if as_json:
-        plain = {
-            name: [{key: value for key, value in row._asdict().items() if key != "sketch"} for row in rows]
-            for name, rows in found._asdict().items()
-        }
+        plain = {name: [row._asdict() for row in rows] for name, rows in found.items()}
         click.echo(json.dumps(plain, separators=(",", ":")))
         return
-    click.echo(f"delivery: {latency_note(found.delivery)}")
-    click.echo(f"repair: {repair_note(found.repair)}")
-    for name, rows in found._asdict().items():
+    click.echo(f"delivery: {latency_note(found['delivery'])}")
+    click.echo(f"repair: {repair_note(found['repair'])}")
+    for name, rows in found.items():
         click.echo(f"metrics_{name}: {counted(len(rows), 'row')}")

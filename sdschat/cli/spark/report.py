@@ -12,12 +12,13 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
-from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.spark.common import lake_option, step
+from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.lake import Lake
+    from sdschat.lake.asked import Asked
     from sdschat.pipeline.session import Where
 
 
@@ -47,9 +48,10 @@ output_option: Final = click.option(
 @click.command("report")
 @lake_option
 @output_option
+@engine_option
 @where_options
-def command(lake: str, output: Path, where: Where) -> None:
-    """Make one HTML file of what audit and metrics found last: verdict, pictures, figures.
+def command(lake: str, output: Path, engine: str | None, where: Where) -> None:
+    """Make one HTML file of what the last audit found: verdict, pictures, figures.
 
     \b
     Example:
@@ -57,22 +59,27 @@ def command(lake: str, output: Path, where: Where) -> None:
 
     It needs nothing else, so it can be sent on. `sdschat pipeline run` makes everything anew first.
     """
-    with open_lake(where, lake) as there:
+    from sdschat.lake.figures import measure
+
+    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
         if not there.has_verdict():
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "
                 f"since the last one. Make it anew first: sdschat pipeline audit --lake {shlex.quote(lake)}.",
                 WRONG_USE,
             )
-        write_report(there, output)
+        with step("figures"):
+            grain = measure(there, keep=False)
+        write_report(there, lake, grain, output)
 
 
-def write_report(lake: Lake, output: Path) -> None:
-    from sdschat.pipeline.report.from_lake import report_data
-    from sdschat.pipeline.report.page import page
+def write_report(there: Asked, lake: str, grain: int, output: Path) -> None:
+    """Write the page of the verdict in this lake, and of the figures that `measure` has just made."""
+    from sdschat.audit.report.page import page
+    from sdschat.lake.report import report_data
 
     with step("report"):
-        made = page(report_data(lake, time.time_ns() // 1_000_000))
+        made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000))
     try:
         with whole_file(output) as file:
             file.write(made)

@@ -62,8 +62,8 @@ def command(
     Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """
     from sdschat.audit.rules import DEFAULT
+    from sdschat.lake.figures import measure
     from sdschat.lake.results import audit_of, places_in, refused_in
-    from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest, quarantined
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
@@ -78,10 +78,10 @@ def command(
             tell_refused(quarantined(there, paths))
         with asked_beside(there, chosen) as asked:
             judge(asked, rules)
-        with step("metrics"):
-            stages.metrics(there)
-        found = audit_of(there)
-        places = {} if as_json or found.agreed else places_in(there)
-        code = tell(found, refused_in(there), places, as_json, None if everything else SHOWN)
-        write_report(there, output)
+            with step("metrics"):
+                grain = measure(asked, keep=True)
+            found = audit_of(asked)
+            places = {} if as_json or found.agreed else places_in(asked)
+            code = tell(found, refused_in(asked), places, as_json, None if everything else SHOWN)
+            write_report(asked, lake, grain, output)
     return code

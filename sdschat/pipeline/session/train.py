@@ -24,10 +24,10 @@ def work(session: SparkSession, folder: Path) -> None:
     """Make a lake, whose verdict is that a message is missing."""
     from sdschat.audit.schemas import FIELD, Message, Node, ddl
     from sdschat.lake import judge
-    from sdschat.pipeline import stages
+    from sdschat.lake.figures import measure
+    from sdschat.lake.report import report_data
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.report.from_lake import report_data
 
     exports = [_export(folder, node) for node in _NODES]
     lake = Lake(session, str(folder / "lake"))
@@ -37,8 +37,7 @@ def work(session: SparkSession, folder: Path) -> None:
     judge.refine(lake)
     judge.consolidate(lake)
     judge.audit(lake)
-    stages.metrics(lake)
-    report_data(lake, _AT)
+    report_data(lake, lake.root, measure(lake, keep=True), _AT)
 
 
 def _copies() -> list[tuple[str, int]]:

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from sdschat.audit.compare import compare_rows, databases
+from sdschat.audit.report.databases import report_data
+from sdschat.audit.report.tables import repair_note
+from sdschat.audit.report.units import duration
 from sdschat.audit.rules import DEFAULT
 from sdschat.audit.schemas import MetricsRepair
-from sdschat.pipeline.report.from_databases import report_data
-from sdschat.pipeline.report.tables import repair_note
-from sdschat.pipeline.report.units import duration
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
 from tests.audit.worlds import event
 from tests.needs import needs_module, needs_program
 
 needs_module("altair")
 needs_module("vl_convert")
-from sdschat.pipeline.report.page import page  # noqa: E402
+from sdschat.audit.report.page import page  # noqa: E402
 
 START = 1_760_000_000_000
 WAIT = ("--virtual-time-budget=10000",)  # until a page has drawn its pictures

@@ -5,19 +5,15 @@ from __future__ import annotations
 import sdschat
 from sdschat.audit.compare import Comparison
 from sdschat.audit.conform import Silver
-from sdschat.audit.figures import figures as asked
+from sdschat.audit.figures import figures
+from sdschat.audit.report.data import ReportData, sources_of
+from sdschat.audit.report.units import moment
 from sdschat.audit.rules import Rules
 from sdschat.audit.schemas import VERSION
 from sdschat.audit.verdict import counted
-from sdschat.pipeline.reference.latency import passages
-from sdschat.pipeline.reference.metrics import metrics
-from sdschat.pipeline.report.data import ReportData, cells_of, curves_of, sources_of
-from sdschat.pipeline.report.units import moment
 
 
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
-    figures = metrics(silver, [])
-    counts = {(row.run_id, row.channel): row.messages for row in found.audit.channels}
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
         "Databases": ", ".join(sorted(str(path) for path in found.paths.values())),
@@ -26,13 +22,4 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
         "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
-    return ReportData(
-        found.audit,
-        figures,
-        cells_of(found.audit.missing, counts),
-        curves_of(passages(silver.journal), figures),
-        curves_of(passages(silver.journal), figures, by_way=False),
-        provenance,
-        sources_of(silver.nodes),
-        asked(silver),
-    )
+    return ReportData(found.audit, figures(silver, found.audit), provenance, sources_of(silver.nodes))

@@ -1,4 +1,4 @@
-"""Spark's answers equal those of plain Python: the verdict that of the oracle, the figures those of a reference.
+"""Spark's answers equal those of others: the verdict that of the oracle, the figures those of SQLite.
 
 The groups are drawn from seeds: duplicates, gaps in journals, late joiners, wrong clocks, altered, forged and deleted
 rows, several readings of a database. Spark processes all groups together, each under its own run_id, because the start
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from sdschat.audit.conform import Silver, conform
+from sdschat.audit.figures import figures
 from sdschat.audit.rules import REASONS
 from sdschat.audit.schemas import (
     FINDINGS,
@@ -24,20 +25,12 @@ from sdschat.audit.schemas import (
     AuditNode,
     Copy,
     Log,
-    MetricsAck,
-    MetricsClock,
-    MetricsDelivery,
-    MetricsFilter,
-    MetricsParts,
-    MetricsRejected,
-    MetricsRepair,
-    MetricsTraffic,
     Presence,
 )
+from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import Audit
+from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
-from sdschat.pipeline.reference.latency import passages
-from sdschat.pipeline.reference.metrics import Metrics, metrics
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
 from tests.needs import needs_module
@@ -58,14 +51,13 @@ class Both(NamedTuple):
     silver: Silver
     log: list[Log]
     audit: Audit
-    figures: Metrics
+    figures: Figures
     lake: Lake
+    of_lake: Figures
 
 
 @pytest.fixture(scope="module")
 def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    from sdschat.pipeline import stages
-
     taken, wanted = together(SEEDS)
     silver = conform(taken)
     log = consolidate(silver.copies)
@@ -73,8 +65,9 @@ def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
     judge.refine(lake)
     judge.consolidate(lake)
     judge.audit(lake)
-    stages.metrics(lake)
-    return Both(silver, log, wanted, metrics(silver, []), lake)
+    grain = of_lake.measure(lake, keep=True)
+    found = of_lake.figures(lake, grain, wanted.channels)
+    return Both(silver, log, wanted, figures(silver, wanted), lake, found)
 
 
 def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
@@ -95,14 +88,6 @@ def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
         (AuditNode, lambda both: both.audit.nodes),
         (AuditChannel, lambda both: both.audit.channels),
         (AuditJournal, lambda both: both.audit.journals),
-        (MetricsClock, lambda both: both.figures.clock),
-        (MetricsDelivery, lambda both: both.figures.delivery),
-        (MetricsAck, lambda both: both.figures.ack),
-        (MetricsRepair, lambda both: both.figures.repair),
-        (MetricsTraffic, lambda both: both.figures.traffic),
-        (MetricsRejected, lambda both: both.figures.rejected),
-        (MetricsParts, lambda both: both.figures.parts),
-        (MetricsFilter, lambda both: both.figures.filter),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -113,19 +98,20 @@ def test_the_tables_are_equal(both: Both, table: type, expected: Callable[[Both]
     assert [rounded(row) for row in found] == [rounded(row) for row in wanted]
 
 
+@pytest.mark.parametrize("name", answers())
+def test_the_figures_are_equal(both: Both, name: str) -> None:
+    found, wanted = getattr(both.of_lake, name), getattr(both.figures, name)
+    assert wanted
+    assert sorted(map(rounded, found), key=repr) == sorted(map(rounded, wanted), key=repr)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_are_kept_as_tables(both: Both, name: str) -> None:
+    table, _ = answers()[name]
+    found: list[Any] = rows(both.lake.read(table), table)
+    assert sorted(map(rounded, found), key=repr) == sorted(map(rounded, getattr(both.figures, name)), key=repr)
+
+
 def rounded(row: Any) -> tuple[Any, ...]:
-    """Return the row with rounded numbers, without sketches.
-
-    The last digit of a sum of fractions depends on their order. Sketches have their own test.
-    """
-    values = (round(value, 6) if isinstance(value, float) else value for value in row)
-    return tuple(None if isinstance(value, bytes | bytearray) else value for value in values)
-
-
-def test_curves_from_the_sketches_of_several_hours_are_those_of_the_times_themselves(both: Both) -> None:
-    from sdschat.pipeline.report.data import curves_of
-    from sdschat.pipeline.report.from_lake import curves
-
-    wanted = curves_of(passages(both.silver.journal), both.figures)
-    assert any(curve.n > 2 for curve in wanted)
-    assert curves(both.lake.read(MetricsDelivery)) == wanted
+    """Return the row with rounded numbers: the last digit of a sum of fractions depends on their order."""
+    return tuple(round(value, 6) if isinstance(value, float) else value for value in row)

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import altair as alt
 
+from sdschat.audit.report.embed import Picture, data
+from sdschat.audit.report.units import duration, size
 from sdschat.audit.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
-from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve
-from sdschat.pipeline.report.embed import Picture, data
-from sdschat.pipeline.report.units import duration, size
+from sdschat.audit.tables.figures import Cell, CurvePoint
 
 Named = Callable[[str], str]
 WIDE: Final = 780
+STRETCHES: Final = 60  # of the canonical log, as `figures.sql` cuts it
 _MOST_NODES: Final = 40
 _LABELLED: Final = 16
 _HELD: Final = {
@@ -40,9 +41,9 @@ def convergence(
 ) -> Picture:
     """Draw nodes by stretches of the canonical log, the worst nodes first."""
     worst = sorted(nodes, key=lambda node: (node.agrees, -node.missing, named(node.node)))[:_MOST_NODES]
-    columns = max(1, min(COLUMNS, messages))
+    columns = max(1, min(STRETCHES, messages))
     held = messages / columns
-    by_place = {(cell.node, cell.column): cell for cell in cells}
+    by_place = {(cell.node, cell.stretch): cell for cell in cells}
     rows = []
     for node in worst:
         for column in range(columns):
@@ -82,12 +83,16 @@ def _state(cell: Cell | None, held: float) -> tuple[str, str]:
     return states[3 if share >= 0.5 else 2 if share >= 0.1 else 1], f"lacks {cell.lost} here"
 
 
-def latency(curves: Sequence[Curve]) -> Picture:
+def latency(curve: Sequence[CurvePoint]) -> Picture:
     """Draw the share of deliveries by time, a line for each way they came."""
     rows = [
-        {"way": f"{curve.via or 'other'} ({curve.n:,})", "share": share, "time": max(1.0, time), "says": duration(time)}
-        for curve in curves
-        for share, time in zip(SHARES, curve.times, strict=True)
+        {
+            "way": f"{point.via or 'other'} ({point.n:,})",
+            "share": point.step / 40,
+            "time": max(1.0, point.took),
+            "says": duration(point.took),
+        }
+        for point in curve
     ]
     return (
         alt.Chart(data(rows))

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Final, Protocol, TypeVar
 
+from sdschat.audit.report.commands import look
+from sdschat.audit.report.data import ReportData
+from sdschat.audit.report.units import NOTHING, duration, moment
 from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import (
     AuditFinding,
@@ -17,12 +20,8 @@ from sdschat.audit.schemas import (
     MetricsFilter,
     MetricsRejected,
     MetricsRepair,
-    MetricsTraffic,
 )
 from sdschat.audit.verdict import counted, first_rows, node_words
-from sdschat.pipeline.report.commands import look
-from sdschat.pipeline.report.data import Curve, ReportData
-from sdschat.pipeline.report.units import NOTHING, duration, moment, size
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50
@@ -161,12 +160,6 @@ def latency_note(rows: Sequence[MetricsDelivery]) -> str:
     )
 
 
-def curve_note(curves: Sequence[Curve]) -> str:
-    """Return a note about the error of the curves, if they come from sketches that do not hold every time."""
-    error = max((curve.error for curve in curves), default=0.0)
-    return f" Times of the curves are estimates, off by at most {error:.2%} of the deliveries." if error else ""
-
-
 def repair_note(rows: Sequence[MetricsRepair]) -> str:
     """Describe the repair. Without requests there is no response; without missing messages, no healing time."""
     useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
@@ -199,15 +192,6 @@ def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
     }
     totals = ((name, sum(getattr(row, column) for row in rows)) for name, column in named.items())
     return [(name, total, f"{total:,}") for name, total in totals]
-
-
-def traffic_bars(rows: Sequence[MetricsTraffic]) -> list[tuple[str, float, str]]:
-    sizes: Counter[str] = Counter()
-    packets: Counter[str] = Counter()
-    for row in rows:
-        sizes[row.cause] += row.bytes
-        packets[row.cause] += row.packets
-    return [(f"{cause or 'other'} ({packets[cause]:,})", total, size(total)) for cause, total in sizes.most_common()]
 
 
 def filter_note(rows: Sequence[MetricsFilter]) -> str:

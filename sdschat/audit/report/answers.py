@@ -5,32 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from sdschat.audit.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Wire
+from sdschat.audit.report.tables import table
+from sdschat.audit.report.units import NOTHING, duration, moment, size
+from sdschat.audit.tables.figures import AckCount, Acknowledgement, LastOne, Spread, Wire
 from sdschat.audit.verdict import counted
-from sdschat.pipeline.report.tables import table
-from sdschat.pipeline.report.units import NOTHING, duration, moment, size
 
 Named = Callable[[str], str]
 
 
-def of_channel(figures: Figures, run_id: str, channel: str) -> Figures:
-    """Return the figures of one channel; a node that was away was so in all of them."""
-    key = (run_id, channel)
-    return Figures(
-        figures.grain,
-        [row for row in figures.away if row.run_id == run_id],
-        [row for row in figures.reached if row[:2] == key],
-        [row for row in figures.last if row[:2] == key],
-        [row for row in figures.spread if row[1:3] == key],
-        [row for row in figures.course if row[:2] == key],
-        [row for row in figures.wire if row[:2] == key],
-        [row for row in figures.acknowledged if row[:2] == key],
-        [row for row in figures.untrue if row[:2] == key],
-    )
+def spread_of(spread: Sequence[Spread], figure: str) -> Spread | None:
+    """Return the spread of a figure of which a channel has one."""
+    return next((row for row in spread if row.figure == figure), None)
 
 
-def everybody_note(spread: Sequence[Spread], reached: int) -> str:
-    whole = next((row for row in spread if row.figure == "everybody"), None)
+def everybody_note(spread: Sequence[Spread]) -> str:
+    whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
+    reached = 0 if any_node is None else any_node.n
     if whole is None:
         return f"Of {counted(reached, 'message', 'messages')} none is in the journals of all nodes." if reached else ""
     return (

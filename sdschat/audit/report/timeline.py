@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from sdschat.audit.figures import Absence, Figures
+from sdschat.audit.report.embed import Picture, data
+from sdschat.audit.report.units import duration, moment, size
 from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
+from sdschat.audit.tables.figures import Absence, Figures
 from sdschat.audit.verdict import counted
-from sdschat.pipeline.report.embed import Picture, data
-from sdschat.pipeline.report.units import duration, moment, size
 
 Named = Callable[[str], str]
 WIDE: Final = 780

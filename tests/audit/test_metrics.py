@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sdschat.audit.conform import conform
-from sdschat.audit.schemas import Packet
+from sdschat.audit.figures import figures as figures_of
+from sdschat.audit.tables.figures import Figures
 from sdschat.audit.taken import Row
-from sdschat.pipeline.reference.metrics import Metrics, metrics
-from sdschat.pipeline.reference.spread import percentile, three
 from tests.audit.worlds import event, message, node, taken, with_filter
 
 
-def figures(*rows: Row, packets: list[Packet] | None = None) -> Metrics:
-    return metrics(conform(taken(*rows)), packets or [])  # type: ignore[arg-type]
+def figures(*rows: Row) -> Figures:
+    return figures_of(conform(taken(*rows)))  # type: ignore[arg-type]
 
 
 def told(sender: str, receiver: str, name: str, sent: int, delivered: int, seq: int) -> list[Row]:
@@ -22,16 +19,6 @@ def told(sender: str, receiver: str, name: str, sent: int, delivered: int, seq: 
         event(sender, seq, "sent", sent, name, cause="message", bytes=100, payload_bytes=40),
         event(receiver, seq + 1, "delivered", delivered, name, sender=sender, lamport=sent, cause="live"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("values", "share", "expected"),
-    [([], 0.5, None), ([7], 0.99, 7.0), ([1, 2], 0.5, 1.5), ([0, 10, 20], 0.95, 19.0), ([5, 5, 5], 0.5, 5.0)],
-)
-def test_percentiles_lie_between_two_values_in_proportion(
-    values: list[float], share: float, expected: float | None
-) -> None:
-    assert percentile(values, share) == expected
 
 
 def test_the_offset_of_two_clocks_is_half_the_difference_of_the_fastest_ways() -> None:
@@ -114,10 +101,6 @@ def test_an_acknowledgement_from_a_filter_is_wrong_where_the_peer_has_nothing() 
     ]
     (row,) = figures(*rows).filter
     assert (row.node, row.claims, row.wrong, row.undecided) == ("bob", 2, 1, 0)
-
-
-def test_three_of_nothing_are_nothing() -> None:
-    assert three([]) == (None, None, None)
 
 
 def test_a_message_that_is_wanted_twice_is_wanted_once() -> None:

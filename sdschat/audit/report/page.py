@@ -1,0 +1,169 @@
+"""The page of a report: first the verdict, then its evidence, channel by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Final, NamedTuple
+
+from sdschat.audit.report import answers, pictures, tables
+from sdschat.audit.report.data import Channel, ReportData, of_channel, shown_channels
+from sdschat.audit.report.embed import POLICY, Pictures
+from sdschat.audit.report.style import CSS
+from sdschat.audit.report.timeline import Scene, timeline
+from sdschat.audit.report.units import NOTHING, duration, size
+from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
+from sdschat.audit.tables.figures import Figures
+from sdschat.audit.verdict import channel_sentence, counted, sentence
+
+_MOVE: Final = (
+    "Drag a picture sideways to move in time, turn the wheel with Shift to zoom, double-click to go back. Point at "
+    "anything for its figures; click a name in the legend to see one receiver alone."
+)
+
+
+class _Part(NamedTuple):
+    """The part of the page about one channel."""
+
+    data: ReportData
+    channel: AuditChannel
+    key: Channel
+    figures: Figures  # of this channel
+    named: tables.Named
+    drawn: Pictures
+
+    def of(self, rows: Iterable[tables.R]) -> list[tables.R]:
+        """Return the rows of this channel."""
+        return [row for row in rows if (row.run_id, row.channel) == self.key]
+
+
+def page(data: ReportData) -> str:
+    """Return the page as one self-contained file."""
+    audit = data.audit
+    bad = "" if audit.agreed else " bad"
+    shown = shown_channels(audit)
+    body = [
+        '<p class="kicker">sdschat · report</p>',
+        f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
+        f'<span class="pill">{"agreed" if audit.agreed else "not agreed"}</span></div>',
+    ]
+    drawn = Pictures()
+    for channel in shown:
+        key = (channel.run_id, channel.channel)
+        part = _Part(data, channel, key, of_channel(data.figures, key), tables.naming(data), drawn)
+        body += _channel(part, alone=len(audit.channels) == 1)
+    if len(audit.channels) > len(shown):
+        left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")
+        body.append(f'<p class="note">{left} in the tables of the lake.</p>')
+    body.append(section("Where this comes from", "", tables.provenance(data)))
+    title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{CSS}</style></head>\n<body><main>{''.join(body)}</main>{drawn.scripts()}</body></html>\n"
+    )
+
+
+def section(heading: str, note: str, inner: str) -> str:
+    said = f'<p class="note">{escape(note)}</p>' if note else ""
+    return f"<section><h2>{escape(heading)}</h2>{said}{inner}</section>\n" if inner else ""
+
+
+def _channel(part: _Part, alone: bool) -> Iterator[str]:
+    channel = part.channel
+    name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
+    if not alone:
+        yield f'<h3>{escape(name)}</h3><p class="note">{escape(channel_sentence(channel))}</p>'
+    yield _tiles(part)
+    yield from _course(part)
+    yield from _agreement(part)
+    yield from _answers(part)
+    yield from _figures(part)
+
+
+def _tiles(part: _Part) -> str:
+    channel, figures = part.channel, part.figures
+    delivered = answers.spread_of(figures.spread, "delivered")
+    heal = [row.heal_p95 for row in figures.repair if row.heal_p95 is not None]
+    duplicates, deliveries = sum(row.duplicates for row in figures.repair), delivered.n if delivered else 0
+    tiles = [
+        (f"{channel.nodes:,}", "nodes"),
+        (f"{channel.messages:,}", "messages"),
+        (f"{channel.missing:,}", "missing"),
+        (duration(delivered.p50) if delivered else NOTHING, "half of the deliveries"),
+        (duration(max(heal, default=None)), "95 % healed, slowest node"),
+        (size(sum(row.bytes for row in figures.traffic) / (channel.messages or 1)), "sent for each message"),
+        (f"{duplicates / max(1, deliveries):.2f}", "duplicates for each delivery"),
+    ]
+    return (
+        '<div class="tiles">'
+        + "".join(f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles)
+        + "</div>"
+    )
+
+
+def _course(part: _Part) -> Iterator[str]:
+    audit = part.data.audit
+    faults = [row for row in part.of(audit.findings) if row.kind in FAULTS]
+    picture = timeline(Scene(part.figures, part.of(audit.nodes), part.of(audit.missing), faults, part.named))
+    if picture is not None:
+        yield section("What happened when", _MOVE, part.drawn.place(picture))
+
+
+def _agreement(part: _Part) -> Iterator[str]:
+    data, named = part.data, part.named
+    nodes, missing = part.of(data.audit.nodes), part.of(data.audit.missing)
+    findings = part.of(data.audit.findings)
+    faults = [row for row in findings if row.kind in FAULTS]
+    if nodes and part.channel.messages:
+        yield section(
+            "Who has what",
+            "Each row is a node, each cell a stretch of the canonical log. Diamonds are faults.",
+            part.drawn.place(
+                pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named),
+            ),
+        )
+    yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
+    yield section("Faults", "What breaks a promise.", tables.findings(data, faults, named))
+    told = [row for row in findings if row.kind not in FAULTS]
+    yield section(
+        "Declared gaps", "What nodes say themselves that they do not have.", tables.findings(data, told, named)
+    )
+    yield section("Nodes", "", tables.nodes(nodes, findings, named))
+
+
+def _answers(part: _Part) -> Iterator[str]:
+    found, named = part.figures, part.named
+    note = answers.everybody_note(found.spread)
+    yield section("How long until everybody had it", note, answers.last_ones(found.last, named))
+    yield section("What text cost on the wire", answers.wire_note(found.wire), answers.wire(found.wire))
+    told = answers.truth(found.acknowledged, found.untrue, named)
+    yield section("Did acknowledgements tell the truth?", answers.truth_note(found.acknowledged), told)
+
+
+def _figures(part: _Part) -> Iterator[str]:
+    figures, named, drawn = part.figures, part.named, part.drawn
+    if figures.curve:
+        note = tables.latency_note(figures.delivery)
+        yield section("How long delivery took", note, drawn.place(pictures.latency(figures.curve)))
+    acks = [row for row in figures.ack if row.sent]
+    if any(row.acked or row.possibly_acked for row in acks):
+        note = "From the first sending, on the sender's own clock: half, 95 % (thick) and 99 % (thin) of its messages."
+        yield section("How long until it was known", note, drawn.place(pictures.acknowledged(acks, named)))
+    repair = figures.repair
+    if any(row.wanted or row.pushed or row.duplicates for row in repair):
+        yield section("Repair", tables.repair_note(repair), drawn.place(pictures.bars(tables.repair_bars(repair))))
+    if figures.parts:
+        yield section("What packets are made of", "An average packet.", drawn.place(pictures.bandwidth(figures.parts)))
+    checked = [row for row in figures.filter if row.checks or row.claims]
+    if checked:
+        yield section(
+            "Filters against the truth", tables.filter_note(checked), drawn.place(pictures.filters(checked, named))
+        )
+    yield section("Refused packets", "", tables.rejected(figures.rejected, named))
+    yield section(
+        "Clocks",
+        "How far the second clock is ahead of the first, from the fastest messages each way, and how sure that is.",
+        tables.clocks(figures.clock, named),
+    )

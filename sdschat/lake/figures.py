@@ -1,0 +1,91 @@
+"""The figures of a lake: statements of `figures.sql`, as in an audit of a few databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from sdschat.audit import schemas as tables
+from sdschat.audit.figures import QUIET, grain_of
+from sdschat.audit.schemas import SPARK_TYPES, columns
+from sdschat.audit.sources.filters import tried
+from sdschat.audit.tables.figures import METRICS, Figures, FilterTrial, answers
+from sdschat.lake.asked import Asked
+from sdschat.lake.results import MOST
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_NEEDED: Final[Mapping[type, str]] = {
+    tables.Event: "silver_event",
+    tables.Copy: "silver_copy",
+    tables.Presence: "silver_presence",
+    tables.Message: "bronze_message",
+    tables.Packet: "bronze_packet",
+    tables.AuditMissing: "audit_missing",
+    tables.AuditChannel: "gold_channel",
+}
+_OF_ALL = frozenset({"spread", "course", "curve", "cell"})  # a part of them would make a picture that is not true
+
+
+def measure(lake: Asked, *, keep: bool) -> int:
+    """Make the answers from silver and the verdict, and return the grain. With `keep` the lake keeps its metrics."""
+    lake.begin()
+    for table, name in _NEEDED.items():
+        lake.name(table, name)
+    grain = grain_of(at for at in lake.rows("SELECT MIN(ts_ms), MAX(ts_ms) FROM silver_event")[0] if at is not None)
+    lake.make("rule", f"SELECT {grain} AS grain, {QUIET} AS quiet", once=False)
+    for name, query, is_table in lake.statements("sdschat.lake", "figures"):
+        lake.make(name, query, once=is_table)
+    lake.apply("trial", "SELECT run_id, channel, node, raw, ids FROM asked_filter", _tried, FilterTrial)
+    kept = {answer: kind for name, (kind, answer) in answers().items() if name in METRICS} if keep else {}
+    for name, query, is_table in lake.statements("sdschat.audit", "figures"):
+        if name in kept:
+            lake.keep_answer(kept[name], name, query)
+        else:
+            lake.make(name, query, once=is_table)
+    return grain
+
+
+def figures(lake: Asked, grain: int, channels: Sequence[tables.AuditChannel]) -> Figures:
+    """Return the figures of these channels, which `measure` has just made; of long lists the first rows."""
+    keys = [(row.run_id, row.channel) for row in channels]
+    found: dict[str, list[Any]] = {}
+    for name, (kind, answer) in answers().items():
+        table = f"(SELECT * FROM {answer}) AS a"
+        limit = None if name in _OF_ALL else MOST
+        if "channel" in columns(kind):
+            wanted = " OR ".join(["run_id = ? AND channel = ?"] * len(keys)) or "1 = 0"
+            found[name] = _rows(lake, kind, f"{table} WHERE {wanted}", limit, *(part for key in keys for part in key))
+        else:
+            found[name] = _rows(lake, kind, table, limit)
+    return Figures(grain, **found)
+
+
+def metrics(lake: Asked) -> dict[str, list[Any]]:
+    """Return the first rows of each metric, which `measure` has just made."""
+    every = answers()
+    return {name: _rows(lake, *every[name], MOST) for name in METRICS}
+
+
+def _rows(lake: Asked, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
+    names = columns(kind)
+    typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, (each, _) in names.items())
+    ending = "" if limit is None else f" LIMIT {limit}"
+    return [
+        kind(*row) for row in lake.rows(f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{ending}", *values)
+    ]
+
+
+def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Try the filters of some rows, wherever the engine does that."""
+    import pyarrow
+
+    for batch in batches:
+        found = [
+            FilterTrial(row["run_id"], row["channel"], row["node"], *tried([(row["raw"], row["ids"])]))
+            for row in batch.to_pylist()
+        ]
+        rows = [row._asdict() for row in found if row.filters]
+        if rows:
+            yield pyarrow.RecordBatch.from_pylist(rows)

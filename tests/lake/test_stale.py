@@ -1,0 +1,45 @@
+"""A report is made of a whole verdict on all that is in the lake, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sdschat.audit.problem import PipelineProblem
+from sdschat.cli.program import run
+from sdschat.lake.duck import open_duck
+from sdschat.lake.judge import refine
+from sdschat.lake.places import VERSION_FILE, check_version
+from tests.audit.worlds import drawn, node, taken
+from tests.lake.bronze import bronze
+from tests.needs import needs_module
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "x"}'])
+def test_a_damaged_version_file_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / VERSION_FILE).write_text(content)
+    with pytest.raises(PipelineProblem, match=f"{VERSION_FILE} is damaged.*delete the file"):
+        check_version(tmp_path)
+
+
+def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("pyarrow", "duckdb", "altair", "vl_convert"):
+        needs_module(name)
+    lake = bronze(tmp_path / "lake", drawn(3))
+
+    def report() -> int:
+        return run(["pipeline", "report", "--lake", str(lake), "-o", str(tmp_path / "page.html")])
+
+    assert report() == 2
+    assert "an audit was broken off" in capsys.readouterr().err
+    with open_duck(lake) as there:
+        refine(there)
+        there.note_verdict(whole=False)
+    assert report() == 2
+    with open_duck(lake) as there:
+        there.note_verdict(whole=True)
+        there.note_bronze()  # silver made anew from the same rows
+    assert report() == 0
+    bronze(lake, taken(node("late")))
+    assert report() == 2
