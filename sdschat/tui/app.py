@@ -134,6 +134,7 @@ class ChatApp(Ending, KeyedHost):
         with self._context():
             if self.desktop.hear(event, self.looking):
                 self.draw_soon()
+            self.text_log.hear(event)
             self.lens.hear(event)
             if self.away is not None:
                 self.away.hear(event)

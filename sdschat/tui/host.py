@@ -23,6 +23,7 @@ from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
+from sdschat.tui.text_log import TextLog
 from sdschat.tui.themes import theme_in_force
 
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
@@ -126,6 +127,8 @@ class Host:
         self.theme_now = theme_now
         self.registry = registry
         self.desktop = Workspace(view, preferences.level, preferences.highlight)
+        logs = self.node.profile.store.path.parent / "logs"
+        self.text_log = TextLog(self.desktop, preferences, logs, self.warn)
 
     # Members that each host has for itself.
 

@@ -32,6 +32,7 @@ class Preferences:
     notify_terminal: str = "auto"  # the sequence of the terminal's notifications
     notify_command: list[str] = field(default_factory=list)  # run for each of them, without a shell
     highlight: list[str] = field(default_factory=list)  # words that count as the own nick does
+    log: dict[str, str] = field(default_factory=dict)  # by channel: "on", "off" or the file of its text log
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
 
     def level(self, channel: str) -> str:

@@ -26,6 +26,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         searching,
         sharing,
         talk,
+        text_logs,
         verify,
     )
     from sdschat.tui.lens import commands as lens
@@ -38,6 +39,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         replies,
         searching,
         sharing,
+        text_logs,
         history,
         channels,
         private,

@@ -13,6 +13,7 @@ from sdschat.tui.model.cleaning import clean, clean_name, short
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.status import fate_sentence, provenance
 from sdschat.tui.model.words import clock, count, day, stamp
+from sdschat.tui.text_log import message_lines
 
 _LINKS = 20
 _ID = 128
@@ -162,10 +163,7 @@ def _export(host: Host, argument: str) -> None:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
             while found := host.conversation.messages(after=after, limit=500):
                 for shown in found:
-                    entry = host.model.entry_for(shown)
-                    text = entry.text.replace("\n", "\n    ")
-                    who = host.model.name_of(entry.sender_id, entry.nick)
-                    file.write(f"{stamp(entry.at)} {who}: {text}\n")
+                    file.write(message_lines(host.model.entry_for(shown), host.model))
                 after, written = found[-1].key, written + len(found)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from error

@@ -249,6 +249,7 @@ class PlainHost(Host):
 
     def hear(self, event: NodeEvent) -> None:
         self.desktop.hear(event, lambda name: name == self.desktop.shown)
+        self.text_log.hear(event)
         body = event.body
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
         name = event.channel if model is None else model.name

@@ -1,0 +1,63 @@
+"""The command of the running text log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sdschat.node.view.members import has_members
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+from sdschat.tui.model.cleaning import clean
+from sdschat.tui.text_log import OFF, ON
+
+
+def _log(host: Host, argument: str) -> None:
+    word, _, name = argument.partition(" ")
+    if word not in ("", ON, OFF) or (word == OFF and name):
+        raise CommandError("/log on [FILE] writes a text log of this channel, /log off ends it.")
+    if word:
+        _switch(host, word, name.strip())
+    file = host.text_log.file_of(host.channel)
+    host.warn(f"each message is written to {file}" if file else "this channel has no text log | /log on begins one")
+
+
+def _switch(host: Host, word: str, name: str) -> None:
+    if host.conversation.partner() is not None:
+        raise CommandError("What two say to each other alone is not written to a text log.")
+    if has_members(host.view.node, host.channel):
+        raise CommandError(
+            "What is deleted in a members' channel is gone for everybody, and a text log would keep it. It has none."
+        )
+    before = host.preferences.log.get(host.channel)
+    host.preferences.log[host.channel] = str(Path(name).expanduser().absolute()) if name else word
+    file = host.text_log.file_of(host.channel)
+    try:
+        if file is not None:
+            host.text_log.write(file, "")
+    except OSError as error:
+        if before is None:
+            del host.preferences.log[host.channel]
+        else:
+            host.preferences.log[host.channel] = before
+        raise CommandError(f"{clean(str(file))} cannot be written: {error.strerror}. Choose another file.") from error
+    host.save_preferences()
+
+
+def _words(host: Host, argument: str) -> Iterable[str]:
+    return (ON, OFF)
+
+
+COMMANDS = (
+    Command(
+        "log",
+        "/log [on [FILE], off]",
+        "Append each message to a text file, as it comes",
+        _log,
+        group="reading",
+        complete=_words,
+        details="For this channel, from now on and in later runs. A file of more than 4 MB becomes FILE.1, and a new\n"
+        "one begins; /export and `sdschat log` have everything. Members' channels have none: what is deleted there\n"
+        "is gone.",
+    ),
+)
