@@ -11,8 +11,11 @@ from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import counted, moment, safe
+from sdschat.cli.timber import in_a_line, statuses
+from sdschat.node.members.saved import ChannelStatus
 from sdschat.node.private.inviting import PrivateState, private_state
 from sdschat.node.private.record import private_channels
+from sdschat.store.display_rows import ChannelInfo
 
 _HEADINGS = "MESSAGES  UNREAD  UNACKED  WAITING  MISSING  LOST  PEERS  NEWEST               LOG"
 
@@ -31,11 +34,13 @@ def command(chosen: Chosen, as_json: bool) -> None:
     Two participants whose channels have equal fingerprints have equal logs.
     """
     with open_reader(chosen) as reader:
-        found = reader.channels()
+        members = statuses(chosen, reader)
+        found = [_tallied(info, members.get(info.channel)) for info in reader.channels()]
         private = {name: state for name in private_channels(reader) if (state := private_state(reader, name))}
     if as_json:
         for info in found:
-            click.echo(json.dumps(info._asdict() | _described(private.get(info.channel)), separators=(",", ":")))
+            described = _described(private.get(info.channel), members.get(info.channel))
+            click.echo(json.dumps(info._asdict() | described, separators=(",", ":")))
         return
     for name in private.keys() - {info.channel for info in found}:
         say(f"{safe(name)} is private, and was not joined yet: sdschat join {safe(name)}")
@@ -50,17 +55,36 @@ def command(chosen: Chosen, as_json: bool) -> None:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}  {info.held:7}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {moment(info.newest)}  {info.fingerprint[:8]}"
-            f"{_words(private.get(info.channel))}"
+            f"{_words(private.get(info.channel), members.get(info.channel))}"
         )
 
 
-def _words(state: PrivateState | None) -> str:
+def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:
+    """Return the counts of a channel. Those of members count posts, and events of ours that are not settled."""
+    if members is None:
+        return info
+    return info._replace(
+        messages=members.posts,
+        newest=members.newest,
+        fingerprint=members.hash,
+        unread=members.unread,
+        open_outgoing=members.unwritten,
+        peers=max(0, len(members.committee) - 1),
+    )
+
+
+def _words(state: PrivateState | None, members: ChannelStatus | None) -> str:
+    if members is not None:
+        return f"  {in_a_line(members)}"
     if state is None:
         return ""
     return f"  private, epoch {state.roster.epoch_number}, {counted(len(state.members), 'member')}"
 
 
-def _described(state: PrivateState | None) -> dict[str, Any]:
+def _described(state: PrivateState | None, members: ChannelStatus | None) -> dict[str, Any]:
+    if members is not None:
+        committee = [member.sender_id for member in members.committee]
+        return {"private": False, "data_set": members.data_set, "checkpoint": members.number, "members": committee}
     if state is None:
         return {"private": False}
     return {"private": True, "epoch": state.roster.epoch_number, "members": state.members}

@@ -20,6 +20,7 @@ from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import counted, moment, safe
+from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
 from sdschat.store.errors import StoreError
@@ -118,11 +119,14 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     try:
         with open_reader(chosen) as reader:
             channels, rejections = reader.channels(), reader.rejections()
+            members = statuses(chosen, reader)
     except (StoreError, CommandProblem) as error:
         yield CheckResult(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
         return
-    messages = sum(info.messages for info in channels)
+    messages = sum(info.messages for info in channels) + sum(state.posts for state in members.values())
     yield CheckResult(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
+    for name, state in members.items():
+        yield CheckResult(True, "members", f"{safe(name)}: {in_a_line(state)}")
     for info in channels:
         ahead = info.newest - now
         if ahead > chosen.settings.config.max_skew:

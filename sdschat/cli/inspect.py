@@ -62,7 +62,8 @@ def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> 
     """Return the state of a members' channel, or one of its posts."""
     if message is None:
         return as_object(name, status_of(chosen, reader, name))
-    near = [post for post in saved_posts(reader, name, own_id(chosen)) if post.message_id.startswith(message)]
+    posts = saved_posts(reader, name, own_id(chosen), chosen.nick)
+    near = [post for post in posts if post.message_id.startswith(message)]
     if len(near) != 1:
         problem = "There is no post" if not near else f"There are {len(near)} posts"
         raise CommandProblem(f"{problem} in {name} whose id begins with {message}.", WRONG_USE)

@@ -121,10 +121,10 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
         return
     found = list(found)
     _print(map(show, found))
-    printed = {message.message_id for message in found}  # the history may yield some of them once more
+    printed = {(message.message_id, message.text) for message in found}  # some of them may be yielded once more
     while True:
         for message in matching(history.more(), wanted):
-            if message.message_id not in printed:
+            if (message.message_id, message.text) not in printed:
                 click.echo(show(message))
         time.sleep(_PAUSE)
 
@@ -136,7 +136,7 @@ def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHist
         return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
     assert channel is not None
     if is_members_channel(reader, channel):
-        return MembersHistory(reader, channel, own_id(chosen))
+        return MembersHistory(reader, channel, own_id(chosen), chosen.nick)
     return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
 
 

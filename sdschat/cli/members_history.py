@@ -19,10 +19,10 @@ _VIA = "timber"
 class MembersHistory:
     """A `LocalHistory` of what is alive."""
 
-    def __init__(self, reader: Reader, channel: str, me: str) -> None:
+    def __init__(self, reader: Reader, channel: str, me: str, nick: str) -> None:
         self._reader = reader
         self._channel = channel
-        self._me = me
+        self._me, self._nick = me, nick
         self._posts: dict[str, MemberPost] = {}
         self._version = -1  # of the database, when it was read last
 
@@ -36,13 +36,16 @@ class MembersHistory:
         return chosen if wanted.last is None else deque(chosen, wanted.last)
 
     def more(self) -> Iterator[DisplayMessage]:
-        """Yield the posts that came since the last call."""
+        """Yield the posts that came since the last call, and those that were changed."""
         version = self._reader.data_version()
         if version == self._version:
             return
         before = self._posts
         self._read()
-        yield from (self._shown(post) for message_id, post in self._posts.items() if message_id not in before)
+        for message_id, post in self._posts.items():
+            told = before.get(message_id)
+            if told is None or told.text != post.text:
+                yield self._shown(post)
 
     def as_json(self, message: DisplayMessage) -> str:
         post = self._posts[message.message_id]
@@ -51,7 +54,7 @@ class MembersHistory:
 
     def _read(self) -> None:
         self._version = self._reader.data_version()
-        self._posts = {post.message_id: post for post in saved_posts(self._reader, self._channel, self._me)}
+        self._posts = {post.message_id: post for post in saved_posts(self._reader, self._channel, self._me, self._nick)}
 
     def _shown(self, post: MemberPost) -> DisplayMessage:
         return DisplayMessage(

@@ -12,8 +12,8 @@ from sdschat.cli.histories import own_id
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import safe
-from sdschat.node.members.record import is_members_channel
+from sdschat.cli.text import counted, safe
+from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
 from sdschat.store.reader import Reader
 
@@ -59,6 +59,21 @@ def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
     return saved_status(reader, name, chosen.settings.timber.rounds, chosen.nick, own_id(chosen))
 
 
+def statuses(chosen: Chosen, reader: Reader) -> dict[str, ChannelStatus]:
+    """Return the states of all members' channels of a profile, by name."""
+    return {name: status_of(chosen, reader, name) for name in sorted(load_records(reader))}
+
+
+def in_a_line(found: ChannelStatus) -> str:
+    """Return the state of a channel, in one line."""
+    if found.phase == "knocking":
+        return "not let in yet: a member has to invite you"
+    names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
+    waits = ", ".join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)
+    words = f"{counted(len(names), 'member')}, checkpoint {found.number}, {counted(found.posts, 'post')}"
+    return f"{words}; waits for {waits}" if waits else words
+
+
 def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:
     return {
         "channel": name,
@@ -92,7 +107,7 @@ def print_status(name: str, found: ChannelStatus) -> None:
     click.echo(f"{found.bytes:,} bytes")
     for member in found.committee:
         knows = " ".join(f"{slot}:{seq}" for slot, seq in member.clock.items())
-        silence = f", silent for {member.missed} of {member.limit} operations" if member.missed else ""
+        silence = f", has not shown {member.missed} of {member.limit} operations" if member.missed else ""
         click.echo(
             f"  {member.slot}  {names[member.sender_id]}: {member.seq} operations, knows {knows or 'nobody'}{silence}"
         )

@@ -101,7 +101,7 @@ def test_posts_of_others_below_the_read_mark_are_unread_after_a_restart(tmp_path
             assert Conversations(bob.node).channel("garden").unread() == 1
             store = bob.node.profile.store
             with contextlib.closing(store.open_read_only(store.path, bob.node.profile.codec)) as reader:
-                saved = saved_log(reader, "garden", bob.node.sender_id)
+                saved = saved_log(reader, "garden", bob.node.sender_id, "bob")
             assert [placed.key for placed in saved.before(None)] == [
                 placed.key for placed in _channel(bob).log.before(None)
             ], "on the disk as in memory"

@@ -192,6 +192,24 @@ def chat_and_delete(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, 
     return {"before": before, "left": left, "logs": [*texts.values()], "answers": answers, "refused": refused}
 
 
+def look_from_outside(group: Group, bob: Pipe) -> dict[str, Any]:
+    """Ask the commands that read a profile while its node runs; return what they printed."""
+    command = group.command("ann", "tail", "garden")
+    tail = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment(group.folder))
+    assert tail.stdout is not None
+    ends = threading.Timer(_PATIENCE, tail.kill)
+    ends.start()
+    with tail, tail.stdout as lines:
+        told = [lines.readline()[len("2026-11-22 20:38:07 ") :].rstrip() for _ in range(2)]
+        bob.write(edit=bob.until_text(f"I saw a {EDITED}"), text="I saw it all")
+        told.append(lines.readline()[len("2026-11-22 20:38:07 ") :].rstrip())
+        tail.kill()
+    ends.cancel()
+    (listed,) = [json.loads(line) for line in group.local("ann", "channels", "--json").splitlines()]
+    checked = [line for line in group.run("ann", "doctor").splitlines() if line.startswith("ok    members")]
+    return {"tail": told, "listed": listed, "table": group.local("ann", "channels"), "checked": checked}
+
+
 def stop_and_continue(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, Any]:
     """Stop one of three, go on, and let it come back; return what was found."""
     starts = {pipe.name: len(pipe.events) for pipe in (ann, bob, cid)}

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.timber.processes import EDITED, SECRET, Group, Pipe, admit, chat_and_delete, stop_and_continue
+from tests.timber.processes import (
+    EDITED,
+    SECRET,
+    Group,
+    Pipe,
+    admit,
+    chat_and_delete,
+    look_from_outside,
+    stop_and_continue,
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +40,18 @@ def test_create_knock_invite_chat_edit_and_delete(group: Group, people: tuple[Pi
     assert found["answers"] == [("good morning", "I saw nothing")]
     assert found["refused"][0].startswith("There is no post")
     assert found["refused"][1].startswith("it must be one of")
+
+
+@pytest.mark.xdist_group("timber processes")
+def test_commands_beside_a_running_node_know_the_channel(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
+    found = look_from_outside(group, people[1])
+    assert found["tail"] == ["bob: I saw nothing (edited)", "cid: good morning", "bob: I saw it all (edited)"]
+    listed = found["listed"]
+    assert (listed["messages"], listed["unread"], listed["peers"]) == (2, 2, 2)
+    assert listed["members"] == [pipe.sender_id for pipe in people]
+    assert listed["newest"] > 1_700_000_000_000
+    assert "3 members, checkpoint" in found["table"]
+    assert "garden: 3 members, checkpoint" in found["checked"][0]
 
 
 @pytest.mark.xdist_group("timber processes")

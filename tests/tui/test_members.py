@@ -32,6 +32,7 @@ async def _garden(folder: Path, size: tuple[int, int] = (100, 34)) -> AsyncItera
         bob = made.world.start("bob", "garden", changes=SHORT, before=install)
         await made.until_text("bob (")
         await made.enter("/invite bob")
+        assert "bob is invited, and may write once all members know it." in made.text()
         await made.until_text("bob is a member")
         await made.until(lambda: _members(bob.node).engine.me is not None, "bob is let in")
         yield made, bob

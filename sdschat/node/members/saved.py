@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sdschat.identity.signing import verify
@@ -11,6 +12,7 @@ from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import load_record
 from sdschat.store.reader import Reader
 from sdschat.store.timber import load_timber
+from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import PostView, TimberEngine
@@ -44,28 +46,32 @@ class ChannelStatus(NamedTuple):
     waiting_for: list[str]  # sender ids
     since: int  # operations in front of the checkpoint
     posts: int
+    newest: int  # time of the post that stands last; 0: there is none
+    unread: int  # posts of others below the read mark, at most `UNREAD_COUNTED`
     unwritten: int  # events of ours that are not settled, and drafts
     bytes: int
 
 
-def saved_posts(reader: Reader, channel: str, me: str) -> list[MemberPost]:
-    """Return the posts that are alive, in order. `me` is our sender id."""
-    return [placed.post for placed in reversed(list(saved_log(reader, channel, me).before(None)))]
+def saved_posts(reader: Reader, channel: str, me: str, nick: str) -> list[MemberPost]:
+    """Return the posts that are alive, in order. `me` is our sender id, `nick` our nick."""
+    return [placed.post for placed in reversed(list(saved_log(reader, channel, me, nick).before(None)))]
 
 
-def saved_log(reader: Reader, channel: str, me: str) -> PostLog:
-    """Return the log as it is now. `me` is our sender id."""
-    engine = _engine(reader, channel)
-    nicks = _nicks(reader)
+def saved_log(reader: Reader, channel: str, me: str, nick: str) -> PostLog:
+    """Return the log as it is now. `me` is our sender id, `nick` our nick."""
+    return _log(_engine(reader, channel), _nicks(reader) | {me: nick}, me)
+
+
+def _log(engine: TimberEngine, nicks: dict[str, str], me: str) -> PostLog:
 
     def shown(view: PostView) -> MemberPost:
         post = view.post
         sender = sender_of(engine.person(post.name.author))
         message_id = message_id_of(engine.data_set, post.name)
-        nick, edited = nicks.get(sender, ""), bool(post.edit)
+        name, edited = nicks.get(sender, ""), bool(post.edit)
         answered = "" if post.answers is None else message_id_of(engine.data_set, post.answers)
         own = sender == me
-        return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, own, answered)
+        return MemberPost(message_id, sender, name, post.text, post.time, edited, view.settled, own, answered)
 
     return PostLog(engine, shown)
 
@@ -78,7 +84,7 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     engine = _engine(reader, channel, rounds)
     if snapshot is None or not engine.data_set:
         drafts = 0 if snapshot is None else len(snapshot.drafts)
-        return ChannelStatus(record.data_set.hex(), "knocking", [], 0, "", "", [], 0, 0, drafts, 0)
+        return ChannelStatus(record.data_set.hex(), "knocking", [], 0, "", "", [], 0, 0, 0, 0, drafts, 0)
     nicks = _nicks(reader) | {me: nick}
     committee = []
     for member in engine.members():
@@ -89,7 +95,9 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
         )
     waiting = [sender_of(engine.person(slot)) for slot in engine.waiting_for()]
     phase = "voting" if engine.ballot() is not None else "waiting" if waiting else "settled"
-    mark = engine.checkpoint
+    mark, log = engine.checkpoint, _log(engine, nicks, me)
+    newest, read = next(log.before(None), None), reader.read_mark(channel)
+    below = log.after((0, "") if read is None else (read.lamport, read.message_id))
     return ChannelStatus(
         record.data_set.hex(),
         phase,
@@ -99,7 +107,9 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
         mark.hash.hex(),
         waiting,
         sum(not node.settled for node in engine.operations()),
-        len(engine.posts()),
+        len(log),
+        0 if newest is None else newest.post.sent_at,
+        sum(1 for _ in islice((one for one in below if not one.post.own), UNREAD_COUNTED)),
         len(snapshot.outbox) + len(snapshot.drafts),
         _size(snapshot),
     )

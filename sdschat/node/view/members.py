@@ -102,7 +102,7 @@ class MembersConversation(ChannelConversation):
         if self._on_disk is None:
             from sdschat.node.members.saved import saved_log  # likewise
 
-            self._on_disk = saved_log(self._reader, self.name, self._node.sender_id)
+            self._on_disk = saved_log(self._reader, self.name, self._node.sender_id, self._node.nick)
         return self._on_disk
 
     def messages(self, *, before: Key | None = None, after: Key | None = None, limit: int = 100) -> list[Shown]:

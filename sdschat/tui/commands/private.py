@@ -12,7 +12,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean_name, nick_text
 
-_CREATED = "channel"  # title of the answer
+_CREATED, _INVITE = "channel", "invite"  # titles of answers
 
 
 def _create(host: Host, argument: str) -> None:
@@ -72,6 +72,7 @@ def _let_in(host: Host, nick: str) -> None:
         members_of(host.view.node, host.room).invite(nick)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
 
 
 def _time(word: str) -> int:
