@@ -58,7 +58,7 @@ class Scene(NamedTuple):
 SCENES: Final[Mapping[str, Scene]] = {
     scene.name: scene
     for scene in (
-        Scene("chat", "sdschat join harbour", (110, 26), ("ferry is late", "acked", "boathouse", "4 here", "rope")),
+        Scene("chat", "sdschat join harbour", (110, 26), ("ferry is late", "✓", "boathouse", "4 here", "rope")),
         Scene(
             "repair",
             "a gap, and its repair under way",
@@ -69,7 +69,7 @@ SCENES: Final[Mapping[str, Scene]] = {
         Scene("why", "/why", (132, 26), ("acked:", "written: saved here", "handed to the broker")),
         Scene("small", "50 columns", (50, 15), ("will do",)),
         Scene("light", "the light theme, and /matrix", (132, 30), ("who is known to hold what", "bob", "proven")),
-        Scene("direct", "/msg: to one alone", (110, 20), ("only carol and you read this", "acked 1", "spare key")),
+        Scene("direct", "/msg: to one alone", (110, 20), ("only carol and you read this", "✓", "spare key")),
         Scene(
             "older",
             "what was said before, loaded in part",
@@ -176,7 +176,7 @@ async def _talk(company: LocalGroup, shown: Camera) -> None:
             company.nodes[nick].send(CHANNEL, text)
         await shown.until_text(text.split("\n")[-1][:30])
         await _heard_by_all(company)
-    await shown.until(lambda: shown.text().count("acked") >= 3, "acknowledgements")
+    await shown.until(lambda: shown.text().count("✓") >= 3, "acknowledgements")
     await shown.shoot("chat")
     await shown.shoot("small")
     await shown.pilot.resize_terminal(*SCENES["chat"].size)
@@ -275,7 +275,7 @@ async def _load(ann: Node, shown: Camera) -> None:
 
 async def _talk_alone(company: LocalGroup, shown: Camera) -> None:
     await shown.enter("/msg carol I have left the spare key under the bench")
-    await shown.until_text("acked 1")
+    await shown.until_text("✓")
     extension.sync_part(company.nodes["carol"], CHANNEL).direct.send(
         company.nodes["ann"].sender_id, "found it, thank you"
     )

@@ -13,7 +13,7 @@ async def test_what_is_typed_is_sent_and_shown_with_its_state(s: Stage) -> None:
     assert "hello bob" in s.text()
     told = await s.peers["bob"].until(MessageDelivered)
     assert told.said.opened.text == "hello bob"
-    await s.until_text("acked 1")
+    await s.until_text("✓")
     assert s.app.composer.text == ""
 
 

@@ -119,7 +119,7 @@ async def test_start_and_end(s: Stage) -> None:
 @staged(peers=("bob",))
 async def test_info_tells_everything_of_a_message(s: Stage) -> None:
     await s.enter("look at me")
-    await s.until_text("acked 1")
+    await s.until_text("✓")
     await s.press("alt+up")
     await s.enter("/info")
     assert (s.app.selection or "nothing") in s.text()

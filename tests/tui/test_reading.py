@@ -185,7 +185,7 @@ async def test_offline_is_said_with_the_reason_and_what_is_written_waits(s: Stag
     await s.press("alt+up")
     assert "saved here" in s.app.panes.said("details")
     Injection(s.app.node, "lobby").offline(False)
-    await s.until_text("acked 1")
+    await s.until_text("✓")
     assert "OFFLINE" not in s.text()
 
 
@@ -193,12 +193,12 @@ def test_states_survive_a_restart(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage(tmp_path, peers=("bob",)) as s:
             await s.enter("acknowledged")
-            await s.until_text("acked 1")
+            await s.until_text("✓")
             Injection(s.app.node, "lobby").offline(True)
             await s.enter("waiting")
         async with stage(tmp_path) as s:
             lines = s.log()
-            assert any("acknowledged" in line and "acked 1" in line for line in lines)
+            assert any("acknowledged" in line and "✓" in line for line in lines)
             assert any("waiting" in line and ("queued" in line or "unacked" in line) for line in lines)
 
     asyncio.run(story())

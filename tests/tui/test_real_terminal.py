@@ -45,13 +45,13 @@ def test_two_terminals_talk_and_go_on_when_the_host_of_the_broker_is_killed(tmp_
             ann.enter("hello from ann")
             bob.until_text("hello from ann")
             bob.enter("hello from bob")
-            ann.until_text("hello from bob", "acked 1")
+            ann.until_text("hello from bob", "✓")
             ann.kill(signal.SIGKILL)
             bob.until_text("hosting the broker")
             bob.enter("are you still there?")
             with Terminal(join("ann", port), tmp_path) as again:
                 again.until_text("are you still there?", "hello from ann")
-                bob.until_text("acked 1")
+                bob.until_text("✓")
 
 
 def test_the_same_over_mosquitto_which_is_stopped_and_started_again(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_same_over_mosquitto_which_is_stopped_and_started_again(tmp_path: Pa
             ann.enter("/reconnect")
             bob.enter("/reconnect")
             bob.until_text("written meanwhile")
-            ann.until(lambda: ann.text().count("acked 1") == 2, "not all is acknowledged")
+            ann.until(lambda: ann.text().count("✓") == 2, "not all is acknowledged")
     finally:
         broker.stop()
 

@@ -49,7 +49,7 @@ async def _talk(s: Stage) -> None:
     await s.until(lambda: s.app.models["dev"].unread == 2)
     await s.enter("/alias hi say hello")
     s.app.panes.hint("")
-    await s.until(lambda: s.text().count("acked 1") == 2, "all of it acknowledged")
+    await s.until(lambda: s.text().count("✓") == 2, "all of it acknowledged")
     s.app.show_notice("a line of the program")
     await s.press("alt+up")
     await s.until(lambda: "known" in s.app.panes.said("details"), "the details")

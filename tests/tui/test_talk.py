@@ -37,7 +37,7 @@ async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> No
     assert s.app.label(s.app.channel) == "@bob"
     assert any("only for you" in line for line in s.log())
     await s.until(lambda: heard(s, "bob") == ["only for you"])
-    await s.until(lambda: any("only for you" in line and "acked 1" in line for line in s.log()), "acked")
+    await s.until(lambda: any("only for you" in line and "✓" in line for line in s.log()), "acked")
     assert heard(s, "carol") == []
     assert s.app.view.channel("lobby").count() == 0
     await s.press("alt+up")
@@ -94,11 +94,11 @@ async def test_it_is_kept_while_the_other_is_away_and_goes_out_again_when_they_c
     bob = Injection(s.peers["bob"].node, "lobby")
     bob.offline(True)
     await s.enter("/msg bob when you are back")
-    await s.until(lambda: any("unacked" in line for line in s.log()), "sent")
+    await s.until(lambda: any("○ 0/1" in line for line in s.log()), "sent")
     assert heard(s, "bob") == []
     bob.offline(False)
     await s.until(lambda: heard(s, "bob") == ["when you are back"])
-    await s.until_text("acked 1")
+    await s.until_text("✓")
 
 
 @staged(peers=("bob",), syncs=True)
@@ -119,7 +119,7 @@ def test_a_conversation_its_states_and_drafts_survive_a_restart(tmp_path: Path) 
         async with stage(tmp_path, peers=("bob",), syncs=True) as s:
             await all_here(s)
             await s.enter("/msg bob acknowledged")
-            await s.until_text("acked 1")
+            await s.until_text("✓")
             await s.peers["bob"].node.close(0.1)
             await s.until_text("not here")
             await s.enter("waiting")
@@ -128,7 +128,7 @@ def test_a_conversation_its_states_and_drafts_survive_a_restart(tmp_path: Path) 
             assert [s.app.label(name) for name in s.app.order] == ["lobby", "@bob"]
             await s.press("alt+2")
             lines = s.log()
-            assert any("acknowledged" in line and "acked 1" in line for line in lines)
+            assert any("acknowledged" in line and "✓" in line for line in lines)
             assert any("waiting" in line and ("queued" in line or "unacked" in line) for line in lines)
             assert s.app.composer.text == "a draft"
 

@@ -183,6 +183,10 @@ class ChannelConversation:
             for person in found
         ]
 
+    def present(self) -> tuple[str, ...]:
+        session = self.session
+        return () if session is None else tuple(session.presence.online)
+
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
         return self._node.nick if sender_id == self._node.sender_id else self._node.gate.nick_of(sender_id)

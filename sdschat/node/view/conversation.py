@@ -86,6 +86,9 @@ class Conversation(Protocol):
     def people(self) -> list[Participant]:
         """Return the participants, ourselves first."""
 
+    def present(self) -> tuple[str, ...]:
+        """Return the ids of the others who are here now, in the order in which they came."""
+
     # State of the user. Saving returns False if it cannot be saved now; the node reports the reason itself.
 
     def draft(self) -> str: ...

@@ -219,6 +219,9 @@ class DirectConversation:
     def people(self) -> list[Participant]:
         return [*(person for person in self._in.people() if person.own), self.partner()]
 
+    def present(self) -> tuple[str, ...]:
+        return (self.peer,) if self.partner().online else ()
+
     # State of the user.
 
     def draft(self) -> str:

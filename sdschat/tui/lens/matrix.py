@@ -22,10 +22,10 @@ def view(view: ViewInput) -> list[Line]:
     glyphs = view.glyphs
     lines = [heading("who is known to hold what")]
     for sign, style, meaning in (
-        (glyphs.acked, "acked", "known: wrote it, named it, or has an equal log"),
+        (glyphs.known, "acked", "known: wrote it, named it, or has an equal log"),
         (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),
-        (glyphs.unacked, "maybe", "unproven: it says so, and did not sign that"),
-        (".", "time", "unknown. All of these are here"),
+        (glyphs.unproven, "maybe", "unproven: it says so, and did not sign that"),
+        (glyphs.nothing, "time", "nothing yet. All of these are here"),
     ):
         first, *rest = paragraph(meaning, view.width, "note", 4)
         lines += [line("  ", (sign, style), (f" {first[0][0][4:]}", "note")), *rest]
@@ -59,10 +59,10 @@ def known(view: ViewInput, peer: str, message_id: str) -> str:
 def _cell(view: ViewInput, peer: str, message_id: str) -> Span:
     how = known(view, peer, message_id)
     if not how:
-        return ".", "time"
+        return view.glyphs.nothing, "time"
     if how == UNPROVEN:
-        return view.glyphs.unacked, "maybe"
-    return (view.glyphs.maybe, "maybe") if how == "filter" else (view.glyphs.acked, "acked")
+        return view.glyphs.unproven, "maybe"
+    return (view.glyphs.maybe, "maybe") if how == "filter" else (view.glyphs.known, "acked")
 
 
 def _legend(view: ViewInput) -> list[Line]:

@@ -67,6 +67,7 @@ class ChannelModel:
         self.total = 0
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
+        self.present: tuple[str, ...] = ()  # ids of the others who are here, in the order in which they came
         self._fates = OwnFates()
         self._mentions = mention_of(view.node.nick)
         self._gaps_stale = True
@@ -75,6 +76,7 @@ class ChannelModel:
         self._members = MembersLines(self)
         if self.unread:
             self.unread_after = conversation.read_mark()
+        self._look_around()
 
     def watch_for(self, words: Sequence[str]) -> None:
         """Mark what has one of these words, or the nick of now, as said to the user."""
@@ -190,19 +192,21 @@ class ChannelModel:
                 if self.refused:
                     self.refused = ""
                     self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
-                self._move(message_id, Phase.UNACKED, 0)
+                self._move(message_id, Fate(Phase.UNACKED))
             case events.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
             case ev.StateChanged(message_id, state, by, _, _, perhaps, unproven):
                 if state is not AckState.UNACKED or unproven:
-                    known = by if state is AckState.ACKED else perhaps
-                    self._move(message_id, phase_of(state), len(known), len(unproven))
+                    self._move(
+                        message_id, Fate(phase_of(state), frozenset(by), frozenset(perhaps), frozenset(unproven))
+                    )
             case ev.MessageResent(message_id):
-                self._move(message_id, Phase.UNACKED, 0)
+                self._move(message_id, Fate(Phase.UNACKED))
             case events.ConnectionChanged():
                 self._connection(body)
             case events.PresenceChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
+                self._look_around()
                 self._note_event(body, event.time)
             case _:
                 self._hear_rarer(body, event.time, looking)
@@ -320,9 +324,9 @@ class ChannelModel:
             del self.late[next(iter(self.late))]
         del self.late_unseen[:-_LATE_KEPT]
 
-    def _move(self, message_id: str, phase: Phase, by: int, unproven: int = 0) -> None:
+    def _move(self, message_id: str, to: Fate) -> None:
         row = self.timeline.entries.get(message_id)
-        self._replace_changed(self._fates.move(message_id, Fate(phase, by, unproven), row))
+        self._replace_changed(self._fates.move(message_id, to, row))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
         if failure == "refused":
@@ -340,8 +344,21 @@ class ChannelModel:
         if body.state == "connected" and self.connection.state != "connected":
             self.live_since = self.view.now().wall
         self.connection = body
+        self._look_around()
         self._gaps_stale = True
         self.changes |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
+
+    def _look_around(self) -> None:
+        """Note who else is here now. Without a connection it stays as it was: nobody can come or leave."""
+        present = self.conversation.present()
+        if present == self.present or self.connection.state != "connected":
+            return
+        self.present = present
+        for message_id in self._fates.gathered(present):
+            row, fate = self.timeline.entries.get(message_id), self._fates.of(message_id)
+            if row is not None:
+                self.replace_row(replace(row, fate=fate))
+        self.changes |= ModelChange.ROWS
 
     # Lines of the program.
 

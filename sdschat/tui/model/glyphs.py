@@ -1,7 +1,7 @@
 """Signs that stand for states, each with its word: no sign is ever the only one to say something.
 
-All of them are one cell wide in every terminal (East Asian width Neutral, or box drawing), and no two states differ by
-a tick.
+All of them are one cell wide (East Asian width Neutral, box drawing, or a circle, which takes two cells only where a
+terminal is told to draw ambiguous characters wide: `--ascii` is for those), and no two states differ by a tick.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Glyphs(NamedTuple):
 
     queued: str
     unacked: str
-    maybe: str
+    maybe: str  # also in a cell: who perhaps has a message
     acked: str
     refused: str
     missing: str
@@ -32,7 +32,10 @@ class Glyphs(NamedTuple):
     full: str  # what a bar is filled with
     empty: str  # and the rest of it
     verified: str  # behind the nick of somebody with whom the user compared words
+    known: str  # in a cell: who is known to have a message
+    unproven: str  # in a cell: who says so without a signature
+    nothing: str  # in a cell: who told nothing of it yet
 
 
-UNICODE: Final = Glyphs._make("⧗⇡◌✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗")  # noqa: RUF001
-ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=")
+UNICODE: Final = Glyphs._make("⧗⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗●◌○")  # noqa: RUF001
+ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-")

@@ -23,22 +23,41 @@ class Phase(IntEnum):
     ACKED = 3
 
 
+_NOBODY: Final[frozenset[str]] = frozenset()
+
+
 class Fate(NamedTuple):
-    """The state of an own message as its row shows it."""
+    """The state of an own message as its row shows it. Participants stand in it by their ids, each in one place."""
 
     phase: Phase
-    by: int = 0  # number of participants: proven to have it if ACKED, whose filters seem to have it if MAYBE
-    unproven: int = 0  # number of participants who say without a signature that they have it
+    known: frozenset[str] = _NOBODY  # proven to have it
+    perhaps: frozenset[str] = _NOBODY  # their filters seem to have it, which may be chance
+    unproven: frozenset[str] = _NOBODY  # they say without a signature that they have it
     refused: str = ""  # reason of the broker or this machine not to take it, while nobody has it
     word: str = ""  # stands for the word of the phase, in a members' channel
+    full: bool = False  # at some moment everybody who was here was known to have it
+    past: bool = False  # acknowledged before this program started, for who was here then
 
-    def moved(self, phase: Phase, by: int, unproven: int = 0) -> Fate:
+    def moved(self, to: Fate) -> Fate:
         """Return the state after new evidence. It only goes forward: known evidence stays."""
-        unproven = max(self.unproven, unproven)
-        if phase < self.phase:
-            return self._replace(unproven=unproven)
-        known = by if phase > self.phase else max(self.by, by)
-        return Fate(phase, known, unproven, "" if phase > Phase.QUEUED else self.refused)
+        known = self.known | to.known
+        perhaps = (self.perhaps | to.perhaps) - known
+        return Fate(
+            max(self.phase, to.phase),
+            known,
+            perhaps,
+            (self.unproven | to.unproven) - known - perhaps,
+            "" if max(self.phase, to.phase) > Phase.QUEUED else self.refused or to.refused,
+            to.word or self.word,
+            self.full or to.full,
+            self.past or to.past,
+        )
+
+    def among(self, present: tuple[str, ...]) -> Fate:
+        """Return the state for who is here now: full if all of them are known to have the message."""
+        if self.full or not present or not self.known.issuperset(present):
+            return self
+        return self._replace(full=True)
 
     def refuse(self, why: str) -> Fate:
         """Return the state after a refusal. It counts only while nobody has the message."""

@@ -7,10 +7,11 @@ from typing import Final
 
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.members import MembersConversation
-from sdschat.node.view.values import AckState
+from sdschat.node.view.values import AckState, Evidence
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 
+_KEPT: Final = 512  # acknowledged messages whose states are remembered
 _MEMBERS_PHASES: Final = {
     "queued": Phase.QUEUED,
     "sent": Phase.UNACKED,
@@ -25,18 +26,27 @@ def members_fate(words: str) -> Fate:
     return Fate(_MEMBERS_PHASES.get(words.partition(" ")[0], Phase.ACKED), word=words)
 
 
+def fate_of(phase: Phase, evidence: tuple[Evidence, ...]) -> Fate:
+    """Return the state of an own message in the channel, from the evidence for it."""
+    known = frozenset(found.sender_id for found in evidence if found.proven)
+    perhaps = frozenset(found.sender_id for found in evidence if found.signed) - known
+    return Fate(phase, known, perhaps, frozenset(found.sender_id for found in evidence) - known - perhaps)
+
+
 class OwnFates:
-    """The states of own messages that are not acknowledged yet, by message id."""
+    """The states of own messages by id: of those that are not acknowledged, and of the last acknowledged ones."""
 
     def __init__(self) -> None:
         self._open: dict[str, Fate] = {}
+        self._acked: dict[str, Fate] = {}
+        self._present: tuple[str, ...] = ()
 
     def queued(self, message_id: str) -> None:
         self._open[message_id] = Fate(Phase.QUEUED)
 
     def read(self, entry: MessageItem, conversation: Conversation) -> Fate:
         """Return the state of an own message, from the node where it is not known here."""
-        known = self._open.get(entry.message_id)
+        known = self.of(entry.message_id)
         if known is not None:
             return known
         if isinstance(conversation, MembersConversation):
@@ -44,35 +54,53 @@ class OwnFates:
         assert entry.fate is not None
         own = conversation.remembered(entry.message_id)
         if own is None:
-            return entry.fate
+            return entry.fate._replace(past=True)
         phase = phase_of(own.state)
         if own.state is AckState.UNACKED and not own.sends:
             phase = Phase.QUEUED
-        signed = [found for found in own.evidence if found.signed]
-        by = sum(found.proven is (phase is Phase.ACKED) for found in signed)
-        fate = Fate(phase, by, len(own.evidence) - len(signed))
-        if phase < Phase.ACKED:
-            self._open[entry.message_id] = fate
+        fate = fate_of(phase, own.evidence)
+        if phase is Phase.ACKED:
+            return fate._replace(past=True)
+        self._open[entry.message_id] = fate
         return fate
+
+    def gathered(self, present: tuple[str, ...]) -> list[str]:
+        """Take who else is here now, by id. Return the ids of the messages that all of them are known to have now."""
+        self._present = present
+        done = []
+        for states in (self._open, self._acked):
+            for message_id, fate in states.items():
+                if not fate.full and (moved := fate.among(present)).full:
+                    states[message_id] = moved
+                    done.append(message_id)
+        return done
+
+    def of(self, message_id: str) -> Fate | None:
+        """Return the state of an own message, if it is remembered."""
+        return self._open.get(message_id) or self._acked.get(message_id)
 
     def move(self, message_id: str, to: Fate, row: MessageItem | None) -> MessageItem | None:
         """Take a state that the node told. Return the row as it is now, or None if it stays as it is."""
-        before = self._open.get(message_id, Fate(Phase.QUEUED))
-        return self._put(message_id, before.moved(to.phase, to.by, to.unproven), row)
+        before = self.of(message_id) or Fate(Phase.QUEUED)
+        return self._put(message_id, before.moved(to), row)
 
     def refuse(self, message_id: str, detail: str, row: MessageItem | None) -> MessageItem | None:
         """Take a message that the broker did not accept. Return the row as it is now, or None if it stays."""
-        before = self._open.get(message_id, Fate(Phase.UNACKED))
+        before = self.of(message_id) or Fate(Phase.UNACKED)
         return self._put(message_id, before.refuse(detail), row)
 
     def _put(self, message_id: str, fate: Fate, row: MessageItem | None) -> MessageItem | None:
         changed = None
         if row is not None and row.fate is not None:
-            fate = fate.moved(row.fate.phase, row.fate.by, row.fate.unproven)
-            if fate != row.fate:
-                changed = replace(row, fate=fate)
+            fate = row.fate.moved(fate)
+        fate = fate.among(self._present)
+        if row is not None and row.fate is not None and fate != row.fate:
+            changed = replace(row, fate=fate)
         if fate.phase is Phase.ACKED:
             self._open.pop(message_id, None)
+            self._acked[message_id] = fate
+            if len(self._acked) > _KEPT:
+                del self._acked[next(iter(self._acked))]
         else:
             self._open[message_id] = fate
         return changed

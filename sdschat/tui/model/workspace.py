@@ -13,7 +13,7 @@ from sdschat.node.view.conversation import conversation_id, split_id
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState
 from sdschat.tui.model.channel import ChannelModel, ModelChange
-from sdschat.tui.model.items import MessageItem, Phase
+from sdschat.tui.model.items import Fate, MessageItem, Phase
 
 _CALLS: Final = 5  # messages to the user that are told of at once, at most
 EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
@@ -189,10 +189,10 @@ class TalkModel(ChannelModel):
                     self._take(shown, looking)
                 self.changes |= ModelChange.BADGES
             case events.HandedOver(message_id) if self.owns(message_id):
-                self._move(message_id, Phase.UNACKED, 0)
+                self._move(message_id, Fate(Phase.UNACKED))
             case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
                 self._talk.acknowledged(message_id)
-                self._move(message_id, Phase.ACKED, len(by))
+                self._move(message_id, Fate(Phase.ACKED, frozenset(by)))
             case _ if isinstance(body, _OF_BOTH):
                 super().hear(event, looking)
                 self.changes |= ModelChange.BADGES

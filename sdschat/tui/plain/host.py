@@ -28,7 +28,6 @@ from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.lens.view_input import names_message
-from sdschat.tui.line_style import fate_words
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import nick_text, short
@@ -39,6 +38,7 @@ from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import clock, count, day, day_number
 from sdschat.tui.preferences import Preferences
+from sdschat.tui.tick import fate_words
 
 _AROUND: Final = 10
 _FIRST_VIEW: Final = "repair"

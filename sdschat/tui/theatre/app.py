@@ -48,7 +48,7 @@ Behind each name stands the fingerprint of its log: equal logs have equal finger
   Enter        writes for ann; Esc goes back to the keys
   q            quits
 
-Behind ann's lines stands the state of each: ⇡ unacked, ◌ perhaps, ✓ acked by so many.
+Behind ann's lines stands a cell for each other: ● known to have it, ◐ perhaps, ○ nothing yet; ✓ all have it.
 Any key closes this page."""
 
 

@@ -14,18 +14,19 @@ from textual.style import Style as TextualStyle
 from textual.widget import Widget
 from textual.widgets import Input
 
-from sdschat.tui.line_style import Line, LineStyle, fate_words
+from sdschat.tui.line_style import Line, LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem
 from sdschat.tui.model.words import countdown
 from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.tick import tick
 
 _NICK: Final = 6
 _LEAST: Final = 8  # columns for a text
 _KEPT: Final = 60  # rows in memory
 
 
-def row_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[Line]:
+def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: tuple[str, ...] = ()) -> list[Line]:
     """Return a row as lines: nick, text, and the state of an own message at the right end."""
     if isinstance(item, GapItem):
         left = "" if item.lost else f", {countdown(getattr(item.what, 'due', now) - now)}"
@@ -35,10 +36,8 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[L
         return [[Segment(fitted(text, width), line_style.style("lost" if item.lost else "gap"))]]
     if not isinstance(item, MessageItem):
         return []
-    mark = Segment("")
-    if item.fate is not None:
-        words, name = fate_words(item.fate, line_style.glyphs)
-        mark = Segment(f" {words}", line_style.style(name))
+    mark = [] if item.fate is None else [Segment(" "), *tick(item.fate, present, line_style)]
+    size = sum(segment.cell_length for segment in mark)
     room = max(_LEAST, width - _NICK)
     head = Segment(fitted(item.nick or "?", _NICK), line_style.nick_style(item.sender_id))
     lines: list[Line] = []
@@ -46,10 +45,10 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[L
         lines.append([head, Segment(item.text[low:high], line_style.style("text"))])
         head = Segment(" " * _NICK)
     used = sum(segment.cell_length for segment in lines[-1])
-    if used + mark.cell_length > width:
+    if used + size > width:
         lines.append([])
         used = 0
-    lines[-1] += [Segment(" " * max(0, width - used - mark.cell_length)), mark]
+    lines[-1] += [Segment(" " * max(0, width - used - size)), *mark]
     return lines
 
 
@@ -74,7 +73,7 @@ class LogEnd(Widget):
         for item in reversed(model.timeline.items):
             if len(found) >= height:
                 break
-            found[:0] = row_lines(item, width, self.line_style, now)
+            found[:0] = row_lines(item, width, self.line_style, now, model.present)
         self._strips = [Strip(line) for line in found[-height:]] if height else []
         self.refresh()
 

@@ -8,10 +8,11 @@ from typing import Final
 from textual.strip import Strip
 
 from sdschat.node.view.values import Key
-from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
+from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
 from sdschat.tui.model.words import day_number
+from sdschat.tui.row_lines import day_line, item_lines, unread_line
 
 _SLACK: Final = 100  # drawn rows that are kept although they are no longer in memory
 
@@ -38,6 +39,7 @@ class Layout:
         self.below = 0
         self.version = -1  # version of the timeline that was laid out
         self._first: Key | None = None
+        self._present: tuple[str, ...] = ()  # ids of those for whom cells were drawn
         self._cache: dict[Place, Drawn] = {}
 
     def clear(self) -> None:
@@ -77,15 +79,17 @@ class Layout:
         cache, starts, total = self._cache, [0], 0
         rows: list[Drawn] = []
         previous_day, unread_above = -1, model.unread_after
+        regathered = self._present != model.present
+        self._present = present = model.present
         for item in timeline.items:
             drawn = cache.get(item.place)
             if drawn is None or drawn.item is not item:
                 drawn = cache[item.place] = Drawn(item, day_number(item.at))
             unread = unread_above is not None and isinstance(item, MessageItem) and item.key > unread_above
             lead = (drawn.day != previous_day and not isinstance(item, GapItem), unread)
-            if not drawn.strips or drawn.lead != lead:
+            if not drawn.strips or drawn.lead != lead or (regathered and isinstance(item, MessageItem) and item.own):
                 drawn.lead = lead
-                drawn.strips = _draw(item, lead, width, line_style, now)
+                drawn.strips = _draw(item, lead, width, line_style, now, present)
             if lead[0]:
                 previous_day = drawn.day
             if unread:
@@ -112,8 +116,10 @@ class Layout:
             self.below = max(1, model.total - model.conversation.rank(last[1]))
 
 
-def _draw(item: Item, lead: tuple[bool, bool], width: int, line_style: LineStyle, now: int) -> list[Strip]:
-    lines = item_lines(item, width, line_style, now)
+def _draw(
+    item: Item, lead: tuple[bool, bool], width: int, line_style: LineStyle, now: int, present: tuple[str, ...]
+) -> list[Strip]:
+    lines = item_lines(item, width, line_style, now, present)
     if lead[1]:
         lines.insert(0, unread_line(width, line_style))
     if lead[0]:

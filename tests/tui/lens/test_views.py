@@ -250,7 +250,7 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
             look.say("eve", "names it")
             shown = await look.until("matrix", "bob wrote it", "eve named it", selection=first)
             row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
-            assert row.count("✓") == 2
+            assert row.count("●") == 2
 
     asyncio.run(story())
 
@@ -273,7 +273,7 @@ def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> N
             look.own.node.sessions[ROOM].receive(packet, "live")
             shown = await look.until("matrix", f"bob wrote it, {who} has it in a filter", selection=first)
             row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
-            assert (row.count("✓"), row.count("◌")) == (1, 1)
+            assert (row.count("●"), row.count("◐")) == (1, 1)
             assert f"{who} says so unsigned" in look.text("matrix", second)
             look.own.node.sessions[ROOM].receive(sign_sync(key, ROOM, 1, packet), "live")
             await look.until("matrix", f"{who} named it", selection=second)

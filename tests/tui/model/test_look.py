@@ -11,9 +11,10 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from sdschat.node.view.values import Lost
-from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
+from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
+from sdschat.tui.row_lines import day_line, item_lines, unread_line
 from sdschat.tui.themes import PALETTES, READABLE, contrast, theme_in_force
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
@@ -96,7 +97,7 @@ def test_marks_without_room_get_a_line_of_their_own() -> None:
 
 
 def test_a_count_says_how_many_have_it() -> None:
-    item = replace(own(3), fate=Fate(Phase.ACKED, 2))
+    item = replace(own(3), fate=Fate(Phase.ACKED, frozenset(("bob", "carol"))))
     assert "✓ acked 2" in lines(item)[0]
 
 

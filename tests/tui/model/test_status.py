@@ -120,7 +120,7 @@ def test_queued_says_that_it_is_safe() -> None:
 
 def test_acked_says_who_has_it_and_how_that_is_known() -> None:
     proof = (Evidence(BOB, "mention", "p", NOON, 0.0), Evidence("x" * 32, "filter", "p", NOON, 1e-7))
-    found = sentence(Fate(Phase.ACKED, 1), OwnFate(AckState.ACKED, 1, 0, proof))
+    found = sentence(Fate(Phase.ACKED, frozenset(("bob",))), OwnFate(AckState.ACKED, 1, 0, proof))
     assert found == "acked | known: bob (named it) | perhaps: <xxxxxxxx> (its filter has it)"
 
 

@@ -1,0 +1,200 @@
+"""Drawing of rows as lines of a terminal: columns, signs and colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+
+from sdschat.node.view.values import Verdict
+from sdschat.tui.line_style import Line, LineStyle
+from sdschat.tui.marking import marked
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.from_events import link_spans, verdict_words
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
+from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.tick import tick
+
+_WIDE: Final = 70  # columns from which there is room for seconds and ids
+_SMALL: Final = 40  # columns below which there is no room for times
+_SMALL_NICK, _NARROW_NICK, _WIDE_NICK = 5, 8, 11
+_LEAST_TEXT, _MOST_TEXT = 10, 110
+_MARKS: Final = 24  # columns for the marks beside a text of full width
+_FURTHER_IN: Final = 2
+_NOTHING: Final = Style()
+_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
+
+
+def item_lines(item: Item, width: int, line_style: LineStyle, now: int, present: tuple[str, ...] = ()) -> list[Line]:
+    """Return the lines of a row. `present`: ids of the others who are here, each with a cell beside own messages."""
+    if isinstance(item, MessageItem):
+        return _entry_lines(item, width, line_style, present)
+    if isinstance(item, GapItem):
+        name = "lost" if item.lost else "gap"
+        sign = line_style.glyphs.lost if item.lost else line_style.glyphs.missing
+        return _own_lines(sign, gap_words(item, now), line_style.style(name), item.message_id, width, line_style)
+    tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
+    return _note_lines(item, tone, width, line_style)
+
+
+def _columns(width: int) -> tuple[bool, int, int]:
+    """Return True if the log is wide, the column of the text, and the width of the text."""
+    wide = width >= _WIDE
+    start = 2 + len(_time(0, width)) + _nick_width(width) + 1
+    return wide, start, max(_LEAST_TEXT, min(_MOST_TEXT, width - start - 1))
+
+
+def _time(at: int, width: int) -> str:
+    """Return the column of the time, with the space after it."""
+    return f"{clock(at, width >= _WIDE)} " if width >= _SMALL else ""
+
+
+def _nick_width(width: int) -> int:
+    return _WIDE_NICK if width >= _WIDE else _NARROW_NICK if width >= _SMALL else _SMALL_NICK
+
+
+def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, present: tuple[str, ...]) -> list[Line]:
+    wide, start, room = _columns(width)
+    nick_width = _nick_width(width)
+    nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
+    if entry.tag:
+        left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
+        nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
+    shown = f"* {nick}" if entry.action else nick
+    mark = f"{line_style.glyphs.verified} " if entry.verified else " "
+    bar = line_style.glyphs.mention if entry.mention else " "
+    gutter = Segment(f"{bar} ", line_style.style("mention" if entry.mention else "text"))
+    below = [gutter, Segment(" " * (start - 2))]
+    head: Line = [
+        gutter,
+        Segment(_time(entry.at, width), line_style.style("time")),
+        Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id)),
+    ]
+    lines: list[Line] = []
+    if entry.quote is not None:
+        lines.append([*head, Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])
+        head = below
+    style = line_style.style("mention" if entry.mention else "text")
+    if entry.action or not entry.readable:
+        style += line_style.style("action")
+    for low, high in wrapped(entry.text, room):
+        text = _linked(entry.text, low, high, style, line_style)
+        lines.append([*head, *marked(text, line_style.marked)])
+        head = below
+    _add_marks(
+        lines, _marks(entry, wide, line_style, present), below, min(width, start + _MOST_TEXT + _MARKS), line_style
+    )
+    return lines
+
+
+def _with_mark(nick: str, mark: str, width: int, line_style: LineStyle) -> str:
+    """Return the nick and what stands right behind it, as wide as the column and the space after it."""
+    room = width + 1 - len(mark)
+    return fitted(fitted(nick, room, line_style.glyphs.cut).rstrip() + mark, width + 1, line_style.glyphs.cut)
+
+
+def _quote(entry: MessageItem, line_style: LineStyle) -> str:
+    quote = entry.quote
+    assert quote is not None
+    if not quote.nick:
+        return f"{line_style.glyphs.reply} answers {short(quote.message_id)}, which is not here"
+    return f"{line_style.glyphs.reply} {quote.nick}: {quote.text}"
+
+
+def _linked(text: str, low: int, high: int, style: Style, line_style: LineStyle) -> Line:
+    """Return one line of a text, with the parts of links that lie in it marked."""
+    if "://" not in text:
+        return [Segment(text[low:high], style)]
+    found: Line = []
+    at = low
+    for start, end in link_spans(text):
+        if start < high and end > at:
+            found.append(Segment(text[at : max(at, start)], style))
+            link = Style(link=text[start:end]) if line_style.links else _NOTHING
+            found.append(Segment(text[max(at, start) : min(end, high)], style + line_style.style("link") + link))
+            at = min(end, high)
+    found.append(Segment(text[at:high], style))
+    return [segment for segment in found if segment.text]
+
+
+def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, present: tuple[str, ...]) -> list[Line]:
+    """Return the marks at the right of a message: remark, late, state, id."""
+    marks: list[Line] = []
+    if entry.remark:
+        calm = entry.remark == verdict_words(Verdict.NEW)  # said once, at the first message of a key
+        marks.append([Segment(entry.remark, line_style.style("time" if calm else "remark"))])
+    if entry.late:
+        marks.append([Segment("late", line_style.style("late"))])
+    if entry.fate is not None:
+        marks.append(tick(entry.fate, present, line_style))
+    if wide and line_style.ids:
+        marks.append([Segment(short(entry.message_id), line_style.style("id"))])
+    return marks
+
+
+def _add_marks(lines: list[Line], marks: list[Line], below: Line, width: int, line_style: LineStyle) -> None:
+    """Add the marks at the right end of the last line, or of one more line if there is no room."""
+    if not marks:
+        return
+    joined: Line = []
+    for mark in marks:
+        joined += [Segment("  "), *mark]
+    size = sum(segment.cell_length for segment in joined)
+    used = sum(segment.cell_length for segment in lines[-1])
+    if used + size > width:
+        lines.append([*below])
+        used = sum(segment.cell_length for segment in below)
+        joined = joined[1:] if used + size > width else joined
+        size = sum(segment.cell_length for segment in joined)
+    lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
+
+
+def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, line_style: LineStyle) -> list[Line]:
+    """Return lines of the program: each has the sign in the gutter, where no message can draw anything."""
+    wide, _, _ = _columns(width)
+    tag = short(message_id) if wide and line_style.ids and message_id else ""
+    room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
+    shown = (part for line in text.split("\n") for part in hanging(line, room))
+    lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
+    if tag:
+        _add_marks(lines, [[Segment(tag, line_style.style("id"))]], [Segment("  ")], width, line_style)
+    return lines
+
+
+def hanging(line: str, room: int) -> Iterator[str]:
+    """Break a line; the rest stands further in, so that nothing of it looks like the beginning of a line. In a table
+    it goes on below the text, not below the first column."""
+    (low, high), *more = wrapped(line, room)
+    yield line[low:high]
+    if more:
+        column = _COLUMN.match(line)
+        indent = column.end() if column is not None and column.end() <= room // 2 else _FURTHER_IN
+        rest = line[more[0][0] :]
+        for low, high in wrapped(rest, room - indent):
+            yield " " * indent + rest[low:high]
+
+
+def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) -> list[Line]:
+    sign = line_style.glyphs.alert if note.tone is Tone.ALERT else line_style.glyphs.system
+    text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
+    return _own_lines(sign, text, line_style.style(tone), "", width, line_style)
+
+
+def day_line(at: int, width: int, line_style: LineStyle) -> Line:
+    return _rule(day(at), width, line_style, "day")
+
+
+def unread_line(width: int, line_style: LineStyle) -> Line:
+    return _rule("new", width, line_style, "new")
+
+
+def _rule(word: str, width: int, line_style: LineStyle, name: str) -> Line:
+    """Return a line across the log with a word in its middle."""
+    rule, room = line_style.glyphs.rule, max(0, width - len(word) - 2)
+    text = f"{rule * (room // 2)} {word} {rule * (room - room // 2)}"
+    return [Segment(text, line_style.style(name))]
