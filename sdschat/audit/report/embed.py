@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, Final
 
 import altair as alt
 import vl_convert
+
+from sdschat.audit.report.style import CSS
 
 Picture = Any  # a chart of Altair, whose methods have no types
 _ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -22,7 +25,8 @@ _DRAW: Final = """
     const config = {
       background: "transparent", view: {stroke: of("--line")}, font: "system-ui, sans-serif",
       axis: {...text, gridColor: of("--line"), domainColor: of("--line"), tickColor: of("--line")},
-      legend: text, title: {color: of("--ink"), anchor: "start", fontSize: 13, fontWeight: 600},
+      legend: text,
+      title: {color: of("--ink"), subtitleColor: of("--soft"), anchor: "start", fontSize: 13, fontWeight: 600},
       text: {color: of("--ink")}, rule: {color: of("--soft")},
     };
     for (const place of document.querySelectorAll("[data-picture]")) {
@@ -35,6 +39,22 @@ _DRAW: Final = """
   draw();
 })();
 """
+
+
+def document(title: str, body: str, drawn: Pictures) -> str:
+    """Return a page as one self-contained file, with these pictures."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{CSS}</style></head>\n<body><main>{body}</main>{drawn.scripts()}</body></html>\n"
+    )
+
+
+def svg(chart: Picture) -> str:
+    """Return a picture that stands alone."""
+    found: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    return found
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from sdschat.audit.report import answers, pictures, tables
 from sdschat.audit.report.data import Channel, ReportData, of_channel, shown_channels
-from sdschat.audit.report.embed import POLICY, Pictures
-from sdschat.audit.report.style import CSS
+from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.report.units import NOTHING, duration, size
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
@@ -57,12 +56,7 @@ def page(data: ReportData) -> str:
         body.append(f'<p class="note">{left} in the tables of the lake.</p>')
     body.append(section("Where this comes from", "", tables.provenance(data)))
     title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{CSS}</style></head>\n<body><main>{''.join(body)}</main>{drawn.scripts()}</body></html>\n"
-    )
+    return document(title, "".join(body), drawn)
 
 
 def section(heading: str, note: str, inner: str) -> str:

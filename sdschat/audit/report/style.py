@@ -33,6 +33,7 @@ section { overflow-x:auto } .picture { min-height:20px }
 .legend { color:var(--soft); font-size:13px; margin:10px 0 0; display:flex; gap:18px; flex-wrap:wrap }
 .legend i { display:inline-block; width:11px; height:11px; border-radius:3px; margin-right:6px }
 .scroll { overflow-x:auto }
+.plots { display:flex; flex-wrap:wrap; gap:18px } summary { color:var(--soft); cursor:pointer }
 table { border-collapse:collapse; width:100%; font-size:13.5px }
 th { text-align:left; color:var(--soft); font-weight:500; border-bottom:1px solid var(--line); padding:6px 14px 6px 0 }
 td { border-bottom:1px solid var(--line); padding:6px 14px 6px 0; vertical-align:top }

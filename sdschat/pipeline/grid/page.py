@@ -3,86 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Final
 
 import sdschat
+from sdschat.audit.report.embed import Pictures, document, svg
+from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
-from sdschat.pipeline.grid.figures import FIGURES
 from sdschat.pipeline.grid.gridfile import Grid, Sweep
+from sdschat.pipeline.grid.pictures import sweep_picture
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.summary import Point, points_of, short
-from sdschat.pipeline.grid.svg import STYLE, Axis, Dot, Line, plot
-
-_ABOUT: Final = {figure.name: figure for figure in FIGURES}
-_LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
-_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # in milliseconds
-_LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
-CSS: Final = """
-:root{color-scheme:light dark;--paper:#fff;--ink:#222;--faint:#777}
-@media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#ddd;--faint:#999}}
-body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;max-width:1120px;margin:2em auto;
-padding:0 1em}h1{font-size:1.5em}h2{font-size:1.15em;margin:2em 0 .2em}p{margin:.3em 0}
-.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(420px,1fr));gap:1em}
-table{border-collapse:collapse;font:13px ui-monospace,monospace}td,th{padding:.1em .8em;text-align:right}
-td.l{text-align:left}.faint,summary{color:var(--faint)}
-@media print{details{display:none}.plots{grid-template-columns:1fr 1fr}}
-"""
 
 
 def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
     """Write the page, and a picture for each figure of each sweep. Return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    body = [f"<h1>{escape(grid.title)}</h1>", f'<p class="faint">{_provenance(runs)}</p>']
+    body = [f"<h1>{escape(grid.title)}</h1>", f'<p class="note">{_provenance(runs)}</p>']
     written: list[Path] = []
+    drawn = Pictures()
     for sweep in grid.sweeps:
         points = points_of(sweep, runs)
         if not points:
             continue
-        body += [f"<h2>{escape(sweep.name)}</h2>", f"<p>{escape(sweep.says)}</p>", '<div class="plots">']
-        for name in _figures(sweep):
-            picture = draw(sweep, points, name, style=False)
-            if picture:
-                body.append(picture)
+        body += [f"<section><h2>{escape(sweep.name)}</h2>", f'<p class="note">{escape(sweep.says)}</p>']
+        body.append('<div class="plots">')
+        for name in sweep.figures:
+            picture = sweep_picture(sweep, points, name)
+            if picture is not None:
+                body.append(drawn.place(picture))
                 path = folder / f"sim-{_plain(grid.name)}-{_plain(sweep.name)}-{name}.svg"
-                path.write_text(draw(sweep, points, name), encoding="utf-8")
+                path.write_text(svg(picture), encoding="utf-8")
                 written.append(path)
-        body += ["</div>", _table(sweep, points)]
+        body += ["</div>", _table(sweep, points), "</section>"]
     page = folder / f"sim-{_plain(grid.name)}.html"
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(grid.title)}</title>"
-    page.write_text(f"{head}<style>{CSS}{STYLE}</style>\n" + "\n".join(body) + "</html>\n", encoding="utf-8")
+    page.write_text(document(grid.title, "\n".join(body), drawn), encoding="utf-8")
     return [page, *written]
 
 
 def _plain(name: str) -> str:
     """Return the name in a form that can be a part of a file name."""
     return re.sub(r"[^\w.-]+", "-", name)
-
-
-def _figures(sweep: Sweep) -> Sequence[str]:
-    return sweep.figures
-
-
-def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -> str:
-    lines: dict[str, list[Dot]] = defaultdict(list)
-    for point in points:
-        found = point.figures.get(name)
-        if found is not None and isinstance(point.at, int | float):
-            at = point.at / 1000 if sweep.axis in _TIMES else float(point.at)
-            lines[point.line].append(Dot(at, found.median, found.low, found.high))
-    figure = _ABOUT[name]
-    label = f"{sweep.axis} (s)" if sweep.axis in _TIMES else sweep.axis
-    return plot(
-        name,
-        figure.says,
-        Axis(label, sweep.axis in _LOG_AXES),
-        Axis(figure.unit, name in _LOG_FIGURES),
-        [Line(line, dots) for line, dots in lines.items()],
-        style,
-    )
 
 
 def _provenance(runs: Sequence[SimRun]) -> str:
@@ -95,13 +57,12 @@ def _provenance(runs: Sequence[SimRun]) -> str:
 
 
 def _table(sweep: Sweep, points: Sequence[Point]) -> str:
-    names = _figures(sweep)
-    head = "".join(f"<th>{escape(name)}" for name in (sweep.axis, ", ".join(sweep.lines), "seeds", *names))
     rows = []
     for point in points:
         cells = [str(point.at), point.line, str(max((found.n for found in point.figures.values()), default=0))]
-        for name in names:
+        for name in sweep.figures:
             found = point.figures.get(name)
-            cells.append(f"{short(found.median)} ({short(found.low)}–{short(found.high)})" if found else "–")  # noqa: RUF001
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}" for cell in cells))
-    return f"<details><summary>figures</summary><table><tr>{head}{''.join(rows)}</table></details>"
+            cells.append(f"{short(found.median)} ({short(found.low)} to {short(found.high)})" if found else "")
+        rows.append([escape(cell) for cell in cells])
+    headings = (sweep.axis, ", ".join(sweep.lines), "seeds", *sweep.figures)
+    return f"<details><summary>figures</summary>{table(headings, rows, range(len(headings)))}</details>"
