@@ -18,7 +18,7 @@ import aiohttp
 
 from tests.needs import needs_program
 
-PATIENCE = 60.0
+PATIENCE = 40.0
 
 
 class Tab:
@@ -40,6 +40,7 @@ class Tab:
                     return result
 
     async def open(self, address: str) -> None:
+        await self.call("Emulation.setFocusEmulationEnabled", enabled=True)  # no window manager gives it the keys
         await self.call("Page.navigate", url=address)
         await self.until("document.readyState === 'complete'")
 

@@ -29,6 +29,7 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use ASCII signs only.")
 @click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep all of it for `sdschat replay`.")
+@click.option("--guest", is_flag=True, help="No command reaches files or programs of this machine.")
 @data_set_option
 @channel_options
 def command(
@@ -38,6 +39,7 @@ def command(
     ascii_only: bool,
     theme: str | None,
     record: Path | None,
+    guest: bool,
     dataset: str | None,
 ) -> int:
     """Chat in one or more channels.
@@ -60,14 +62,16 @@ def command(
 
     names = list(dict.fromkeys(map(channel_name, channels)))
     first_run = not database_path(chosen.data_dir, chosen.profile).exists()
-    if plain or os.environ.get("TERM") == "dumb":
+    if guest and (plain or record is not None):
+        raise CommandProblem("--guest is for the chat on a screen, without --plain and --record.", WRONG_USE)
+    if plain or (os.environ.get("TERM") == "dumb" and not guest):
         return _run(
             chosen, names, dataset, lambda node: recorded(node, record, _plain(node, names, _told(chosen, first_run)))
         )
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
-    chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
+    chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)
     return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=_told(chosen, first_run))))
 
 
@@ -114,7 +118,13 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
 
 
 async def _chat(
-    node: Node, channels: list[str], said: list[str], ascii_only: bool, no_color: bool, theme: str | None
+    node: Node,
+    channels: list[str],
+    said: list[str],
+    ascii_only: bool,
+    no_color: bool,
+    theme: str | None,
+    guest: bool,
 ) -> int:
     from sdschat.tui.app import run_chat
 
@@ -124,9 +134,10 @@ async def _chat(
         ascii_only=ascii_only,
         no_color=no_color,
         theme=theme,
-        file=_preferences(),
-        copies=_copies(),
+        file=None if guest else _preferences(),
+        copies=None if guest else _copies(),
         said=said,
+        guest=guest,
     )
 
 

@@ -23,12 +23,14 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "altair", "vl_convert"}
 )  # of sdschat[pipeline]
+_WEB: Final = frozenset({"aiohttp", "textual_serve"})  # of sdschat[web]
 
 # Section: name: short description. The module of a command has its name, and is imported only when the command is used.
 SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Chat": {
         "join": "Join a channel and chat.",
         "send": "Send one message.",
+        "serve": "Let others chat from their browsers.",
         "pipe": "Send input lines as messages, print events as JSON lines.",
         "demo": "Watch a channel whose participants talk and fail.",
     },
@@ -168,8 +170,9 @@ def _ended_by(error: Exception) -> int:
     if code is not None:
         say(f"sdschat: {error}")
         return code
-    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA:
-        say(f"sdschat: This needs the package {error.name}, which is not installed: pip install 'sdschat[pipeline]'.")
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA | _WEB:
+        extra = "web" if error.name in _WEB else "pipeline"
+        say(f"sdschat: This needs the package {error.name}, which is not installed: pip install 'sdschat[{extra}]'.")
         return codes.WRONG_USE
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         _forget_output()

@@ -16,6 +16,8 @@ def require_screen(otherwise: str) -> None:
     Textual draws on standard error, which users redirect into a file to keep error messages. Then Textual draws on the
     terminal of standard output, and error messages still go to the file.
     """
+    if "TEXTUAL_DRIVER" in os.environ:
+        return  # a server connects the pipes of this program with a browser
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise CommandProblem(otherwise, WRONG_USE)
     if sys.stderr is None or not sys.stderr.isatty():

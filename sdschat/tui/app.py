@@ -303,10 +303,19 @@ async def run_chat(
     file: Path | None = None,
     copies: Path | None = None,
     said: Sequence[str] = (),
+    guest: bool = False,
 ) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
     app = make_app(
-        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies, said=said
+        node,
+        channels,
+        ascii_only=ascii_only,
+        no_color=no_color,
+        theme=theme,
+        file=file,
+        copies=copies,
+        said=said,
+        guest=guest,
     )
     try:
         await app.run_async()
@@ -327,8 +336,10 @@ def make_app(
     file: Path | None = None,
     copies: Path | None = None,
     said: Sequence[str] = (),
+    guest: bool = False,
 ) -> ChatApp:
-    """Make the application. `file`: the user's preferences. `theme` is for this run alone. `said`: its first lines."""
+    """Make the application. `file`: the user's preferences. `theme` is for this run alone. `said`: its first lines.
+    `guest`: no command reaches files or programs of this machine."""
     view = Conversations(node)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
@@ -339,4 +350,5 @@ def make_app(
         theme_now="plain" if no_color else theme,
         said=[*problems, *said],
         copies=copies,
+        guest=guest,
     )

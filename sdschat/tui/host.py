@@ -40,6 +40,7 @@ class Command(NamedTuple):
     details: str = ""
     complete: Callable[[Host, str], Iterable[str]] | None = None  # gets the argument so far; gives whole last words
     group: str = "chat"
+    reaches_out: bool = False  # to files or programs of this machine
 
     @property
     def needs_argument(self) -> bool:
@@ -50,12 +51,18 @@ class Command(NamedTuple):
 class CommandRegistry:
     """All commands by name and alias. The commands given are first iterated when one is looked up."""
 
-    def __init__(self, commands: Iterable[Command]) -> None:
+    def __init__(self, commands: Iterable[Command], *, guest: bool = False) -> None:
+        """`guest`: without commands that reach files or programs of this machine."""
         self._given = commands
+        self._guest = guest
+
+    @cached_property
+    def _all(self) -> tuple[Command, ...]:
+        return tuple(self._given)
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
-        return tuple(self._given)
+        return tuple(each for each in self._all if not (self._guest and each.reaches_out))
 
     @cached_property
     def _named(self) -> dict[str, Command]:
@@ -76,6 +83,8 @@ class CommandRegistry:
         found = self._named.get(name.lower())
         if found is not None:
             return found
+        if any(name.lower() in (each.name, *each.aliases) for each in self._all):
+            raise CommandError(f"/{name} reaches files or programs of the machine that runs this chat: not for guests.")
         hint = did_you_mean(name.lower(), self._named, "/help lists all of them.", prefix="/")
         raise CommandError(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
 

@@ -32,7 +32,7 @@ from sdschat.tui.model.pages import Page
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.terminal import OutlastingDriver
+from sdschat.tui.terminal import driver
 from sdschat.tui.themes import PALETTES, PLAIN, theme_in_force
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
@@ -64,15 +64,16 @@ class ScreenHost(Window, App[int]):
         said: Sequence[str] = (),
         copies: Path | None = None,
         commands: Iterable[Command] = (),
+        guest: bool = False,
     ) -> None:
         """Make the host; its widgets are mounted later.
 
         `theme_now`: the theme of this run, whatever the preferences say. `said`: lines to show at the start.
         `copies`: the file that also gets each copied text, for terminals that have no clipboard. `commands`: those
-        that only this host has.
+        that only this host has. `guest`: no command reaches files or programs of this machine.
         """
-        App.__init__(self, OutlastingDriver)
-        Window.__init__(self, view, preferences, load(commands), theme_now)
+        App.__init__(self, driver())
+        Window.__init__(self, view, preferences, load(commands, guest=guest), theme_now)
         self.lens: LensHost = LensHost(self)
         self.panes = Panes(self)
         self.input_handler = InputHandler(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterable
 from typing import IO, Any, Final
@@ -10,6 +11,7 @@ from typing import IO, Any, Final
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -27,6 +29,7 @@ _ALT: Final = {f"\x1b{byte}": "alt+enter" for byte in "\r\n"} | {f"\x1b{digit}":
 _OTHER_KEYS: Final = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,6})~")  # xterm's modifyOtherKeys: modifier, code point
 _ALT_BIT: Final = 2
 _ENTER: Final = 13
+_WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 
 class KeyParser(XTermParser):
@@ -94,3 +97,13 @@ class OutlastingDriver(LinuxDriver):
     def write(self, data: str) -> None:
         if not self._lent:
             super().write(data)
+
+
+def driver() -> type[Driver]:
+    """Return the driver of a terminal, or of a browser that `sdschat serve` connects with the pipes of this program."""
+    if os.environ.get("TEXTUAL_DRIVER", "") != _WEB_DRIVER:
+        return OutlastingDriver
+    from textual.drivers import web_driver
+
+    web_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
+    return web_driver.WebDriver

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.tui.commands.loader import load
+from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, CommandRegistry
 from sdschat.tui.input_handler import expanded
 from sdschat.tui.manual import TOPICS, lines_of
@@ -194,3 +195,10 @@ def test_preferences_survive(tmp_path: Path) -> None:
             assert any("hello" in line for line in s.log())
 
     asyncio.run(story())
+
+
+def test_a_guest_has_no_command_that_reaches_the_machine() -> None:
+    guests = load(guest=True)
+    assert {"export", "share", "log", "open", "editor"} == set(load().names()) - set(guests.names())
+    with pytest.raises(CommandError, match="not for guests"):
+        guests.find("export")

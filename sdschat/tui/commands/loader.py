@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from sdschat.tui.host import Command, CommandRegistry
 
 
-def load(more: Iterable[Command] = ()) -> CommandRegistry:
-    """Return a registry of all commands, and of `more` that only this application has."""
-    return CommandRegistry(_all(more))
+def load(more: Iterable[Command] = (), *, guest: bool = False) -> CommandRegistry:
+    """Return a registry of all commands, and of `more` that only this application has. `guest`: without those that
+    reach files or programs of this machine."""
+    return CommandRegistry(_all(more), guest=guest)
 
 
 def _all(more: Iterable[Command]) -> Iterator[Command]:

@@ -197,6 +197,7 @@ COMMANDS = (
         "Open a link in the browser",
         _open,
         group="reading",
+        reaches_out=True,
         details="N as /links numbers them; without it, the first link of the selected message. It asks first.",
     ),
     Command(
@@ -208,5 +209,5 @@ COMMANDS = (
         group="reading",
         complete=_copy_words,
     ),
-    Command("export", "/export FILE", "Write the log to a text file", _export, group="reading"),
+    Command("export", "/export FILE", "Write the log to a text file", _export, group="reading", reaches_out=True),
 )

@@ -242,6 +242,7 @@ COMMANDS = (
         "Write in your editor: VISUAL, else EDITOR",
         _editor,
         group="screen",
+        reaches_out=True,
         details="Ctrl+X Ctrl+E, or Alt+E, takes what is in the input into it. The text comes back into the input, and\n"
         "Enter sends it. An editor that fails changes nothing.",
     ),

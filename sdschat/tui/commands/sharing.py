@@ -83,6 +83,7 @@ COMMANDS = (
         "Write the last minutes as a page that plays in a browser",
         _share,
         group="reading",
+        reaches_out=True,
         complete=_words,
         details="Without MINUTES the last 5. It shows texts, states, repairs, packets and the fingerprint of the log,\n"
         "and its events can be saved as JSON lines. With no-texts only the length of each text is in it.",

@@ -55,6 +55,7 @@ COMMANDS = (
         "Append each message to a text file, as it comes",
         _log,
         group="reading",
+        reaches_out=True,
         complete=_words,
         details="For this channel, from now on and in later runs. A file of more than 4 MB becomes FILE.1, and a new\n"
         "one begins; /export and `sdschat log` have everything. Members' channels have none: what is deleted there\n"

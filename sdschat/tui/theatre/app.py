@@ -21,7 +21,7 @@ from sdschat.node.tasks import start
 from sdschat.tui.ending import Ending
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.glyphs import ASCII, UNICODE
-from sdschat.tui.terminal import OutlastingDriver
+from sdschat.tui.terminal import driver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer
@@ -94,7 +94,7 @@ class TheatreApp(Ending):
     ]
 
     def __init__(self, company: Company, loss: float, *, ascii_only: bool = False, theme: str | None = None) -> None:
-        super().__init__(OutlastingDriver)
+        super().__init__(driver())
         self.company = company
         self.palette = PALETTES[theme_in_force(theme or AUTO)]
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)

@@ -1,0 +1,107 @@
+"""`sdschat serve`: the chat in browsers."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sdschat.cli import join
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.setting_sources import Chosen
+from sdschat.transport.address import Address
+from sdschat.transport.tasks import first
+
+if TYPE_CHECKING:
+    from sdschat.cli.web.visitors import Visitor
+
+_PORT: Final = 8000
+_PLACES: Final = 8
+_OWN: Final = ("name", "profile", "data_dir")  # options that each visitor has for itself
+
+
+@click.command("serve")
+@click.argument("channels", metavar="CHANNEL...", nargs=-1, required=True)
+@click.option("--listen", default="127.0.0.1", show_default=True, metavar="IP", help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any that is free.")
+@click.option("--allow-remote", is_flag=True, help="Listen at an address that others reach.")
+@click.option("--visitors", type=click.IntRange(1, 100), default=_PLACES, show_default=True, help="At most, at a time.")
+@channel_options
+def command(
+    chosen: Chosen, channels: tuple[str, ...], listen: str, port: int, allow_remote: bool, visitors: int
+) -> int:
+    """Let others chat from their browsers, until it is interrupted.
+
+    \b
+    Examples:
+      sdschat serve lobby
+      sdschat serve lobby --broker mqtts://broker.example:8883 --port 8080
+      sdschat serve lobby --listen 0.0.0.0 --allow-remote
+
+    Each open page is a participant of its own, with a key and a history in the folder `visitors`; a browser that comes
+    back has its own again. http://127.0.0.1:8000/?name=ann chooses a name. The keys are on this machine, so whoever
+    runs it can read and write everything. Visitors reach no files or programs of it (join --guest).
+    """
+    from sdschat.cli.web.server import ChatServer, serve
+    from sdschat.cli.web.visitors import Visitors
+
+    names = list(dict.fromkeys(map(channel_name, channels)))
+    remote = not Address("http", listen, port).loopback
+    if remote and not allow_remote:
+        raise CommandProblem(
+            f"Everybody who reaches {listen} could chat and read what is said. --allow-remote if that is wanted.",
+            WRONG_USE,
+        )
+    if remote:
+        say("warning: anybody who reaches this address can chat here, and the way to it is not encrypted")
+    given = [*names, *_given(click.get_current_context())]
+
+    def arguments(visitor: Visitor) -> list[str]:
+        own = (f"--name={visitor.name}", "--profile=visitor", f"--data-dir={visitor.folder}")
+        return [sys.executable, "-m", "sdschat", "join", "--guest", *own, *given]
+
+    def ready(taken: int) -> None:
+        print(f"serving at {Address('http', listen, taken)}/", flush=True)
+
+    seats = Visitors(chosen.data_dir / "visitors", visitors)
+    server = ChatServer(arguments, seats, is_open=remote, title=names[0])
+    try:
+        return asyncio.run(_until_stopped(serve(server, listen, port, ready)))
+    except OSError as error:
+        raise CommandProblem(
+            f"{listen}, port {port}, cannot be listened at: {error.strerror}. Choose another with --port.",
+            WRONG_USE,
+        ) from error
+
+
+def _given(context: click.Context) -> Iterator[str]:
+    """Yield the options of broker and settings that were given, for the programs of the visitors."""
+    theirs = {option.name for option in join.command.params} - set(_OWN)
+    for option in context.command.params:
+        if not isinstance(option, click.Option) or option.name not in theirs:
+            continue
+        assert option.name is not None
+        value, name = context.params.get(option.name), option.opts[-1]
+        for each in value if isinstance(value, tuple) else (value,):
+            if option.is_flag or option.count:
+                yield from [name] * int(each or 0)
+            elif each is not None:
+                yield f"{name}={each}"
+
+
+async def _until_stopped(body: Coroutine[Any, Any, None]) -> int:
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(code: int) -> None:
+        if not stopped.done():
+            stopped.set_result(code)
+
+    loop.add_signal_handler(signal.SIGINT, stop, INTERRUPTED)
+    loop.add_signal_handler(signal.SIGTERM, stop, TERMINATED)
+    return await first(stopped, body) or 0

@@ -1,0 +1,1 @@
+"""The chat in browsers: the server behind `sdschat serve`."""

@@ -1,0 +1,199 @@
+"""The web server: a page with a terminal, and a chat of its own behind each open page."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import textual_serve
+from aiohttp import WSMsgType, web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from sdschat.cli.web.visitors import Visitor, Visitors, new_token
+from sdschat.transport.address import Address
+
+_STATIC: Final = Path(textual_serve.__file__).parent / "static"
+_COOKIE: Final = "sdschat_visitor"
+_COOKIE_SECONDS: Final = 365 * 24 * 3600
+_GRACE: Final = 10.0  # seconds for a chat to end by itself
+_LARGEST: Final = 256 * 1024  # bytes that a browser sends at once, such as a pasted text
+_SIZES: Final = (10, 500)  # of a terminal, in cells
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self' {socket}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class _Chat(AppService):
+    """The program of one visitor. It is started without a shell."""
+
+    def __init__(self, arguments: Sequence[str], socket: web.WebSocketResponse) -> None:
+        async def close() -> None:
+            await socket.close()
+
+        super().__init__(
+            "",
+            write_bytes=socket.send_bytes,
+            write_str=socket.send_str,
+            close=close,
+            download_manager=DownloadManager(),
+        )
+        self._arguments = arguments
+        self.process: Process | None = None
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        environment = self._build_environment(width, height)
+        environment.pop("NO_COLOR", None)  # the browser has colours, whatever the terminal of the server has
+        process = await asyncio.create_subprocess_exec(
+            *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment
+        )
+        assert process.stdin is not None
+        self._process, self._stdin, self.process = process, process.stdin, process
+        return process
+
+    async def end(self) -> None:
+        """End the program, by force if it does not end by itself."""
+        try:
+            async with asyncio.timeout(_GRACE):
+                await self.stop()
+                if self.process is not None:
+                    await self.process.wait()
+        except TimeoutError:
+            if self.process is not None and self.process.returncode is None:
+                self.process.kill()
+
+
+class ChatServer:
+    """Serves the chat. Each open page has a program, a profile and a key of its own."""
+
+    def __init__(
+        self, arguments: Callable[[Visitor], Sequence[str]], visitors: Visitors, *, is_open: bool, title: str
+    ) -> None:
+        """`arguments`: the command line of a visitor's program. `is_open`: others than this machine may call, by any
+        name."""
+        self._arguments = arguments
+        self._visitors = visitors
+        self._is_open = is_open
+        self._sockets: set[web.WebSocketResponse] = set()
+        self._title = title
+
+    def application(self) -> web.Application:
+        made = web.Application(middlewares=[self._check])
+        made.add_routes(
+            [
+                web.get("/", self._index),
+                web.get("/ws", self._socket),
+                web.get("/ws/{name}", self._socket),
+                web.get("/page.js", self._script),
+                web.static("/static", _STATIC),
+            ]
+        )
+        return made
+
+    async def end(self) -> None:
+        """End the chats of all visitors."""
+        for socket in list(self._sockets):
+            await socket.close()
+
+    @web.middleware
+    async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse a name that is not of this machine: the page of a stranger could bring a browser here by its own."""
+        if not (self._is_open or Address("http", _host(request), 0).loopback):
+            raise web.HTTPForbidden(text="This server does not go by that name.")
+        return await handler(request)
+
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        if self._visitors.is_full:
+            raise web.HTTPServiceUnavailable(text="All places are taken. Try again later.")
+        socket = f"{'wss' if request.scheme == 'https' else 'ws'}://{request.host}"
+        text = files("sdschat.cli.web").joinpath("index.html").read_text("utf-8")
+        text = text.replace("$TITLE", escape(self._title)).replace("$SOCKET", escape(f"{socket}/ws"))
+        answer = web.Response(text=text, content_type="text/html")
+        answer.headers["Content-Security-Policy"] = _POLICY.format(socket=socket)
+        answer.headers["Cache-Control"] = "no-store"
+        if not request.cookies.get(_COOKIE):
+            answer.set_cookie(_COOKIE, new_token(), max_age=_COOKIE_SECONDS, httponly=True, samesite="Strict")
+        return answer
+
+    async def _script(self, request: web.Request) -> web.StreamResponse:
+        text = files("sdschat.cli.web").joinpath("page.js").read_text("utf-8")
+        return web.Response(text=text, content_type="text/javascript")
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        if request.headers.get("Origin") not in (f"http://{request.host}", f"https://{request.host}"):
+            raise web.HTTPForbidden(text="Only a page of this server may open this.")
+        token = request.cookies.get(_COOKIE) or new_token()
+        with self._visitors.seat(token, request.match_info.get("name", "")) as visitor:
+            if visitor is None:
+                raise web.HTTPServiceUnavailable(text="All places are taken. Try again later.")
+            socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_LARGEST)
+            await socket.prepare(request)
+            self._sockets.add(socket)
+            chat = _Chat(self._arguments(visitor), socket)
+            try:
+                await chat.start(_cells(request, "width", 80), _cells(request, "height", 24))
+                await _pass_on(socket, chat)
+            finally:
+                self._sockets.discard(socket)
+                await chat.end()
+            return socket
+
+
+def _host(request: web.Request) -> str:
+    try:
+        return urlsplit(f"//{request.host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+async def _pass_on(socket: web.WebSocketResponse, chat: _Chat) -> None:
+    """Pass what the browser says on to the chat, until either ends."""
+    async for message in socket:
+        if message.type != WSMsgType.TEXT:
+            continue
+        try:
+            match message.json():
+                case ["stdin", str(text)]:
+                    await chat.send_bytes(text.encode(errors="replace"))
+                case ["resize", {"width": int(width), "height": int(height)}]:
+                    await chat.set_terminal_size(_bounded(width), _bounded(height))
+                case ["ping", str() | int() | float() as data]:
+                    await socket.send_json(["pong", data])
+                case ["blur", *_]:
+                    await chat.blur()
+                case ["focus", *_]:
+                    await chat.focus()
+        except ValueError:
+            return  # no JSON: not our page
+
+
+def _cells(request: web.Request, name: str, default: int) -> int:
+    given = request.query.get(name, "")
+    return _bounded(int(given)) if given.isascii() and given.isdigit() and len(given) < 6 else default
+
+
+def _bounded(cells: int) -> int:
+    least, most = _SIZES
+    return max(least, min(cells, most))
+
+
+async def serve(server: ChatServer, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Serve until cancelled. `ready` gets the port, which the system chooses for 0. Raises OSError."""
+    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=_GRACE)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        await site.start()
+        ready(runner.addresses[0][1])
+        await asyncio.Event().wait()
+    finally:
+        await server.end()
+        await runner.cleanup()

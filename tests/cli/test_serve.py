@@ -1,0 +1,109 @@
+"""The chat in a real browser, and what the server refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from sdschat.cli.web.visitors import Visitors
+from tests.browser import browser
+from tests.cli.processes import Pipe, command, environment, run
+from tests.transport.worlds import free_port
+
+
+@contextlib.contextmanager
+def serving(home: Path, *arguments: str) -> Iterator[str]:
+    """Run the server. Yield its address."""
+    home.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        command("serve", "lobby", "--port", "0", *arguments),
+        cwd=home,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().rpartition(" ")[2].strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_the_machine(tmp_path: Path) -> None:
+    broker = ("--set", f"embedded.port={free_port()}")
+    bob = Pipe(tmp_path, "lobby", "--name", "bob", "--linger", "forever", *broker)
+    bob.until_event("joined")
+
+    async def told(address: str) -> None:
+        async with browser() as tab:
+            await tab.open(f"{address}?name=ann")
+            await tab.until("document.body.classList.contains('-first-byte')")
+            await asyncio.to_thread(bob.until_event, "presence", nick="ann", online=True)
+            await tab.until("document.activeElement.tagName === 'TEXTAREA'")
+            await tab.type("typed in a browser")
+            await tab.press("Enter", 13)
+            await asyncio.to_thread(bob.until_texts, "typed in a browser")
+            await tab.type("/export stolen.txt")
+            await tab.press("Enter", 13)
+            await tab.picture(tmp_path / "picture.png", 1000, 600)
+
+    with serving(tmp_path / "server", *broker) as address:
+        asyncio.run(told(address))
+    assert not list((tmp_path / "server").rglob("stolen.txt"))
+    (key,) = (tmp_path / "server").rglob("visitors/*/profiles/visitor/identity.key")
+    assert key.stat().st_mode & 0o077 == 0
+    bob.kill(signal.SIGTERM)
+
+
+def test_pages_of_others_and_a_visitor_too_many_are_refused(tmp_path: Path) -> None:
+    async def told(address: str) -> None:
+        own = {"Origin": address.rstrip("/")}
+        async with aiohttp.ClientSession() as session:
+            for headers in ({}, {"Origin": "http://elsewhere.example"}):
+                with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
+                    await session.ws_connect(f"{address}ws", headers=headers)
+            async with session.get(address, headers={"Host": "elsewhere.example"}) as answer:
+                assert answer.status == 403
+            async with session.get(address) as answer:
+                assert answer.status == 200
+                assert "https://" not in await answer.text()
+                assert answer.cookies["sdschat_visitor"]["httponly"]
+            async with session.ws_connect(f"{address}ws", headers=own):
+                async with session.get(address) as answer:
+                    assert (answer.status, "places are taken" in await answer.text()) == (503, True)
+                with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+                    await session.ws_connect(f"{address}ws", headers=own)
+
+    with serving(tmp_path, "--visitors", "1", "--set", f"embedded.port={free_port()}") as address:
+        asyncio.run(told(address))
+
+
+def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> None:
+    done = run(tmp_path, "serve", "lobby", "--listen", "0.0.0.0")
+    assert (done.returncode, "--allow-remote" in done.stderr) == (2, True)
+
+
+def test_a_browser_comes_back_to_its_own_folder_and_a_second_page_has_another(tmp_path: Path) -> None:
+    visitors = Visitors(tmp_path / "visitors", 2)
+    with visitors.seat("token", "ann") as first, visitors.seat("token", "ann") as second:
+        assert first is not None
+        assert second is not None
+        assert (first.name, second.name) == ("ann", "ann-2")
+        assert first.folder != second.folder
+        with visitors.seat("other", "") as third:
+            assert third is None
+    with visitors.seat("token", "not\na name") as again:
+        assert again is not None
+        assert again.folder == first.folder
+        assert again.name.startswith("guest-")
