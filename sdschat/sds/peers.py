@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.rows import PeerRow
 from sdschat.sds.timers import past_mono
 from sdschat.sds.values import Now
+
+_ONE_MOMENT: Final = 1000  # packets that come within so many milliseconds count as one
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +38,18 @@ class Peer:
     cursor: int = field(default=0, init=False)
     # Of its last filter: compact, waku or unknown. Empty: none came.
     filter_format: str = field(default="", init=False)
+    # The usual time between two of its packets, where those of one second count as one. 0: only one was heard.
+    pace: int = field(default=0, init=False)
+
+    def note_heard(self, mono: int) -> None:
+        gap = mono - self.heard_at
+        if gap >= _ONE_MOMENT:
+            self.pace = (3 * self.pace + gap) // 4 if self.pace else gap
+        self.heard_at = mono
+
+    def expected_at(self, interval: int) -> int:
+        """Return about when its next packet comes: after its usual pace, or after the interval of sync messages."""
+        return self.heard_at + (self.pace or interval)
 
     def note_lack(self, behind: int, reported: int) -> None:
         if (behind, reported) != (self.behind, self.reported):
@@ -59,7 +74,7 @@ class Peers:
                 del self.known[silent.sender_id]
                 self.changed[silent.sender_id] = None
             peer = self.known[sender_id] = Peer(sender_id, lamport, mono)
-        peer.heard_at = mono
+        peer.note_heard(mono)
         self.changed[sender_id] = None
         return peer
 

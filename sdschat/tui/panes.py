@@ -14,7 +14,7 @@ from sdschat.tui.frames import Frames
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, MessageItem
-from sdschat.tui.model.status import Health, fate_sentence, health, last_heard_words, offline_words, provenance
+from sdschat.tui.model.status import Health, health, last_heard_words, offline_words, provenance
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
@@ -165,12 +165,8 @@ class Panes:
             return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
         if not isinstance(item, MessageItem):
             return ""
-        lines = [f"{short(item.message_id, 8)} | {provenance(item)}"]
-        if item.fate is not None:
-            own = model.conversation.own(item.message_id)
-            people, partner = model.conversation.people(), model.conversation.partner()
-            lines.append(fate_sentence(item, item.fate, own, people, now, partner))
-        return "\n".join(lines)
+        about = f"{short(item.message_id, 8)} | {provenance(item)}"
+        return "\n".join(filter(None, (about, model.told_of(item))))
 
     def hint(self, text: str) -> None:
         self._put(self.notice, Text(text), hide=True)

@@ -114,6 +114,18 @@ async def test_an_absence_is_said(s: Stage) -> None:
     assert "bob is not here: it is kept" in s.app.panes.said("details")
 
 
+@staged(peers=("bob",))
+async def test_the_mouse_over_an_own_message_says_who_has_it(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("below the mouse")
+    await s.until_text("✓")
+    row = next(at for at, line in enumerate(s.log()) if "below the mouse" in line)
+    await s.pilot.hover("#log", offset=(30, row))
+    await s.until(lambda: "bob is known to have it." in str(s.app.log_view.tooltip), "the sentence")
+    await s.pilot.hover("#log", offset=(30, row + 4))
+    assert s.app.log_view.tooltip is None
+
+
 def test_a_conversation_its_states_and_drafts_survive_a_restart(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage(tmp_path, peers=("bob",), syncs=True) as s:

@@ -115,11 +115,14 @@ def sync(session: ChannelSession, now: Now) -> SyncStatus:
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
     """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last."""
-    known, online = session.channel.state.peers.known, session.presence.online
+    state = session.channel.state
+    known, online = state.peers.known, session.presence.online
     found = []
     for sender_id in {**online, **known}:
         peer = known.get(sender_id)
         heard_at = 0 if peer is None else to_wall(now, peer.heard_at)
-        found.append(Participant(sender_id, online.get(sender_id, ""), sender_id in online, heard_at, False))
+        next_at = 0 if peer is None else to_wall(now, peer.expected_at(state.config.sync_interval))
+        nick, here = online.get(sender_id, ""), sender_id in online
+        found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at))
     found.sort(key=lambda person: (not person.online, -person.heard_at, person.sender_id))
     return [Participant(own_id, own_nick, True, 0, True), *found]

@@ -11,7 +11,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean, clean_name, short
 from sdschat.tui.model.from_events import links_in
-from sdschat.tui.model.status import fate_sentence, provenance
+from sdschat.tui.model.status import provenance
 from sdschat.tui.model.words import clock, count, day, stamp
 from sdschat.tui.text_log import message_lines
 
@@ -84,10 +84,8 @@ def _info(host: Host, argument: str) -> None:
     lines = ["about the message", f"  {clean_name(message_id, limit=_ID)}", f"  {provenance(entry)}"]
     if entry.sent_at:
         lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
-    if entry.fate is not None:
-        own = host.conversation.own(message_id)
-        people, partner = host.conversation.people(), host.conversation.partner()
-        lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall, partner)}")
+    if entry.own:
+        lines.append(f"  {host.model.told_of(entry)}")
     lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
     if shown.other_copy:
         lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")

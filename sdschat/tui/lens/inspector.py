@@ -156,6 +156,7 @@ class LensInspector:
             injection.describe(),
             peek_members(node, channel),
             tuple(_carried(injection)),
+            log.people,
         )
 
     def _known(self, channel: str, message_id: str) -> Shown | None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek
-from sdschat.node.view.values import OwnFate, Shown
+from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
@@ -37,6 +37,7 @@ class ViewInput(NamedTuple):
     faults: str = ""
     members: MembersPeek | None = None  # of a members' channel
     carried: tuple[str, ...] = ()  # effects of the faults so far, in words
+    people: Callable[[], list[Participant]] = list  # everybody who is here or was heard
 
     def who(self, sender_id: str | None) -> str:
         """Return the name of a participant as views show it: "you", the nick, or the beginning of the id."""

@@ -11,7 +11,8 @@ from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, count, countdown, duration, listed, ordinal
+from sdschat.tui.model.delivery import delivery_sentence
+from sdschat.tui.model.words import clock, count, countdown, duration, ordinal
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {
@@ -43,18 +44,18 @@ def view(view: ViewInput) -> list[Line]:
     lines = [heading(head if shown is None else f"{head} by {view.who(shown.sender_id)}")]
     if shown is not None and (text := view.text_of(chosen, view.width - 4)):
         lines.append(line((f"  {text}", "quote")))
-    lines += _own(view, chosen) if shown is not None and shown.own else _foreign(view, chosen, shown)
+    lines += _own(view, shown) if shown is not None and shown.own else _foreign(view, chosen, shown)
     return lines
 
 
-def _own(view: ViewInput, message_id: str) -> list[Line]:
-    fate = view.fate(message_id)
+def _own(view: ViewInput, shown: Shown) -> list[Line]:
+    message_id, fate = shown.message_id, view.fate(shown.message_id)
     if fate is None:
         return paragraph("Nothing is remembered of its acknowledgement.", view.width)
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
     sends = count(fate.sends, "time") if fate.sends else "not yet"
     lines = [
-        *paragraph(_sentence(view, fate.evidence), view.width, indent=2),
+        *paragraph(delivery_sentence(fate, view.people(), shown.received_at, view.peek.now), view.width, indent=2),
         line(
             "  ",
             (f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
@@ -69,22 +70,6 @@ def _own(view: ViewInput, message_id: str) -> list[Line]:
         again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
         lines += paragraph(again, view.width, "note", 2)
     return lines + _what_is_needed(view)
-
-
-def _sentence(view: ViewInput, evidence: tuple[Evidence, ...]) -> str:
-    """Return in one sentence each who has the message, and who has not said so."""
-    have = {each.sender_id for each in evidence if each.signed and each.proven}
-    perhaps = {each.sender_id for each in evidence if each.signed} - have
-    rest = [peer.sender_id for peer in view.peek.peers if peer.sender_id not in have | perhaps]
-    told = []
-    for known, one, several in (
-        (sorted(have), "is known to have it", "are known to have it"),
-        (sorted(perhaps), "perhaps has it", "perhaps have it"),
-        (rest, "has not confirmed it", "have not confirmed it"),
-    ):
-        if known:
-            told.append(f"{listed([view.who(one_of) for one_of in known])} {one if len(known) == 1 else several}")
-    return f"{'; '.join(told)}." if told else "Nobody else was heard in this channel yet."
 
 
 def _what_is_needed(view: ViewInput) -> list[Line]:

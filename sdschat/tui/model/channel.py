@@ -25,6 +25,7 @@ from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.own_fates import OwnFates
+from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import Timeline
 
 PAGE: Final = 200  # messages read from the database at a time
@@ -153,6 +154,14 @@ class ChannelModel:
     def entry_for(self, shown: Shown) -> MessageItem:
         """Return the row of a message, also if it is not in memory now."""
         return self.timeline.entries.get(shown.message_id) or self._entry(shown)
+
+    def told_of(self, entry: MessageItem) -> str:
+        """Return everything about the delivery of an own message; empty for one of another."""
+        if entry.fate is None:
+            return ""
+        conversation, now = self.conversation, self.view.now().wall
+        own, people = conversation.own(entry.message_id), conversation.people()
+        return fate_sentence(entry, entry.fate, own, people, now, conversation.partner())
 
     def gap_sentence(self, message_id: str) -> str | None:
         gap = self.timeline.gaps.get(message_id)

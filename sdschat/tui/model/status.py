@@ -9,14 +9,14 @@ from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.direct import RECEIPT
 from sdschat.node.view.private import Privacy
-from sdschat.node.view.values import Evidence, OwnFate, Participant, SyncStatus
+from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, SyncStatus
 from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import clock, count, countdown, duration, listed, stamp
+from sdschat.tui.model.words import count, countdown, duration, listed, stamp
 
 _DETAIL: Final = 300
-_SILENT: Final = 60_000
 _VERDICTS: Final = {
     "known": "signed, by a key known before",
     "new": "signed, by a key never met before",
@@ -108,11 +108,6 @@ def heard_words(person: Participant, now: int) -> str:
     return heard if person.online else f"left, {heard}"
 
 
-def last_heard(people: list[Participant]) -> int:
-    """Return the time when another participant was last heard; 0: never."""
-    return max((person.heard_at for person in people if not person.own), default=0)
-
-
 def fate_sentence(
     entry: MessageItem,
     fate: Fate,
@@ -121,45 +116,35 @@ def fate_sentence(
     now: int,
     partner: Participant | None = None,
 ) -> str:
-    """Return everything about the state of an own message: holders with the evidence, or the next step.
+    """Return everything about the state of an own message, first in one sentence who has not confirmed it and when the
+    next chance is; then how often it was sent, and the evidence.
 
     `partner`: the reader of a direct message; None for a message to the channel.
     """
     age = duration(now - entry.received_at)
     if fate.refused:
         return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
-    names = {person.sender_id: nick_text(person.nick) for person in people}
-    evidence = () if own is None else own.evidence
-    if fate.phase is Phase.ACKED:
-        return f"acked | {_evidence_words(evidence, names) or 'who has it is not remembered'}"
-    sends = 0 if own is None else own.sends
-    again = f" | next resend in {countdown(own.due - now)}" if own is not None and own.due > now and sends else ""
-    if fate.phase is Phase.MAYBE:
-        return f"not known to be with anybody, written {age} ago | {_evidence_words(evidence, names)}{again}"
-    if not sends:
+    if fate.word:
+        return f"{fate.word} | written {age} ago"
+    if own is None:
+        return "acked | who has it is not remembered"
+    if not own.sends and own.state is AckState.UNACKED:
         return f"queued for {age}: saved here, and sent once there is a connection"
-    sent = f"sent {count(sends, 'time')}"
-    with_broker = "" if fate.phase >= Phase.UNACKED else ", not taken by the broker yet"
-    why = _silence(people, now, now - entry.received_at) if partner is None else _absence(partner)
-    said = f" | {_evidence_words(evidence, names)}" if evidence else ""
-    return f"unacked for {age}{with_broker} | {sent}{again}{said}{why}"
+    told = [delivery_sentence(own, people, entry.received_at, now)]
+    if partner is not None and not partner.online and own.state is AckState.UNACKED:
+        told = [_absence(partner)]
+    sent = f", sent {count(own.sends, 'time')}" if own.sends else ""
+    told.append(f"written {age} ago{sent}")
+    if fate.phase < Phase.UNACKED:
+        told.append("not taken by the broker yet")
+    names = {person.sender_id: nick_text(person.nick) for person in people}
+    told.append(_evidence_words(own.evidence, names))
+    return " | ".join(filter(None, told))
 
 
 def _absence(partner: Participant) -> str:
-    name = nick_text(partner.nick) or f"<{short(partner.sender_id, 8)}>"
-    return "" if partner.online else f" | {name} is not here: it is kept, and sent again once {name} is"
-
-
-def _silence(people: list[Participant], now: int, age: int) -> str:
-    """Return the reason for missing acknowledgements, if one is known; else an empty text."""
-    if age < _SILENT:
-        return ""
-    heard = last_heard(people)
-    if not heard:
-        return " | nobody else was heard yet, so nobody could say that they have it"
-    if now - heard > _SILENT:
-        return f" | nobody was heard since {clock(heard)}"
-    return ""
+    name = name_of(partner)
+    return f"{name} is not here: it is kept, and sent again once {name} is"
 
 
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:

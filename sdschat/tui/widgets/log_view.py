@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -19,7 +20,7 @@ from textual.strip import Strip
 from sdschat.node.view.values import Key
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import Place
+from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.widgets.layout import Layout
 
 
@@ -127,6 +128,7 @@ class LogView(LogLines, can_focus=True):
         super().__init__(line_style, id=id)
         self.following = True
         self._moving = False
+        self._pointed: Item | None = None  # the row below the mouse
 
     # Rows.
 
@@ -350,6 +352,15 @@ class LogView(LogLines, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         self._layout_of_rows.clear()
         self.refresh_rows()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Offer what is known of the delivery of an own message below the mouse."""
+        at, _ = self._layout_of_rows.row_at(round(self.scroll_y) + event.y)
+        item = None if at is None else self._layout_of_rows.rows[at].item
+        if item is not self._pointed:
+            self._pointed = item
+            told = self.model.told_of(item) if self.model is not None and isinstance(item, MessageItem) else ""
+            self.tooltip = Text(told) if told else None
 
     def on_click(self, event: events.Click) -> None:
         at, _ = self._layout_of_rows.row_at(round(self.scroll_y) + event.y)

@@ -1,0 +1,83 @@
+"""One sentence on the delivery of an own message: who has not confirmed it, why, and when the next chance is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.view.values import OwnFate, Participant
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.words import duration, listed
+
+_NAMED: Final = 5
+_REASONS: Final = 2  # participants of whom each gets its own reason
+
+
+def delivery_sentence(own: OwnFate, people: list[Participant], written_at: int, now: int) -> str:
+    """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved."""
+    known = {found.sender_id for found in own.evidence if found.proven}
+    perhaps = {found.sender_id for found in own.evidence if found.signed} - known
+    others = [person for person in people if not person.own]
+    here = [person for person in others if person.online]
+    lacking = [person for person in here if person.sender_id not in known | perhaps]
+    told = [
+        _lack(lacking, written_at, now),
+        _have([person for person in here if person.sender_id in perhaps], "perhaps has it", "perhaps have it"),
+    ]
+    first = "; ".join(filter(None, told))
+    if first:
+        first += f"; {_chance(own, [person for person in here if person.sender_id not in known], now)}."
+    if not here:
+        first = _nobody(others, known, now)
+    who = [person for person in others if person.sender_id in known]
+    have = _have(who, "is known to have it", "are known to have it")
+    return " ".join(filter(None, (first, f"{have}." if have else "")))
+
+
+def name_of(person: Participant) -> str:
+    return nick_text(person.nick) or f"<{short(person.sender_id, 8)}>"
+
+
+def _have(people: list[Participant], one: str, several: str) -> str:
+    names = listed([name_of(person) for person in people], _NAMED)
+    return f"{names} {one if len(people) == 1 else several}" if people else ""
+
+
+def _lack(people: list[Participant], written_at: int, now: int) -> str:
+    if not people:
+        return ""
+    lack = _have(people, "has not confirmed", "have not confirmed")
+    if len(people) == 1:
+        return f"{lack}: {_reason(people[0], written_at, now)}"
+    if len(people) <= _REASONS:
+        return f"{lack}: {', '.join(f'{name_of(one)} {_reason(one, written_at, now)}' for one in people)}"
+    heard = max(person.heard_at for person in people)
+    return f"{lack}: " + (f"the last of them was heard {duration(now - heard)} ago" if heard else "none was heard yet")
+
+
+def _reason(person: Participant, written_at: int, now: int) -> str:
+    if not person.heard_at:
+        return "not heard yet"
+    heard = f"last heard {duration(now - person.heard_at)} ago"
+    if person.heard_at < written_at:
+        return f"{heard}, before this was sent"
+    return f"{heard}, with no word of it"
+
+
+def _chance(own: OwnFate, people: list[Participant], now: int) -> str:
+    """Return when somebody may confirm: the next packet of a participant, or of the message itself, is due then."""
+    expected = min((person.next_at for person in people if person.next_at > now), default=0)
+    if own.due > now and (not expected or own.due < expected):
+        return f"sent again in about {duration(own.due - now)}"
+    if expected:
+        return f"next chance in about {duration(expected - now)}"
+    return "next chance when they are heard"
+
+
+def _nobody(others: list[Participant], known: set[str], now: int) -> str:
+    """Return the sentence for when nobody else is here; empty if somebody is known to have the message."""
+    if known:
+        return ""
+    heard = max(others, key=lambda person: person.heard_at, default=None)
+    if heard is None or not heard.heard_at:
+        return "Nobody else was heard here yet, so nobody could confirm it."
+    return f"Nobody else is here to confirm it: {name_of(heard)} was last heard {duration(now - heard.heard_at)} ago."

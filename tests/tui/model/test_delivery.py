@@ -1,0 +1,78 @@
+"""One sentence says who has not confirmed an own message, why, and when the next chance is."""
+
+from __future__ import annotations
+
+from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant
+from sdschat.sds.peers import Peers
+from sdschat.tui.model.delivery import delivery_sentence
+from tests.tui.model.samples import NOON
+
+NOW = NOON + 41_000
+ME = Participant("me", "ann", True, 0, True)
+
+
+def person(nick: str, heard: int = 0, next_in: int = 0, *, here: bool = True) -> Participant:
+    """Return a participant. `heard`: milliseconds after the message was written; 0: never."""
+    expected = NOW + next_in if next_in else 0
+    return Participant(nick, nick, here, NOON + heard if heard else 0, False, next_at=expected)
+
+
+def sentence(*others: Participant, known: tuple[str, ...] = (), perhaps: tuple[str, ...] = (), due: int = 0) -> str:
+    evidence = [Evidence(one, "mention", "p", NOON, 0.0) for one in known]
+    evidence += [Evidence(one, "filter", "p", NOON, 1e-7) for one in perhaps]
+    own = OwnFate(AckState.ACKED if known else AckState.UNACKED, 1, NOW + due if due else 0, tuple(evidence))
+    return delivery_sentence(own, [ME, *others], NOON, NOW)
+
+
+def test_it_says_who_was_not_heard_since_and_when_the_next_chance_is() -> None:
+    found = sentence(person("bob", 5), person("carol", -2000, 12_000), known=("bob",))
+    assert found == (
+        "carol has not confirmed: last heard 43s ago, before this was sent; next chance in about 12s. "
+        "bob is known to have it."
+    )
+
+
+def test_it_says_who_spoke_since_without_naming_it() -> None:
+    assert "carol has not confirmed: last heard 36s ago, with no word of it" in sentence(person("carol", 5000))
+
+
+def test_a_resend_may_be_the_next_chance() -> None:
+    assert sentence(person("bob", -1, 30_000), due=9000).endswith("; sent again in about 9s.")
+    assert sentence(person("bob", -1, 30_000), due=90_000).endswith("; next chance in about 30s.")
+
+
+def test_who_is_late_is_waited_for() -> None:
+    assert sentence(person("bob", -1, -5000)).endswith("; next chance when they are heard.")
+
+
+def test_what_a_filter_holds_may_be_chance() -> None:
+    assert sentence(person("bob", 5, 8000), perhaps=("bob",)) == "bob perhaps has it; next chance in about 8s."
+
+
+def test_two_have_a_reason_each_and_more_share_one() -> None:
+    few = sentence(person("bob"), person("carol", 40_000))
+    assert few.startswith(
+        "bob and carol have not confirmed: bob not heard yet, carol last heard 1s ago, with no word of it"
+    )
+    many = sentence(person("bob"), person("carol", 1000), person("dave", 40_000))
+    assert many.startswith("bob, carol and dave have not confirmed: the last of them was heard 1s ago")
+
+
+def test_when_all_have_it_only_that_is_said() -> None:
+    assert sentence(person("bob", 5, 9000), person("eve", 5, here=False), known=("bob", "eve")) == (
+        "bob and eve are known to have it."
+    )
+
+
+def test_with_nobody_here_it_says_who_was_heard_last() -> None:
+    assert sentence() == "Nobody else was heard here yet, so nobody could confirm it."
+    assert sentence(person("bob", 1000, here=False)) == "Nobody else is here to confirm it: bob was last heard 40s ago."
+
+
+def test_the_next_packet_is_expected_after_the_usual_pace() -> None:
+    peers = Peers()
+    peer = peers.heard("bob", 1, 0)
+    assert peer.expected_at(30_000) == 30_000
+    for mono in (20_000, 20_300, 40_000):  # two within a second are one moment
+        peers.heard("bob", 1, mono)
+    assert 59_000 <= peer.expected_at(30_000) <= 60_000
