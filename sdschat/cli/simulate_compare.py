@@ -13,8 +13,8 @@ from sdschat.cli.spark.common import must_be_folder
 from sdschat.cli.text import counted
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.grid.compare import Case, Compared
-    from sdschat.pipeline.grid.setting import GroupSetting
+    from sdschat.experiment.grid.compare import Case, Compared
+    from sdschat.experiment.setting import GroupSetting
 
 
 def run_comparison(
@@ -26,9 +26,9 @@ def run_comparison(
     jobs: int,
 ) -> int:
     from sdschat.cli.simulate_grid import told
-    from sdschat.pipeline.grid.compare import cases, compared, engine_runs, model_runs
-    from sdschat.pipeline.grid.simulate import simulate
-    from sdschat.pipeline.grid.workers import on_processes
+    from sdschat.experiment.grid.compare import cases, compared, engine_runs, model_runs
+    from sdschat.experiment.grid.simulate import simulate
+    from sdschat.experiment.grid.workers import on_processes
 
     wanted = cases(sizes, seeds, _base(changes))
     if pictures is not None:
@@ -43,7 +43,7 @@ def run_comparison(
         print(line)
     folder = pictures or (lake / "pictures" if lake else None)
     if folder:
-        from sdschat.pipeline.grid.compare_page import write_comparison
+        from sdschat.experiment.grid.compare_page import write_comparison
 
         for path in write_comparison(wanted, found, folder):
             say(f"wrote {path}")
@@ -51,8 +51,8 @@ def run_comparison(
 
 
 def _base(changes: tuple[str, ...]) -> GroupSetting | None:
-    from sdschat.pipeline.grid.runs import setting_from
-    from sdschat.pipeline.grid.setting import WRONG_USE
+    from sdschat.experiment.runs import setting_from
+    from sdschat.experiment.setting import WRONG_USE
 
     if not changes:
         return None
@@ -64,7 +64,7 @@ def _base(changes: tuple[str, ...]) -> GroupSetting | None:
 
 
 def _lines(wanted: Sequence[Case], found: Sequence[Compared]) -> list[str]:
-    from sdschat.pipeline.grid.compare import could_have_found, verdict_on
+    from sdschat.experiment.grid.compare import could_have_found, verdict_on
 
     said: list[str] = []
     shown = None

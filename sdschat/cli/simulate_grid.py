@@ -15,10 +15,10 @@ from sdschat.cli.options import say
 from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.grid.gridfile import Grid
-    from sdschat.pipeline.grid.progress import Progress
-    from sdschat.pipeline.grid.runs import SimRun
-    from sdschat.pipeline.grid.workers import Work
+    from sdschat.experiment.grid.gridfile import Grid
+    from sdschat.experiment.grid.progress import Progress
+    from sdschat.experiment.grid.workers import Work
+    from sdschat.experiment.runs import SimRun
     from sdschat.pipeline.session import Where
 
 _TICK: Final = 1.0  # seconds
@@ -26,10 +26,10 @@ _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but pe
 
 
 def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, where: Where | None) -> int:
-    from sdschat.pipeline.grid.gridfile import runs_of
-    from sdschat.pipeline.grid.reading import find_grid, read_grid
-    from sdschat.pipeline.grid.simulate import simulate
-    from sdschat.pipeline.grid.summary import table_lines
+    from sdschat.experiment.grid.gridfile import runs_of
+    from sdschat.experiment.grid.reading import find_grid, read_grid
+    from sdschat.experiment.grid.simulate import simulate
+    from sdschat.experiment.grid.summary import table_lines
 
     grid = read_grid(find_grid(name), seeds)
     wanted = runs_of(grid)
@@ -46,7 +46,7 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
 @contextlib.contextmanager
 def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work, int]]:
-    from sdschat.pipeline.grid import workers
+    from sdschat.experiment.grid import workers
 
     if where is None:
         yield workers.on_processes(jobs, lake), jobs
@@ -85,7 +85,7 @@ class _Teller:
         self._thread.start()
 
     def tell(self, progress: Progress, row: SimRun | None) -> None:
-        from sdschat.pipeline.grid.simulate import failure_lines
+        from sdschat.experiment.grid.simulate import failure_lines
 
         with self._lock:
             self._progress = progress
@@ -127,7 +127,7 @@ class _Teller:
 
 
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
-    from sdschat.pipeline.grid.page import write_page
+    from sdschat.experiment.grid.page import write_page
 
     try:
         written = write_page(grid, runs, folder)
@@ -142,9 +142,9 @@ def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
 
 def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     """Run one setting and print its figures. Errors are raised, so that their details are kept as for any failure."""
-    from sdschat.pipeline.grid.figures import FIGURES
-    from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.runs import figures_for, setting_from
+    from sdschat.experiment.figures import FIGURES
+    from sdschat.experiment.grid.gridfile import Run
+    from sdschat.experiment.runs import figures_for, setting_from
 
     began = time.perf_counter()
     numbers = figures_for(Run(setting_from(changes), seed), lake)

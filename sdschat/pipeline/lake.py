@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit import schemas
+from sdschat.audit.lock import alone
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import READ_BY_AUDIT, Asked
 from sdschat.lake.places import PLACES, check_version, folder_of
-from sdschat.pipeline.alone import alone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

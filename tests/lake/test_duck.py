@@ -11,6 +11,7 @@ import pytest
 
 from sdschat.audit.conform import Silver, conform
 from sdschat.audit.figures import figures
+from sdschat.audit.lock import alone
 from sdschat.audit.schemas import (
     AuditChannel,
     AuditFinding,
@@ -31,7 +32,6 @@ from sdschat.lake import judge
 from sdschat.lake.duck import DuckLake, open_duck
 from sdschat.lake.places import PLACES
 from sdschat.lake.results import ResultScope, audit_of, names_in
-from sdschat.pipeline.alone import alone
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
 from tests.audit.worlds import everybody_has, message, node, taken

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from statistics import median
 
-from sdschat.pipeline.grid.gridfile import Run
-from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of
-from sdschat.pipeline.grid.setting import GroupSetting
-from sdschat.pipeline.grid.workers import on_spark
+from sdschat.experiment.grid.gridfile import Run
+from sdschat.experiment.grid.workers import on_spark
+from sdschat.experiment.runs import SimRun, do_run, run_from, text_of
+from sdschat.experiment.setting import GroupSetting
 from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.pipeline.grid.engine import EngineGroup
-from sdschat.pipeline.grid.setting import GroupSetting
+from sdschat.experiment.engine_group import EngineGroup
+from sdschat.experiment.setting import GroupSetting
 from sdschat.store.journal import json_lines
 from tests.pipeline.conftest import QUICK_TO_START
 

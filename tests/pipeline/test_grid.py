@@ -24,19 +24,19 @@ pq = needs_module("pyarrow.parquet")
 
 from sdschat.cli.program import run as run_program  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.pipeline.grid.engine import EngineGroup, run_engine  # noqa: E402
-from sdschat.pipeline.grid.figures import figures_of  # noqa: E402
-from sdschat.pipeline.grid.gridfile import Run, Sweep, runs_of  # noqa: E402
-from sdschat.pipeline.grid.page import write_page  # noqa: E402
-from sdschat.pipeline.grid.pictures import sweep_picture  # noqa: E402
-from sdschat.pipeline.grid.reading import read_grid  # noqa: E402
-from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of  # noqa: E402
-from sdschat.pipeline.grid.setting import GroupSetting, setting_of  # noqa: E402
-from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
-from sdschat.pipeline.grid.stats import Estimate, estimate, median_rank, student  # noqa: E402
-from sdschat.pipeline.grid.summary import Point  # noqa: E402
-from sdschat.pipeline.grid.table import RunTable  # noqa: E402
-from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
+from sdschat.experiment.engine_group import EngineGroup, run_engine  # noqa: E402
+from sdschat.experiment.figures import figures_of  # noqa: E402
+from sdschat.experiment.grid.gridfile import Run, Sweep, runs_of  # noqa: E402
+from sdschat.experiment.grid.page import write_page  # noqa: E402
+from sdschat.experiment.grid.pictures import sweep_picture  # noqa: E402
+from sdschat.experiment.grid.reading import read_grid  # noqa: E402
+from sdschat.experiment.grid.simulate import simulate  # noqa: E402
+from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student  # noqa: E402
+from sdschat.experiment.grid.summary import Point  # noqa: E402
+from sdschat.experiment.grid.table import RunTable  # noqa: E402
+from sdschat.experiment.grid.workers import on_processes  # noqa: E402
+from sdschat.experiment.runs import SimRun, do_run, run_from, text_of  # noqa: E402
+from sdschat.experiment.setting import GroupSetting, setting_of  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
 
 TINY = """

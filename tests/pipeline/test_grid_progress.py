@@ -16,11 +16,11 @@ needs_module("numpy")
 needs_module("pyarrow")
 
 from sdschat.cli.simulate_grid import told  # noqa: E402
-from sdschat.pipeline.grid.gridfile import Run, cost  # noqa: E402
-from sdschat.pipeline.grid.pace import Pace  # noqa: E402
-from sdschat.pipeline.grid.progress import Progress  # noqa: E402
-from sdschat.pipeline.grid.runs import SimRun  # noqa: E402
-from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
+from sdschat.experiment.grid.gridfile import Run, cost  # noqa: E402
+from sdschat.experiment.grid.pace import Pace  # noqa: E402
+from sdschat.experiment.grid.progress import Progress  # noqa: E402
+from sdschat.experiment.runs import SimRun  # noqa: E402
+from sdschat.experiment.setting import GroupSetting  # noqa: E402
 
 LARGE: Final = GroupSetting(by="engine", participants=2_000)
 SMALL: Final = GroupSetting(by="model", participants=20)

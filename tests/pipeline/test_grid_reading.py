@@ -14,11 +14,11 @@ needs_module("pyarrow")
 
 from sdschat.audit.problem import PipelineProblem  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.pipeline.grid.figures import NAMES  # noqa: E402
-from sdschat.pipeline.grid.gridfile import runs_of  # noqa: E402
-from sdschat.pipeline.grid.reading import SHIPPED, find_grid, read_grid  # noqa: E402
-from sdschat.pipeline.grid.runs import setting_from  # noqa: E402
-from sdschat.pipeline.grid.summary import line_of  # noqa: E402
+from sdschat.experiment.figures import NAMES  # noqa: E402
+from sdschat.experiment.grid.gridfile import runs_of  # noqa: E402
+from sdschat.experiment.grid.reading import SHIPPED, find_grid, read_grid  # noqa: E402
+from sdschat.experiment.grid.summary import line_of  # noqa: E402
+from sdschat.experiment.runs import setting_from  # noqa: E402
 
 HUNDREDS = [*range(1, 200)]
 

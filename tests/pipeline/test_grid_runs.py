@@ -32,12 +32,12 @@ from sdschat.audit.tables.figures import Figures  # noqa: E402
 from sdschat.audit.taken import Taken  # noqa: E402
 from sdschat.audit.verdict import Audit  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
-from sdschat.pipeline.grid.runs import PLACE, do_run  # noqa: E402
-from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
-from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
-from sdschat.pipeline.grid.table import RunTable  # noqa: E402
-from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
+from sdschat.experiment.grid.gridfile import Run  # noqa: E402
+from sdschat.experiment.grid.simulate import simulate  # noqa: E402
+from sdschat.experiment.grid.table import RunTable  # noqa: E402
+from sdschat.experiment.grid.workers import on_processes  # noqa: E402
+from sdschat.experiment.runs import PLACE, do_run  # noqa: E402
+from sdschat.experiment.setting import GroupSetting  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
 from tests.audit.golden import answer  # noqa: E402
 from tests.sim.plant import DEFECTS  # noqa: E402

@@ -11,7 +11,8 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.pipeline.grid.compare import (  # noqa: E402
+from sdschat.experiment.figures import NAMES  # noqa: E402
+from sdschat.experiment.grid.compare import (  # noqa: E402
     Case,
     Compared,
     cases,
@@ -21,20 +22,19 @@ from sdschat.pipeline.grid.compare import (  # noqa: E402
     model_runs,
     verdict_on,
 )
-from sdschat.pipeline.grid.figures import NAMES  # noqa: E402
-from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
-from sdschat.pipeline.grid.runs import SimRun, do_run  # noqa: E402
-from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
-from sdschat.pipeline.grid.stats import Difference  # noqa: E402
-from sdschat.pipeline.grid.workers import Work  # noqa: E402
-from sdschat.pipeline.model.answers import determine_t_resp, in_response_group  # noqa: E402
-from sdschat.pipeline.model.group import Group  # noqa: E402
-from sdschat.pipeline.model.hearing import hear_requests  # noqa: E402
-from sdschat.pipeline.model.logs import Logs  # noqa: E402
-from sdschat.pipeline.model.packets import Ears, PacketGroup, Step  # noqa: E402
-from sdschat.pipeline.model.rules import NEVER  # noqa: E402
-from sdschat.pipeline.model.run import run_model  # noqa: E402
-from sdschat.pipeline.model.wheel import Wheel  # noqa: E402
+from sdschat.experiment.grid.gridfile import Run  # noqa: E402
+from sdschat.experiment.grid.stats import Difference  # noqa: E402
+from sdschat.experiment.grid.workers import Work  # noqa: E402
+from sdschat.experiment.runs import SimRun, do_run  # noqa: E402
+from sdschat.experiment.setting import GroupSetting  # noqa: E402
+from sdschat.experiment.vector_model.answers import determine_t_resp, in_response_group  # noqa: E402
+from sdschat.experiment.vector_model.group import Group  # noqa: E402
+from sdschat.experiment.vector_model.hearing import hear_requests  # noqa: E402
+from sdschat.experiment.vector_model.logs import Logs  # noqa: E402
+from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step  # noqa: E402
+from sdschat.experiment.vector_model.rules import NEVER  # noqa: E402
+from sdschat.experiment.vector_model.run import run_model  # noqa: E402
+from sdschat.experiment.vector_model.wheel import Wheel  # noqa: E402
 from sdschat.sds import repair  # noqa: E402
 from tests.pipeline import thousand  # noqa: E402
 

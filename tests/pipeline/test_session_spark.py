@@ -31,9 +31,9 @@ def test_workers_can_import_the_package(spark: SparkSession) -> None:
 
 
 def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
-    from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.setting import GroupSetting
-    from sdschat.pipeline.grid.workers import on_processes, on_spark
+    from sdschat.experiment.grid.gridfile import Run
+    from sdschat.experiment.grid.workers import on_processes, on_spark
+    from sdschat.experiment.setting import GroupSetting
 
     runs = [Run(GroupSetting(participants=6, messages=2, tail=20_000), seed) for seed in range(3)]
     there = {row.run_id: row.figures for row in on_spark(spark, None)(runs)}
@@ -44,9 +44,9 @@ def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second wave would take far too long for a test."""
-    from sdschat.pipeline.grid import workers
-    from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.setting import GroupSetting
+    from sdschat.experiment.grid import workers
+    from sdschat.experiment.grid.gridfile import Run
+    from sdschat.experiment.setting import GroupSetting
 
     monkeypatch.setattr(workers, "_WAVE", 0.0)
     short, long = GroupSetting(participants=5, messages=1, tail=1), GroupSetting(participants=2_000_000, tail=7_200_000)
@@ -60,7 +60,7 @@ def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
 
 
 def test_all_cores_of_spark_are_known(spark: SparkSession) -> None:
-    from sdschat.pipeline.grid.workers import cores_of
+    from sdschat.experiment.grid.workers import cores_of
 
     master = str(spark.conf.get("spark.master", ""))
     assert cores_of(spark) == (2 if master == "local[2]" else cores_of(spark)) > 0

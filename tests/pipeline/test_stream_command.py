@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import pytest
 
+from sdschat.audit.lock import alone
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.spark.recording import TapRecording, recording
 from sdschat.cli.spark.stream import _told
 from sdschat.cli.spark.watching import batch_line
 from sdschat.cli.text import moment
-from sdschat.pipeline.alone import alone
 from sdschat.pipeline.stream.parts import Counted
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from sdschat.cli.simulate_grid import told
-from sdschat.pipeline.grid.compare import Case, cases, engine_runs
-from sdschat.pipeline.grid.runs import SimRun
-from sdschat.pipeline.grid.simulate import simulate
-from sdschat.pipeline.grid.workers import on_processes
+from sdschat.experiment.grid.compare import Case, cases, engine_runs
+from sdschat.experiment.grid.simulate import simulate
+from sdschat.experiment.grid.workers import on_processes
+from sdschat.experiment.runs import SimRun
 
 KEPT: Final = Path(__file__).parent / "thousand.json"
 SEEDS: Final = 6

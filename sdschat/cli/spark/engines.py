@@ -81,7 +81,7 @@ def asked_beside(there: Lake, engine: str) -> Iterator[Asked]:
 @contextmanager
 def _alone(folder: Path | None) -> Iterator[None]:
     """Lock the answers of a lake in a folder: of two audits at once, one would remove what the other wrote."""
-    from sdschat.pipeline.alone import alone
+    from sdschat.audit.lock import alone
 
     if folder is None:
         yield

@@ -94,8 +94,8 @@ def command(
 @contextlib.contextmanager
 def _alone(root: str) -> Iterator[None]:
     """Lock the lake: of two streams with the same batches, one would end the other. Raises PipelineProblem."""
+    from sdschat.audit.lock import alone
     from sdschat.lake.places import folder_of
-    from sdschat.pipeline.alone import alone
 
     folder = folder_of(root)
     if folder is None:

@@ -1,0 +1,108 @@
+"""The figures of a run. A figure that does not apply (time to notice if nothing was missed) is not a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.experiment.record import Record
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Figure(NamedTuple):
+    name: str
+    unit: str
+    says: str
+
+
+FIGURES: Final = (
+    Figure("missed", "share", "first sendings that were lost on the way to a participant"),
+    Figure("noticed_p50", "s", "until half of the misses were noticed"),
+    Figure("noticed_p90", "s", "until 90 % of the misses were noticed"),
+    Figure("noticed_in_3", "share", "misses noticed within three message intervals"),
+    Figure("healed_p50", "s", "until half of the misses were made good"),
+    Figure("healed_p90", "s", "until 90 % of the misses were made good"),
+    Figure("consistent_in_6", "share", "messages shown to a participant within six message intervals"),
+    Figure("complete", "s", "until everybody was shown a message"),
+    Figure("unhealed", "share", "misses that were not made good while the group was watched"),
+    Figure("requests", "a message", "repair requests sent"),
+    Figure("answers", "a message", "repair responses sent"),
+    Figure("pushes", "a message", "sent again because a filter lacked it"),
+    Figure("resends", "a message", "sent again by its author for want of acknowledgement"),
+    Figure("duplicates", "a message and participant", "copies heard of what was there"),
+    Figure("duplicates_per_loss", "a miss", "copies heard of what was there, for each miss"),
+    Figure("syncs", "a participant and minute", "sync messages sent"),
+    Figure("possibly_acked", "s", "until the author knew of one that may have it"),
+    Figure("acked", "s", "until the author knew of one that has it"),
+    Figure("message_bytes", "bytes", "of a packet with a message"),
+    Figure("sync_bytes", "bytes", "of a packet that syncs"),
+    Figure("copy_bytes", "bytes a message", "sent again, by all"),
+    Figure("sync_share", "share", "of all bytes that were sync messages"),
+)
+NAMES: Final = tuple(figure.name for figure in FIGURES)
+
+
+def figures_of(record: Record) -> dict[str, float]:
+    s = record.setting
+    misses = record.missed
+    lost = int(misses.sum())
+    others = s.messages * (s.participants - 1)
+    noticed = _seconds(record, record.noticed)[misses]
+    healed = _seconds(record, record.held)[misses]
+    shown = _seconds(record, record.shown)
+    again = {kind: int(counts.sum()) for kind, counts in record.copies.items()}
+    duplicates = int(record.duplicates.sum())
+    minutes = (s.until - s.warm_up) / 60_000
+    total = sum(record.bytes.values())
+    return {
+        "missed": lost / others,
+        "noticed_p50": _percentile(noticed, 50),
+        "noticed_p90": _percentile(noticed, 90),
+        "noticed_in_3": _share(noticed <= 3 * s.interval / 1000),
+        "healed_p50": _percentile(healed, 50),
+        "healed_p90": _percentile(healed, 90),
+        "consistent_in_6": _share(shown.ravel() <= 6 * s.interval / 1000),
+        "complete": float(shown.max(axis=1).mean()),
+        "unhealed": _share(~np.isfinite(record.held[misses])),
+        "requests": int(record.requests.sum()) / s.messages,
+        "answers": again["answer"] / s.messages,
+        "pushes": again["push"] / s.messages,
+        "resends": again["resend"] / s.messages,
+        "duplicates": duplicates / others,
+        "duplicates_per_loss": duplicates / lost if lost else math.nan,
+        "syncs": record.packets["sync"] / s.participants / minutes,
+        "possibly_acked": float(_censored(record, record.possibly_acked).mean()),
+        "acked": float(_censored(record, record.acked).mean()),
+        "message_bytes": record.bytes["message"] / s.messages,
+        "sync_bytes": _ratio(record.bytes["sync"], record.packets["sync"]),
+        "copy_bytes": sum(record.bytes[kind] for kind in again) / s.messages,
+        "sync_share": _ratio(record.bytes["sync"], total),
+    }
+
+
+def _seconds(record: Record, times: npt.NDArray[np.float32]) -> Numbers:
+    """Return the times in seconds. An event that never happened gets the time for which the message was watched."""
+    s = record.setting
+    watched = np.array([[s.until - s.sent_at(at)] for at in range(s.messages)], dtype=np.float64)
+    bounded: Numbers = np.minimum(times.astype(np.float64), watched) / 1000
+    return bounded
+
+
+def _censored(record: Record, times: npt.NDArray[np.float32]) -> Numbers:
+    return _seconds(record, times[:, np.newaxis])[:, 0]
+
+
+def _percentile(values: Numbers, at: float) -> float:
+    return float(np.percentile(values, at)) if len(values) else math.nan
+
+
+def _share(flags: npt.NDArray[np.bool_]) -> float:
+    return float(flags.mean()) if len(flags) else math.nan
+
+
+def _ratio(one: float, other: float) -> float:
+    return one / other if other else math.nan

@@ -1,0 +1,34 @@
+"""Journals of simulated nodes in the form of the lake: audit, metrics and report treat them like real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sdschat.audit.schemas import Blob, Ids, Journal, columns
+from sdschat.experiment.grid.table import write_whole
+from sdschat.store.journal import JournalRow
+
+PLACE = "bronze/journal"
+_TYPES: dict[object, Any] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    Blob: pa.binary(),
+    Ids: pa.list_(pa.string()),
+}
+SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(Journal).items()])
+
+
+def write_journal(rows: list[JournalRow], run_id: str, lake: Path) -> None:
+    """Write one file for the run. Its name follows from the run, so a repeated run replaces it."""
+    folder = lake / PLACE
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [name for name in SCHEMA.names if name in JournalRow._fields]
+    table = {name: [getattr(row, name) for row in rows] for name in names}
+    table["run_id"] = [run_id] * len(rows)
+    table["extra"] = [None] * len(rows)
+    write_whole(pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA), folder / f"sim-{run_id}.parquet")

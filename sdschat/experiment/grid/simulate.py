@@ -1,0 +1,104 @@
+"""Many runs from beginning to end. Runs that are already in the lake are not repeated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sdschat.audit.verdict import counted
+from sdschat.experiment.grid.gridfile import Run, cost
+from sdschat.experiment.grid.pace import Pace
+from sdschat.experiment.grid.progress import Progress, spoken
+from sdschat.experiment.grid.table import RunTable
+from sdschat.experiment.grid.workers import Work
+from sdschat.experiment.runs import SimRun, command_of, made_by
+
+_SAVE_EVERY: Final = 2.0  # seconds
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of many runs. `outdated`: number of stored runs done by another version, and so repeated."""
+
+    runs: list[SimRun]
+    before: int
+    outdated: int
+    seconds: float
+
+    @property
+    def failures(self) -> list[SimRun]:
+        return [run for run in self.runs if run.failed]
+
+    def lines(self) -> list[str]:
+        done = len(self.runs) - self.before
+        runs = counted(len(self.runs), "run", "runs")
+        said = [f"{runs}, {self.before} of them from before, {done} in {spoken(self.seconds)}"]
+        if self.outdated:
+            said[0] += f", {self.outdated} of those again since another version had done them"
+        if self.failures:
+            said.append(f"{len(self.failures)} failed; the same command tries them again")
+        return said
+
+
+def failure_lines(run: SimRun) -> list[str]:
+    return [f"failed: {run.failed}", f"    again, alone: {command_of(run)}"]
+
+
+Told = Callable[[Progress, SimRun | None], None]
+
+
+def simulate(
+    wanted: Sequence[Run],
+    lake: Path | None,
+    work: Work,
+    told: Told = lambda progress, row: None,
+    jobs: int = 1,
+    in_waves: bool = False,
+) -> Result:
+    """Do the missing runs, the longest first, so that the last ones are short.
+
+    Results are saved as they come, so that an interrupted command can be continued. Without a lake nothing is saved.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        table = RunTable(lake) if lake else None
+        known: dict[str, SimRun] = {}
+        if table:
+            stack.enter_context(table.alone())
+            known = table.read()
+        good = {key for key, row in known.items() if not row.failed and row.version == made_by(row.by)}
+        missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
+        outdated = sum(run.key in known and not known[run.key].failed for run in missing)
+        progress = Progress(len(wanted), missing, Pace.of(known.values()), jobs, in_waves)
+        for row in _worked_off(missing, work, table, progress, told):
+            known[row.run_id] = row
+        if table:
+            table.compact()
+    runs = [known[run.key] for run in wanted if run.key in known]
+    return Result(runs, progress.before, outdated, time.monotonic() - began)
+
+
+def _worked_off(
+    missing: Sequence[Run], work: Work, table: RunTable | None, progress: Progress, told: Told
+) -> list[SimRun]:
+    of = {run.key: run for run in missing}
+    rows: list[SimRun] = []
+    saved, saved_at = 0, -_SAVE_EVERY
+    if missing:
+        told(progress, None)
+    try:
+        for row in work(missing):
+            rows.append(row)
+            progress.did(of[row.run_id], row)
+            told(progress, row)
+            if table and time.monotonic() - saved_at > _SAVE_EVERY:
+                table.append(rows[saved:])
+                saved, saved_at = len(rows), time.monotonic()
+    finally:
+        if table:
+            table.append(rows[saved:])
+    return rows

@@ -1,0 +1,85 @@
+"""Estimates from runs: one for each setting of a sweep and each figure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from sdschat.experiment.grid.gridfile import Grid, Sweep
+from sdschat.experiment.grid.stats import Estimate, estimate
+from sdschat.experiment.runs import SimRun
+from sdschat.experiment.setting import GroupSetting
+
+
+class Point(NamedTuple):
+    """One setting of a sweep. `at`: its value on the axis; `line`: the line of the plot that it belongs to."""
+
+    setting: GroupSetting
+    at: Any
+    line: str
+    figures: dict[str, Estimate]
+
+
+def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
+    found: dict[str, list[SimRun]] = defaultdict(list)
+    for run in runs:
+        if not run.failed and run.seed < sweep.seeds:
+            found[run.setting_id].append(run)
+    points = []
+    for setting in sweep.settings:
+        rows = [run.numbers for run in found.get(setting.key(), [])]
+        if rows:
+            names = dict.fromkeys(name for row in rows for name in row)
+            figures = {name: estimate([row[name] for row in rows if name in row]) for name in names}
+            known = {name: value for name, value in figures.items() if value is not None}
+            points.append(Point(setting, getattr(setting, sweep.axis), line_of(sweep, setting), known))
+    return points
+
+
+def line_of(sweep: Sweep, setting: GroupSetting) -> str:
+    return ", ".join(_spoken(name, getattr(setting, name)) for name in sweep.lines)
+
+
+_SWITCHES: Final = {"push": "anti-entropy", "repair": "repair"}
+
+
+def _spoken(name: str, value: Any) -> str:
+    if name in _SWITCHES:
+        return f"{'with' if value else 'without'} {_SWITCHES[name]}"
+    if name == "loss":
+        return f"{value:.0%} loss"
+    if name == "groups":
+        return "groups of 128" if value == 0 else f"{value} group{'s' if value > 1 else ''}"
+    return f"{name} {value}" if isinstance(value, int | float) else str(value)
+
+
+def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
+    """Return the lines for a terminal: medians, and the interval of each."""
+    said: list[str] = []
+    for sweep in grid.sweeps:
+        points = points_of(sweep, runs)
+        if not points:
+            continue
+        figures = sweep.figures
+        said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
+        said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{name:>26}" for name in figures))
+        for point in points:
+            cells = "".join(f"{_cell(point.figures.get(name)):>26}" for name in figures)
+            said.append(f"{point.at!s:>14}  {point.line:22}{cells}")
+    return said
+
+
+def _cell(found: Estimate | None) -> str:
+    if found is None:
+        return "-"
+    return f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+
+
+def short(value: float) -> str:
+    """Return the number with three digits: the seeds allow no greater accuracy."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -1,0 +1,139 @@
+"""Execution of one run, and the resulting row of the table `sim_runs`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shlex
+import time
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import sdschat
+from sdschat.experiment.grid.gridfile import Run
+from sdschat.experiment.setting import GroupSetting, setting_of
+
+PLACE: Final = "gold/sim_runs"
+
+
+class SimRun(NamedTuple):
+    """A row of `sim_runs`; the key is `run_id`. `figures` is JSON: name to number, if the figure applies."""
+
+    run_id: str
+    setting_id: str
+    seed: int
+    by: str
+    rules: str
+    participants: int
+    loss: float
+    messages: int
+    setting: str  # JSON: the values that differ from the defaults
+    failed: str  # the error; empty for a good run
+    figures: str
+    wall_s: float
+    version: str
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        found: dict[str, float] = json.loads(self.figures)
+        return found
+
+
+_REVISION: Final = {"model": 2}  # raise it when the same setting and seed give other figures than before
+
+
+def made_by(by: str) -> str:
+    """Return the version that today's program writes into a run. A run with another version is outdated."""
+    revision = _REVISION.get(by, 1)
+    return sdschat.__version__ + (f" {by} {revision}" if revision > 1 else "")
+
+
+def do_run(run: Run, journal: Path | None = None) -> SimRun:
+    """Do a run. Never raises: the row holds the error. `journal`: the folder for journal rows, if they are wanted."""
+    began = time.perf_counter()
+    failed, figures = "", {}
+    try:
+        figures = figures_for(run, journal)
+    except Exception as error:
+        failed = f"{type(error).__name__}: {error}"
+    s = run.setting
+    return SimRun(
+        run.key,
+        s.key(),
+        run.seed,
+        s.by,
+        s.rules,
+        s.participants,
+        s.loss,
+        s.messages,
+        json.dumps(s.changed(), sort_keys=True),
+        failed,
+        json.dumps({name: value for name, value in figures.items() if not math.isnan(value)}),
+        round(time.perf_counter() - began, 3),
+        made_by(s.by),
+    )
+
+
+def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
+    """Do a run and return its figures. Raises every error of the run."""
+    from sdschat.experiment.figures import figures_of
+
+    if run.setting.by == "model":
+        from sdschat.experiment.vector_model.run import run_model
+
+        return figures_of(run_model(run.setting, run.seed))
+    from sdschat.experiment.engine_group import EngineGroup
+
+    group = EngineGroup(run.setting, run.seed)
+    record = group.run()
+    group.check_logs()
+    if journal is not None and run.setting.journal:
+        from sdschat.experiment.grid.journals import write_journal
+
+        write_journal(group.journal, run.key, journal)
+    return figures_of(record)
+
+
+def text_of(run: Run) -> str:
+    """Return a run as text, for a worker."""
+    return json.dumps([dataclasses.asdict(run.setting), run.seed])
+
+
+def run_from(text: str) -> Run:
+    values, seed = json.loads(text)
+    return Run(setting_of(values), seed)
+
+
+def command_of(run: SimRun) -> str:
+    """Return the command that repeats this run alone."""
+    return _command(json.loads(run.setting), run.seed)
+
+
+def command_for(run: Run) -> str:
+    return _command(run.setting.changed(), run.seed)
+
+
+def _command(changed: dict[str, Any], seed: int) -> str:
+    pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()] or ["by=model"]
+    options = [part for pair in pairs for part in ("--with", pair)]
+    return shlex.join(["sdschat", "simulate", *options, "--seed", str(seed)])
+
+
+def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
+    """Return the setting given by `--with name=value` options, with values as in TOML."""
+    import tomllib
+
+    from sdschat.audit.problem import PipelineProblem
+    from sdschat.experiment.setting import WRONG_USE
+
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        try:
+            values[name.strip()] = tomllib.loads(f"value = {value}")["value"] if equals else None
+        except tomllib.TOMLDecodeError:
+            values[name.strip()] = value
+        if not equals:
+            raise PipelineProblem(f"--with {pair!r} is not NAME=VALUE, as in loss=0.1.", WRONG_USE)
+    return setting_of(values)

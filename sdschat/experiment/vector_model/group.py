@@ -1,0 +1,217 @@
+"""A group as arrays over its participants: the counterpart of `ChannelState` for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.experiment.record import Record, empty_record
+from sdschat.experiment.setting import GroupSetting
+from sdschat.experiment.vector_model.draws import OncePerStep
+from sdschat.experiment.vector_model.logs import Logs, Masks
+from sdschat.experiment.vector_model.ready import ReadyParticipants
+from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
+from sdschat.experiment.vector_model.wheel import Indices, Wheel
+from sdschat.sds.config import Config
+from sdschat.sds.limits import MAX_PEERS
+
+Array = npt.NDArray[np.int64]
+Times = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+WHO_IS_WHO: Final = 2_048  # up to this size the model knows who heard whom, and who lacks which messages of whom
+COARSE: Final = 3_000  # above this size the times of sync messages are rounded to half the latency
+BUSY: Final = 300  # from this size on, every participant hears something in every half sync interval
+
+
+def times(shape: tuple[int, ...], value: int) -> Times:
+    return np.full(shape, value, dtype=np.int32)
+
+
+class Group:
+    """The state of a simulated group. Two-dimensional arrays are messages by participants."""
+
+    def __init__(self, setting: GroupSetting, seed: int) -> None:
+        self.setting = setting
+        self.rules: ModelRules = rules_for(setting)
+        config = setting.config()
+        self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
+        self.random = np.random.Generator(np.random.SFC64(seed))
+        self.draws = OncePerStep(setting.participants)
+        self.record: Record = empty_record(setting, seed)
+        self.now = 0
+        self.wheel = Wheel(max(1, setting.latency // 10), self._still)
+        self.sync_step = self.wheel.step * (5 if setting.participants > COARSE else 1)
+        self.t_max = self.rules.t_max or self.config.t_max
+        self.groups = 1 if self.rules.one_group else setting.response_groups
+        self._participants(setting)
+        self._messages(setting)
+
+    def _participants(self, setting: GroupSetting) -> None:
+        count, draw = setting.participants, self.random
+        self.count = count
+        self.everyone: Indices = np.arange(count)
+        self.boot: Array = draw.integers(0, setting.warm_up + 1, count)
+        self.hash = draw.integers(0, 2**64, count, dtype=np.uint64)
+        self.have: Masks = np.zeros(count, dtype=np.uint16)
+        self.shown: Masks = np.zeros(count, dtype=np.uint16)
+        self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, but delivery does not wait for them
+        self.missing: Masks = np.zeros(count, dtype=np.uint16)  # known to the participant as missing
+        self.spoke: Array = np.full(count, -NEVER)
+        self.due: Array = self.boot + draw.integers(0, self.config.push_delay_max + 1, count)
+        self.latest: Array = self.due.copy()
+        self.woken: Array = np.full(count, NEVER)  # time of the participant's next sync item on the wheel
+        self.wanted_high: Array = np.full(count, -1)  # the range whose filter is due to be sent: up to this message,
+        self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
+        self.answered_at: Array = np.full(count, -NEVER)
+        self.free = ReadyParticipants(
+            count, -NEVER
+        )  # time from which the participant may answer with such a filter again
+        self.busy = count >= BUSY
+        small = count <= WHO_IS_WHO
+        self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
+        self.wanted: Masks | None = np.zeros((count, count), dtype=np.uint16) if small else None
+        self.behind: Masks = np.zeros((count, count) if small else 0, dtype=np.uint16)  # like `Peer` in the engine
+        self.told: Masks = np.zeros_like(self.behind)
+        self.behind_since = np.full(self.behind.shape, -1, dtype=np.int32)
+        self.peers: Array = np.zeros(count, dtype=np.int64)
+
+    def _messages(self, setting: GroupSetting) -> None:
+        shape = (setting.messages, setting.participants)
+        self.sent = 0  # number of messages sent so far
+        self.sent_mask = 0
+        self._settled = 0  # value of `sent` when all participants last had all messages
+        self._unaware: tuple[int, Indices] = (0, self.everyone)
+        causal = min(self.rules.causal or self.config.causal_history, setting.messages)
+        self.logs = Logs(setting.messages, causal)
+        self.authors: list[int] = []
+        self.filters: list[int] = []  # the messages in the filter of each message
+        self.author_heard = times(shape, -NEVER)  # when a live packet of its author was last heard
+        self.message_hash = self.random.integers(0, 2**64, setting.messages, dtype=np.uint64)
+        self.pair_hash = self.random.integers(0, 2**62, shape)
+        self.held_at = times(shape, NEVER)
+        self.newest_at = [-NEVER] * setting.messages  # when a participant last received it
+        self.t_req = times(shape, NEVER)
+        self.attempts = np.zeros(shape, dtype=np.int8)
+        self.suppressed = np.zeros(shape, dtype=np.bool_)
+        self.answer_due = times(shape, NEVER)
+        self.asked = np.zeros(shape, dtype=np.int16)
+        self.asked_at = times(shape, -NEVER)
+        self.push_due = times(shape, NEVER)
+        self.pushable = [
+            ReadyParticipants(setting.participants) for _ in range(setting.messages)
+        ]  # when each may plan a push
+        self.pushes = np.zeros(shape, dtype=np.int8)
+        self.not_before = times(shape, -NEVER)
+        self.witnesses = [0] * setting.messages
+        self.acked = [False] * setting.messages
+        self.resend_due = [NEVER] * setting.messages
+        self.sends = [0] * setting.messages
+
+    # Queries.
+
+    def bit(self, message: int) -> np.uint16:
+        return np.uint16(1 << message)
+
+    def has(self, message: int) -> Flags:
+        found: Flags = (self.have >> np.uint16(message)) & np.uint16(1) == 1
+        return found
+
+    def here(self, who: Any = slice(None)) -> Flags:
+        """Return True for each of these participants (all by default) that has joined."""
+        there: Flags = self.boot[who] <= self.now
+        return there
+
+    @property
+    def settled(self) -> bool:
+        """True if all participants have all sent messages: then no packet tells anybody anything new."""
+        if self._settled < self.sent and bool((self.shown == np.uint16(self.sent_mask)).all()):
+            self._settled = self.sent
+        return self._settled == self.sent
+
+    @property
+    def unaware(self) -> Indices:
+        """Return the participants that lack a message without knowing it. Only a repeated sending can add to them."""
+        sent, who = self._unaware
+        if sent < self.sent:
+            who = self.everyone
+        lacking: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
+        self._unaware = (self.sent, lacking)
+        return lacking
+
+    def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
+        """Return True for the participants whose item on the wheel is still due at that time."""
+        due: Any = {"sync": self.woken, "request": self.t_req, "push": self.push_due, "answer": self.answer_due}[what]
+        due = due[who] if due.ndim == 1 else due[message, who]
+        over: Flags = due <= at
+        return over if what in ("sync", "request") else over & (due > at - self.wheel.step)
+
+    def arrived(self, message: int, who: Indices) -> None:
+        self.have[who] |= self.bit(message)
+        self.held_at[message, who] = self.newest_at[message] = self.now
+
+    def since(self, message: int) -> int:
+        return self.now - self.setting.sent_at(message)
+
+    def fresh(self, message: int, who: Indices) -> Flags:
+        """Return True where the message came so recently that it may still be on its way to others."""
+        if self.now - self.newest_at[message] >= self.config.push_grace:
+            return np.zeros(len(who), dtype=np.bool_)
+        recent: Flags = self.now - self.held_at[message, who] < self.config.push_grace
+        return recent
+
+    def active_peers(self, who: Indices) -> Array:
+        if self.heard is None:
+            return np.full(len(who), MAX_PEERS)
+        return self.peers[who]
+
+    # Timers of sync messages (as `sdschat.sds.steps.timing`).
+
+    def jitter(self, count: int) -> Array:
+        interval = self.config.sync_interval
+        return interval // 2 + self.random.integers(0, interval, count)
+
+    def traffic_heard(self, who: Indices) -> None:
+        if self.busy or not self.rules.syncs:
+            return
+        soon = who[self.due[who] - self.now < self.config.sync_interval // 2]
+        self.due[soon] = np.minimum(self.now + self.jitter(len(soon)), np.maximum(self.latest[soon], self.now))
+        self.watch(soon)
+
+    def traffic_sent(self, who: Indices) -> None:
+        """Set both sync timers by one draw, as in the engine: an early chance to speak also means an early deadline."""
+        soon = self.now + self.jitter(len(who))
+        self.spoke[who] = self.now
+        self.latest[who] = soon + self.config.sync_interval
+        self.due[who] = self.latest[who] if self.busy else soon
+        if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others
+            lacking = who[self.missing[who] != 0]
+            interval = self.config.sync_interval
+            turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking))
+            self.due[lacking] = self.latest[lacking] = self.now + turn
+        self.watch(who)
+
+    def hurry(self, who: Indices) -> None:
+        within = self.config.push_delay_max
+        due = self.now + 1 + self.random.integers(0, within, len(who))
+        due = np.maximum(due, self.spoke[who] + self.config.sync_interval // 2)
+        self.due[who] = np.minimum(self.due[who], due)
+        self.latest[who] = np.minimum(self.latest[who], self.due[who])
+        self.watch(who)
+
+    def calm(self, who: Indices) -> None:
+        turn = self.jitter(len(who))
+        self.latest[who] = np.maximum(self.now, self.spoke[who] + self.config.sync_interval + turn)
+        self.due[who] = self.latest[who] if self.busy else np.minimum(self.now + turn, self.latest[who])
+        self.watch(who)
+
+    def watch(self, who: Indices) -> None:
+        """Put the next sync of each participant on the wheel. It may come early, and is then put on again."""
+        if not self.rules.syncs:
+            return
+        early = who[self.due[who] < self.woken[who]]
+        self.woken[early] = self.due[early]
+        at = np.maximum(self.due[early], self.now + 1)
+        self.wheel.put_each(at + -at % self.sync_step, "sync", -1, early)

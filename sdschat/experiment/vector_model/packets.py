@@ -1,0 +1,126 @@
+"""Packets on their way, and their receivers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.experiment.vector_model.draws import Draws
+from sdschat.experiment.vector_model.group import Array, Flags, Group
+from sdschat.experiment.vector_model.wheel import Indices
+
+LIVE: Final = ("message", "sync")
+_COUNTED: Final = 4_096  # the loss of so many packets together is too rare for any random draw
+_NOBODY: Final = np.zeros(0, dtype=np.int64)
+_FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
+
+
+class PacketGroup(NamedTuple):
+    """The common content of all equal packets of one step."""
+
+    kind: str  # message, sync, answer, push, resend
+    number: int  # the message it carries; -1 for none
+    held: int  # the messages in its filter
+    named: int
+    requested: int
+    range_high: int  # the last message of its range; -1: the packet has no range
+    range_of: int  # the messages of the range that its sender holds
+    range_filter: bool  # True: a filter of the whole range; False: a fingerprint
+
+
+class Step:
+    """All packets sent in one step, equal ones together."""
+
+    __slots__ = ("low", "sent")
+
+    def __init__(self) -> None:
+        self.sent: dict[PacketGroup, Indices] = {}
+        self.low: dict[PacketGroup, Array] = {}  # the join horizon of each sender, at which its range begins
+
+    def add(self, packet: PacketGroup, senders: Indices, low: Array | None = None) -> None:
+        if packet in self.sent:
+            senders = np.concatenate([self.sent[packet], senders])
+            low = None if low is None else np.concatenate([self.low[packet], low])
+        self.sent[packet] = senders
+        if low is not None:
+            self.low[packet] = low
+
+    def live(self) -> Step:
+        """Return the step without rebroadcasts: only packets about the present."""
+        found = Step()
+        found.sent = {packet: senders for packet, senders in self.sent.items() if packet.kind in LIVE}
+        found.low = self.low
+        return found
+
+    def senders(self, which: Callable[[PacketGroup], object]) -> Indices:
+        """Return the senders of all packets for which `which` is true."""
+        found = [senders for packet, senders in self.sent.items() if which(packet)]
+        return np.concatenate(found) if found else _NOBODY
+
+
+class Ears:
+    """The receivers of a step's packets. One draw each: who hears a rarer packet also hears a more common one.
+
+    With a single packet in a step, which is the usual case in small groups, that is exact. In large groups it is drawn
+    only for the participants that are asked for.
+    """
+
+    __slots__ = ("_drawn", "_everyone", "_group", "_loss", "loss")
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._everyone: Draws | None = None
+        self._drawn = group.draws.anew()
+        self.loss = group.setting.loss
+        self._loss = np.float32(self.loss)
+        if group.heard is not None:
+            self._of_everyone()
+
+    def any_of(self, senders: Indices) -> Flags:
+        """Return True for each participant that hears at least one packet of these senders."""
+        draw = self._of_everyone()
+        heard: Flags = draw >= self._loss ** len(senders)
+        if self._group.now < self._group.setting.warm_up:
+            heard &= self._group.here()
+        if len(senders) <= _FEW:
+            heard[senders] &= draw[senders] >= self._of_others(len(senders))
+        return heard
+
+    def who_of(self, who: Indices, senders: Indices) -> Indices:
+        """Like `any_of`, but only for these participants; return those that hear one."""
+        draw = self._of(who)
+        heard: Flags = draw >= self._loss ** len(senders)
+        if self._group.now < self._group.setting.warm_up:
+            heard &= self._group.here(who)
+        if len(senders) <= _FEW:
+            mine = np.isin(who, senders)
+            heard[mine] &= draw[mine] >= self._of_others(len(senders))
+        return who[heard]
+
+    def any_counted(self, counts: Array, who: Indices) -> Flags:
+        """Like `any_of`, but only for these participants, each with its own number of packets."""
+        lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
+        heard: Flags = (self._of(who) >= lost) & self._group.here(who) & (counts > 0)
+        return heard
+
+    def _of_others(self, count: int) -> np.float32:
+        """Return the probability that a sender loses all packets of the other senders; nobody hears its own packet."""
+        return self._loss ** (count - 1) if count > 1 else np.float32(2)
+
+    def _of_everyone(self) -> Draws:
+        if self._everyone is None:
+            self._everyone = self._drawn.everyone(self._group.random)
+        return self._everyone
+
+    def _of(self, who: Indices) -> Draws:
+        return self._everyone[who] if self._everyone is not None else self._drawn.of(who, self._group.random)
+
+
+@lru_cache(maxsize=16)
+def _all_lost(loss: float) -> npt.NDArray[np.float32]:
+    """Return the probability that all of 0, 1, 2, … packets are lost."""
+    return np.float32(loss) ** np.arange(_COUNTED + 1, dtype=np.float32)

@@ -1,0 +1,91 @@
+"""SDS-R, the requesting side (like `sdschat.sds.steps.requests`)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.experiment.vector_model.group import Array, Group
+from sdschat.experiment.vector_model.rules import NEVER
+from sdschat.experiment.vector_model.wheel import Indices
+
+
+def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
+    """Tell these participants of messages that they lack: each gets a repair entry with its T_req."""
+    unknown = messages & ~g.have[who] & ~g.missing[who]
+    for message in range(g.sent):
+        new = who[(unknown >> np.uint16(message)) & np.uint16(1) == 1]
+        if not len(new):
+            continue
+        g.missing[new] |= g.bit(message)
+        since = np.float32(g.since(message))
+        g.record.noticed[message, new] = np.minimum(g.record.noticed[message, new], since)
+        if g.config.repair_enabled:
+            arm(g, message, new, np.full(len(new), g.now))
+
+
+def arm(g: Group, message: int, who: Indices, since: Array) -> None:
+    """Determine T_req of these participants for a message."""
+    spread = g.t_max - g.config.t_min
+    due = since + g.pair_hash[message, who] % spread + g.config.t_min
+    g.t_req[message, who] = np.minimum(due, NEVER - 1)
+    g.wheel.put_each(due, "request", message, who)
+
+
+def eligible(g: Group, who: Indices) -> Array:
+    """Return the due requests of each participant as bits: those with the lowest T_req, up to the maximum."""
+    found = np.zeros(len(who), dtype=np.int64)
+    if not g.sent:
+        return found
+    lacking = np.flatnonzero(g.missing[who])
+    times = g.t_req[: g.sent, who[lacking]]
+    due = times <= g.now
+    most = g.config.max_requests
+    for at in np.flatnonzero(due.any(axis=0)):
+        asked, row = np.flatnonzero(due[:, at]), lacking[at]
+        asked = asked[np.argsort(times[asked, at], kind="stable")][:most]
+        found[row] = int((1 << asked).sum())
+    return found
+
+
+def mark_requested(g: Group, who: Indices, requested: Array) -> None:
+    """Schedule the next request: T_max later, with a doubled wait after the third one, if the rules repeat requests."""
+    if not requested.any():
+        return
+    for message in range(g.sent):
+        asking = who[(requested >> message) & 1 == 1]
+        if not len(asking):
+            continue
+        g.record.requests[message] += len(asking)
+        g.t_req[message, asking] = NEVER
+        if g.rules.again:
+            g.attempts[message, asking] += 1
+            g.suppressed[message, asking] = False
+            back_off = g.t_max << np.clip(g.attempts[message, asking].astype(np.int64) - 3, 0, 4)
+            arm(g, message, asking, g.now + back_off)
+
+
+def due_requests(g: Group, message: int, who: Indices) -> Indices:
+    """Return the participants whose request is sent now in its own sync message, whatever others have sent."""
+    who = who[g.t_req[message, who] <= g.now]
+    if not g.rules.syncs:
+        return who[:0]  # the request waits for the participant's next message
+    ready = g.spoke[who] + g.config.sweep_interval <= g.now
+    waiting = who[~ready]
+    g.wheel.put_each(g.spoke[waiting] + g.config.sweep_interval, "request", message, waiting)
+    return who[ready]
+
+
+def requested_by_other(g: Group, message: int, who: Indices) -> None:
+    """Remove the entries that another participant requests; with our rules they come back T_max later."""
+    if g.rules.again:
+        who = who[(g.t_req[message, who] < NEVER) & ~g.suppressed[message, who]]
+        g.suppressed[message, who] = True
+        arm(g, message, who, np.full(len(who), g.now + g.t_max))
+    else:
+        g.t_req[message, who] = NEVER
+
+
+def received(g: Group, message: int, who: Indices) -> None:
+    g.t_req[message, who] = NEVER
+    g.missing[who] &= ~g.bit(message)

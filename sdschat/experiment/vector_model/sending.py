@@ -1,0 +1,166 @@
+"""Sending: the packets of a participant and their content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.experiment.vector_model.group import Array, Group
+from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step
+from sdschat.experiment.vector_model.pushes import may_want_push
+from sdschat.experiment.vector_model.ranges import no_longer_owed
+from sdschat.experiment.vector_model.requests import eligible, mark_requested
+from sdschat.experiment.vector_model.rules import NEVER
+from sdschat.experiment.vector_model.sizes import packet_bytes
+from sdschat.experiment.vector_model.wheel import Indices
+
+NAME = "0123456789abcdef" * 2  # as long as a participant's id
+
+
+def send_message(g: Group, step: Step, author: int) -> None:
+    """Send a new message. Its dependencies are the messages that its author names."""
+    number = g.sent
+    who = np.array([author])
+    shown, held = int(g.shown[author]), int(g.have[author])
+    named = int(g.logs.named[shown])
+    requested = int(eligible(g, who)[0])
+    g.logs.add(named)
+    g.sent += 1
+    g.sent_mask |= 1 << number
+    g.authors.append(author)
+    g.filters.append(held)
+    g.arrived(number, who)
+    g.shown[who] = g.logs.delivered_of(g.have[who], g.waived[who])
+    may_want_push(g, number, who)
+    g.record.held[number, author] = g.record.shown[number, author] = 0
+    if g.rules.resends:
+        _arm_resend(g, number)
+    mark_requested(g, who, np.array([requested]))
+    g.traffic_sent(who)
+    _emit(g, step, PacketGroup("message", number, held, named, requested, -1, 0, False), who)
+
+
+def _arm_resend(g: Group, number: int) -> None:
+    config = g.config
+    period = config.resend_possibly_acked if g.witnesses[number] else config.resend_unacked
+    wait = min(period << max(0, g.sends[number] - 1), config.resend_max)
+    g.sends[number] = max(1, g.sends[number])
+    g.resend_due[number] = g.now + wait + int(g.random.integers(0, wait // 5 + 1))
+    g.wheel.put(g.resend_due[number], "resend", number, None)
+
+
+def resend(g: Group, step: Step, number: int) -> None:
+    if g.acked[number] or g.resend_due[number] > g.now:
+        return
+    g.sends[number] += 1
+    send_copy(g, step, "resend", number, np.array([g.authors[number]]))
+    _arm_resend(g, number)
+
+
+def rearm_resend(g: Group, number: int) -> None:
+    if g.rules.resends:
+        _arm_resend(g, number)
+
+
+def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> None:
+    """Send the original bytes again: their filter is as old as the message."""
+    named = g.logs.dependencies[number]
+    g.record.copies[kind][number] += len(who)
+    packet = PacketGroup(kind, number, 0, named, 0, -1, 0, False)
+    if len(who):
+        _emit(g, step, packet, who)
+
+
+def send_syncs(g: Group, step: Step, who: Indices) -> None:
+    """Send one sync message from each: its filter, its causal history, its due requests, and a range of its log."""
+    if not len(who):
+        return
+    requested = eligible(g, who)
+    shown = g.shown[who]
+    named = g.logs.named[shown]
+    low = np.where(g.wanted_high[who] >= 0, g.wanted_low[who], g.boot[who])
+    high, of, owed = _ranges(g, who)
+    mark_requested(g, who, requested)
+    g.traffic_sent(who)
+    if not g.sent and g.busy:
+        _note_quiet(g, len(who))
+        return
+    keys = _joined(g.have[who], named, requested, high + 1, of, owed)
+    for key in np.unique(keys).tolist():
+        alike = keys == key
+        held, names, asks, above, holds, whole = _parted(key)
+        _emit(
+            g, step, PacketGroup("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike]
+        )
+
+
+_BITS = (12, 12, 12, 4, 12, 1)  # lengths of a key's parts; there are at most twelve messages
+
+
+def _joined(*parts: npt.NDArray[Any]) -> Array:
+    key = np.zeros(len(parts[0]), dtype=np.int64)
+    for part, bits in zip(parts, _BITS, strict=True):
+        key = key << bits | part.astype(np.int64)
+    return key
+
+
+def _parted(key: int) -> list[int]:
+    found = []
+    for bits in reversed(_BITS):
+        found.append(key & (1 << bits) - 1)
+        key >>= bits
+    return found[::-1]
+
+
+def _note_quiet(g: Group, count: int) -> None:
+    if g.now >= g.setting.warm_up:
+        g.record.sent("sync", packet_bytes(NAME, 0, 0, 0, 0, g.setting.layout), count)
+
+
+def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
+    """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`.
+
+    That is the filter of a range if it is due to be sent, else the fingerprint of the newest range that is not still on
+    its way to others.
+    """
+    high = np.full(len(who), -1)
+    of = np.zeros(len(who), dtype=np.int64)
+    owed = g.wanted_high[who] >= 0
+    if not (g.rules.ranges and g.config.push_enabled) or not g.sent:
+        return high, of, np.zeros(len(who), dtype=np.int64)
+    for message in range(g.sent):
+        shown = (g.shown[who] >> np.uint16(message)) & np.uint16(1) == 1
+        high[shown & ~g.fresh(message, who)] = message
+    high[owed] = g.wanted_high[who][owed]
+    below = (np.int64(2) << np.maximum(high, 0)) - 1
+    of = np.where(owed, g.have[who] & below, g.shown[who] & below)
+    of[high < 0] = 0
+    g.answered_at[who[owed]] = g.now
+    no_longer_owed(g, who[owed])
+    return high, of, owed.astype(np.int64)
+
+
+def _emit(g: Group, step: Step, packet: PacketGroup, senders: Indices, low: Array | None = None) -> None:
+    step.add(packet, senders, low)
+    if g.now < g.setting.warm_up:
+        return
+    content = g.setting.content_bytes if packet.number >= 0 else 0
+    section = ""
+    if packet.range_high >= 0:
+        section = f"range {packet.range_of.bit_count()}" if packet.range_filter else "print"
+    held = packet.held.bit_count() if packet.kind in LIVE else packet.number
+    layout = "waku" if g.rules.wide_filter else g.setting.layout
+    size = packet_bytes(NAME, content, held, packet.named.bit_count(), packet.requested.bit_count(), layout, section)
+    g.record.sent(packet.kind, size, len(senders))
+
+
+def wake(g: Group, step: Step, who: Indices) -> None:
+    """Send the sync messages of these participants that are due now, and put the others on the wheel again."""
+    who = who[g.woken[who] <= g.now]
+    ready = who[g.due[who] <= g.now]
+    later = who[g.due[who] > g.now]
+    g.woken[who] = NEVER
+    g.watch(later)
+    send_syncs(g, step, np.unique(ready))
