@@ -46,14 +46,16 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
 @contextlib.contextmanager
 def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work, int]]:
-    from sdschat.experiment.grid import workers
+    from sdschat.experiment.grid.workers import on_processes
 
     if where is None:
-        yield workers.on_processes(jobs, lake), jobs
+        yield on_processes(jobs, lake), jobs
         return
+    from sdschat.pipeline.runs_on_spark import cores_of, on_spark
+
     with open_spark(where) as session:
-        cores = workers.cores_of(session)
-        yield workers.on_spark(session, lake.absolute(), cores), cores
+        cores = cores_of(session)
+        yield on_spark(session, lake.absolute(), cores), cores
 
 
 @contextlib.contextmanager

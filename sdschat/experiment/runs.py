@@ -89,7 +89,7 @@ def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
     record = group.run()
     group.check_logs()
     if journal is not None and run.setting.journal:
-        from sdschat.experiment.grid.journals import write_journal
+        from sdschat.experiment.journals import write_journal
 
         write_journal(group.journal, run.key, journal)
     return figures_of(record)

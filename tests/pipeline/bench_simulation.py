@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from statistics import median
 
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.grid.workers import on_spark
 from sdschat.experiment.runs import SimRun, do_run, run_from, text_of
 from sdschat.experiment.setting import GroupSetting
+from sdschat.pipeline.runs_on_spark import on_spark
 from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 

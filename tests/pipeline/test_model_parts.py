@@ -17,10 +17,13 @@ from sdschat.experiment.vector_model import packets  # noqa: E402
 from sdschat.experiment.vector_model.draws import OncePerStep  # noqa: E402
 from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group  # noqa: E402
 from sdschat.experiment.vector_model.packets import Ears  # noqa: E402
-from sdschat.experiment.vector_model.ready import ReadyParticipants  # noqa: E402
 from sdschat.experiment.vector_model.rules import NEVER  # noqa: E402
 from sdschat.experiment.vector_model.run import run_model  # noqa: E402
-from sdschat.experiment.vector_model.wheel import Indices, Wheel  # noqa: E402
+from sdschat.experiment.vector_model.wheel import (  # noqa: E402
+    Indices,
+    ReadyParticipants,
+    Wheel,
+)
 
 FAR = 10_000_000
 MANY = GroupSetting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)

@@ -32,8 +32,9 @@ def test_workers_can_import_the_package(spark: SparkSession) -> None:
 
 def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
     from sdschat.experiment.grid.gridfile import Run
-    from sdschat.experiment.grid.workers import on_processes, on_spark
+    from sdschat.experiment.grid.workers import on_processes
     from sdschat.experiment.setting import GroupSetting
+    from sdschat.pipeline.runs_on_spark import on_spark
 
     runs = [Run(GroupSetting(participants=6, messages=2, tail=20_000), seed) for seed in range(3)]
     there = {row.run_id: row.figures for row in on_spark(spark, None)(runs)}
@@ -44,23 +45,23 @@ def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second wave would take far too long for a test."""
-    from sdschat.experiment.grid import workers
     from sdschat.experiment.grid.gridfile import Run
     from sdschat.experiment.setting import GroupSetting
+    from sdschat.pipeline import runs_on_spark
 
-    monkeypatch.setattr(workers, "_WAVE", 0.0)
+    monkeypatch.setattr(runs_on_spark, "_WAVE", 0.0)
     short, long = GroupSetting(participants=5, messages=1, tail=1), GroupSetting(participants=2_000_000, tail=7_200_000)
-    work = workers.on_spark(spark, None, 1)([Run(short, 1), Run(long, 1)])
+    work = runs_on_spark.on_spark(spark, None, 1)([Run(short, 1), Run(long, 1)])
     assert next(work).participants == 5
     work.close()  # type: ignore[attr-defined]
     limit = time.monotonic() + PATIENCE
-    while any(thread.name.startswith(workers.WAVES) for thread in threading.enumerate()):
+    while any(thread.name.startswith(runs_on_spark.WAVES) for thread in threading.enumerate()):
         assert time.monotonic() < limit, "the wave goes on"
         time.sleep(0.05)
 
 
 def test_all_cores_of_spark_are_known(spark: SparkSession) -> None:
-    from sdschat.experiment.grid.workers import cores_of
+    from sdschat.pipeline.runs_on_spark import cores_of
 
     master = str(spark.conf.get("spark.master", ""))
     assert cores_of(spark) == (2 if master == "local[2]" else cores_of(spark)) > 0

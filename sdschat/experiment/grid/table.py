@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.lock import alone
 from sdschat.audit.problem import PipelineProblem
+from sdschat.experiment.journals import write_whole
 from sdschat.experiment.runs import PLACE, SimRun
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -69,10 +70,3 @@ class RunTable:
     def _write(self, name: str, rows: Iterable[SimRun]) -> None:
         table = pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA)
         write_whole(table, self.folder / name)
-
-
-def write_whole(table: Any, path: Path, **options: Any) -> None:
-    """Write a file so that nobody sees it incomplete: readers of Parquet ignore names that begin with a dot."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    pq.write_table(table, fresh, compression="zstd", **options)
-    fresh.replace(path)

@@ -12,9 +12,8 @@ from sdschat.experiment.record import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.draws import OncePerStep
 from sdschat.experiment.vector_model.logs import Logs, Masks
-from sdschat.experiment.vector_model.ready import ReadyParticipants
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
-from sdschat.experiment.vector_model.wheel import Indices, Wheel
+from sdschat.experiment.vector_model.wheel import Indices, ReadyParticipants, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 

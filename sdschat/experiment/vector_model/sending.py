@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Group
-from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step
+from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step, packet_bytes
 from sdschat.experiment.vector_model.pushes import may_want_push
 from sdschat.experiment.vector_model.ranges import no_longer_owed
 from sdschat.experiment.vector_model.requests import eligible, mark_requested
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.sizes import packet_bytes
 from sdschat.experiment.vector_model.wheel import Indices
 
 NAME = "0123456789abcdef" * 2  # as long as a participant's id

@@ -1,4 +1,4 @@
-"""A queue of timers that adds and returns thousands of participants at once."""
+"""A queue of timers, and the times from which participants may do something: for thousands of them at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sdschat.experiment.vector_model.rules import NEVER
+
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
 Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
 _WIDE: Final = 256  # number of steps in a stretch
+_NOBODY: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class _Put(NamedTuple):
@@ -118,3 +121,29 @@ def _parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
     ends = [*np.flatnonzero(found[1:] != found[:-1]) + 1, len(found)]
     starts = [0, *ends[:-1]]
     return [(int(found[start]), order[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+class ReadyParticipants:
+    """One time per participant. All of them are searched only when at least one can have come."""
+
+    __slots__ = ("_first", "_times")
+
+    def __init__(self, count: int, since: int = NEVER) -> None:
+        self._times = np.full(count, since, dtype=np.int32)
+        self._first = since  # nobody is ready earlier
+
+    def put(self, who: Any, times: Any) -> None:
+        """Set the times of these participants; NEVER: not until it is set again."""
+        self._times[who] = times
+        self._first = min(self._first, int(np.min(times, initial=NEVER)))
+
+    def by(self, now: int, which: Callable[[], Flags] | None = None) -> Indices:
+        """Return all participants that are ready and for which `which` is true, in order."""
+        if self._first > now:
+            return _NOBODY
+        ready: Flags = self._times <= now
+        if not ready.any():
+            self._first = int(self._times.min())
+            return _NOBODY
+        found: Indices = np.flatnonzero(ready if which is None else ready & which())
+        return found

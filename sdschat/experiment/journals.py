@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sdschat.audit.schemas import Blob, Ids, Journal, columns
-from sdschat.experiment.grid.table import write_whole
 from sdschat.store.journal import JournalRow
 
 PLACE = "bronze/journal"
@@ -32,3 +33,10 @@ def write_journal(rows: list[JournalRow], run_id: str, lake: Path) -> None:
     table["run_id"] = [run_id] * len(rows)
     table["extra"] = [None] * len(rows)
     write_whole(pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA), folder / f"sim-{run_id}.parquet")
+
+
+def write_whole(table: Any, path: Path, **options: Any) -> None:
+    """Write a file so that nobody sees it incomplete: readers of Parquet ignore names that begin with a dot."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    pq.write_table(table, fresh, compression="zstd", **options)
+    fresh.replace(path)
