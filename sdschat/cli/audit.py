@@ -19,6 +19,7 @@ from sdschat.cli.whole_file import whole_file
 if TYPE_CHECKING:
     from sdschat.audit.compare import Comparison
     from sdschat.audit.conform import Silver
+    from sdschat.audit.members import MembersAudit
     from sdschat.audit.rules import Rules
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.verdict import Audit
@@ -63,6 +64,7 @@ def command(
     """
     from sdschat.audit.collector import no_collection
     from sdschat.audit.compare import compare, compare_rows, databases
+    from sdschat.audit.members import audit_members
     from sdschat.audit.rules import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
@@ -71,13 +73,14 @@ def command(
     with no_collection():
         by_row = drawn or counted  # figures follow from the rows
         found, silver = compare_rows(paths, now, rules) if by_row else (compare(paths, now, rules), None)
-    found = found._replace(audit=only(found.audit, channel))
+    members = [one for one in audit_members(paths) if channel in (None, one.channel)]
+    found = found._replace(audit=_without(only(found.audit, channel), {one.channel for one in members}))
     asked = silver if counted else None
     if as_json:
-        _print_object(found, asked)
+        _print_object(found, members, asked)
     else:
-        _print_report(found, asked, None if everything else SHOWN)
-    code = exit_code(found.audit, found.quarantine)
+        _print_report(found, members, asked, None if everything else SHOWN)
+    code = UNEXPECTED if any(one.findings for one in members) else exit_code(found.audit, found.quarantine)
     if page is None:
         return code
     if not drawn or silver is None:
@@ -90,16 +93,30 @@ def command(
     return code or WRONG_USE
 
 
+def _without(found: Audit, members: set[str]) -> Audit:
+    """Leave out the logs of members' channels, which are empty: nothing is said there in messages of SDS."""
+    empty = {row.channel for row in found.channels if row.channel in members and row.converged and not row.messages}
+    return found._replace(
+        channels=[row for row in found.channels if row.channel not in empty],
+        nodes=[row for row in found.nodes if row.channel not in empty],
+    )
+
+
 def _can_draw() -> bool:
     return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
 
 
-def _print_object(found: Comparison, asked: Silver | None) -> None:
+def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
     import json
 
+    from sdschat.cli.audit_members import members_object, members_sentence
     from sdschat.cli.audit_report import as_object
 
     report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
+    report["members"] = members_object(members)
+    report["agreed"] = found.audit.agreed and not any(one.findings for one in members)
+    if members and not found.audit.channels:
+        report["verdict"] = " ".join(map(members_sentence, members))
     if asked is not None:
         from sdschat.cli.audit_figures import figures_object, figures_of
 
@@ -107,7 +124,8 @@ def _print_object(found: Comparison, asked: Silver | None) -> None:
     click.echo(json.dumps(report, separators=(",", ":")))
 
 
-def _print_report(found: Comparison, asked: Silver | None, most: int | None) -> None:
+def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
+    from sdschat.cli.audit_members import members_lines
     from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
     places = {
@@ -116,7 +134,8 @@ def _print_report(found: Comparison, asked: Silver | None, most: int | None) -> 
         if row.node in found.paths
     }
     for line in (
-        *lines(found.audit, most),
+        *members_lines(members, most),
+        *(lines(found.audit, most) if found.audit.channels or not members else ()),
         *refused_lines(found.quarantine, most),
         *unsearchable_lines(found.unsearchable, most),
         *closer_lines(found.audit, places, most),

@@ -18,6 +18,10 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
 | `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 
+In members' channels `messages` is the number of operations that the member has settled. `settled`: a checkpoint, with
+its hash in `fingerprint`; `peer`: who gave the state, if it was taken over. `member`: `peer` is a `member` from now on,
+was `removed`, or has `left`. `post_deleted`: the post `message_id` was taken back, and that is settled.
+
 Two nodes whose checkpoints have the same number, highest Lamport time and fingerprint have the same log in the same
 order, because the order follows from the messages.
 """
@@ -41,6 +45,9 @@ KEEP_MS: Final = 30 * 24 * 3600 * 1000  # journal.keep
 FINGERPRINT_BYTES: Final = 16
 CHECKPOINT: Final = "checkpoint"
 REJECTED: Final = "rejected"
+SETTLED: Final = "settled"
+MEMBER: Final = "member"
+DELETED: Final = "post_deleted"
 KEPT_AS_ID: Final = "kept_as_id"
 
 
@@ -96,6 +103,11 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.ClockAhead: ("clock_ahead", {"lamport": "lamport", "ahead": "attempt"}),
     ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
 }
+
+
+def hash_text(value: bytes) -> str:
+    """A hash as the journal has it: as long as a fingerprint."""
+    return value[:FINGERPRINT_BYTES].hex()
 
 
 def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = None) -> JournalRow | None:

@@ -70,6 +70,7 @@ def _delete(table: str, key: str) -> str:
 _PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
 _DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
 _ANSWERS_NONE: Final = (0, 0)
+_CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 
 
@@ -93,6 +94,13 @@ def load_timber(database: Database, channel: str) -> Snapshot | None:
                     raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
                 rows.append(_row_from(table, row[1:-1]))
     return _snapshot(rows) if rows else None
+
+
+def timber_channels(database: Database) -> list[str]:
+    """Return the names of the channels with saved rows."""
+    with as_store_error(database.path):
+        found = database.connection.execute(_CHANNELS).fetchall()
+    return [name for (name,) in found]
 
 
 def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:

@@ -15,6 +15,7 @@ from sdschat.timber.events import (
     EventSettled,
     Forked,
     MemberChanged,
+    Milestone,
     Placed,
     Rejected,
     Report,
@@ -58,6 +59,9 @@ class OwnEvent:
     id: bytes
     lost: bool = False
     attempts: int = 0
+
+
+MILESTONE = 8  # operations
 
 
 class EngineState:
@@ -194,6 +198,8 @@ class EngineState:
         self.intake.refused.clear()
 
     def _settled(self, change: Settled) -> None:
+        if change.mark.number % MILESTONE == 0:
+            self.events.append(Milestone(change.mark))
         event = change.node.operation.body.event
         if event is None:
             return

@@ -43,6 +43,12 @@ class EventSettled(NamedTuple):
     counts: bool
 
 
+class Milestone(NamedTuple):
+    """The checkpoint passed a number of operations at which all replicas report its hash."""
+
+    mark: CheckpointMark
+
+
 class CheckpointMoved(NamedTuple):
     mark: CheckpointMark
 
@@ -105,6 +111,7 @@ Report = (
     | Placed
     | Drafted
     | EventSettled
+    | Milestone
     | CheckpointMoved
     | Compacted
     | MemberChanged

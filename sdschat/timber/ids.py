@@ -1,13 +1,20 @@
-"""Hashes of Timber: ids of members, events and operations, the bytes that are signed, and the distance of two ids."""
+"""Hashes of Timber: ids of members, events, operations and posts, the bytes that are signed, the distance of ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sdschat.timber.values import PostId
 
 EVENT_DOMAIN: Final = b"sdschat/timber/event/v1\0"
 OPERATION_DOMAIN: Final = b"sdschat/timber/operation/v1\0"
+
+_POST_DOMAIN: Final = b"sdschat/timber/post/v1\0"
+_DRAFT_DOMAIN: Final = b"sdschat/timber/draft/v1\0"
+_SENDER_ID_BYTES: Final = 16
 
 
 def member_id(key: bytes) -> bytes:
@@ -68,3 +75,18 @@ def interval_for(count: int) -> int:
     while power * 2 <= root:
         power *= 2
     return power * 2 if power * 2 - root < root - power else power
+
+
+def sender_of(member: bytes) -> str:
+    """Return the sender id of a member id: its first digits."""
+    return member[:_SENDER_ID_BYTES].hex()
+
+
+def message_id_of(data_set: bytes, name: PostId) -> str:
+    """Return the message id of a post, or of another event: the same on every replica."""
+    return sha256(_POST_DOMAIN + data_set + name.author.to_bytes(8) + name.number.to_bytes(8)).hexdigest()
+
+
+def draft_id_of(data_set: bytes, member: bytes, number: int) -> str:
+    """Return the message id of what waits until we are a member."""
+    return sha256(_DRAFT_DOMAIN + data_set + member + number.to_bytes(8)).hexdigest()

@@ -41,6 +41,7 @@ class Settled(NamedTuple):
 
     node: TreeNode
     counts: bool  # its event had its effect
+    mark: CheckpointMark  # with it
 
 
 class Admitted(NamedTuple):
@@ -360,7 +361,7 @@ class Replica:
         if event is not None:
             self._unnote(event)
             counts = event.body.author < len(self.committee.slots) and not self.chat.knows(event.name)
-        self.changes.append(Settled(node, counts))
+        self.changes.append(Settled(node, counts, self.mark))
         if counts and event is not None:
             self.chat.note(event.name)
             self._effect(event, body.slot, body.seq)

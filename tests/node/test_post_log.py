@@ -7,9 +7,9 @@ import random
 import pytest
 
 from sdschat.node.members.events import MemberPost
-from sdschat.node.members.ids import message_id_of, sender_of
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.ids import message_id_of, sender_of
 from tests.timber.group import Group, Node
 
 THREE = ("ann", "bob", "cas")

@@ -24,7 +24,7 @@ from sdschat.node.members.events import (
     MemberStatusChanged,
     TimberRejected,
 )
-from sdschat.node.members.ids import sender_of
+from sdschat.node.members.journal import journal_rows
 from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import MembersRecord, load_record
 from sdschat.node.members.told import Told
@@ -35,7 +35,7 @@ from sdschat.store.timber import load_timber, save_timber
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import Delivery, TimberEngine
 from sdschat.timber.events import Compacted, EventSettled, Report, StateAdopted
-from sdschat.timber.ids import member_id
+from sdschat.timber.ids import member_id, sender_of
 from sdschat.timber.values import Kind, Packet, PostId, Reason
 from sdschat.wire.members_codec import MAX_CONTACTS, TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec
@@ -263,18 +263,20 @@ class MembersChannel:
         record, self._unsaved = self._unsaved, None
         met, self._met = self._met, []
         self._deleted = self._deleted or any(_deletes(report) for report in reports)
+        mark, name = self._engine.checkpoint, self._session.name
+        rows = list(journal_rows(reports, mark, self._engine.data_set, name, now))
         wipes = self._deleted and any(isinstance(report, Compacted | StateAdopted) for report in reports)
         if wipes:
             self._deleted = False
             self._wipe_at = now.mono + _WIPE_AGAIN  # where a reader was in the way
         posts = self._posts(packets)
-        if not (writes or record is not None or met):
+        if not (writes or record is not None or met or rows):
             return ExtensionOutput(None, posts, events)
-        name = self._session.name
 
         def save(transaction: Transaction) -> None:
             save_timber(transaction, name, writes, wipe=wipes)
             save_book(transaction, met)
+            transaction.journal(rows)
             if record is not None:
                 record.save(transaction)
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from sdschat.identity.signing import verify
 from sdschat.node.members.events import MemberPost
-from sdschat.node.members.ids import message_id_of, sender_of
 from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import load_record
 from sdschat.store.reader import Reader
@@ -16,6 +15,7 @@ from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.ids import message_id_of, sender_of
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now

@@ -20,10 +20,10 @@ from sdschat.node.members.events import (
     StateTaken,
     TimberRejected,
 )
-from sdschat.node.members.ids import draft_id_of, message_id_of, sender_of
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber import events as ev
 from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
 from sdschat.timber.values import EventBody, Kind, Post, PostId
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.identity.content import ContentKind, Verdict
-from sdschat.node.members.ids import sender_of
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
+from sdschat.timber.ids import sender_of
 
 if TYPE_CHECKING:
     from sdschat.node.members.channel import MembersChannel
