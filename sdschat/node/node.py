@@ -68,7 +68,7 @@ class Node:
         self.scheduler = TurnScheduler(self._loop, self._turn)
         self._alarm: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
-        self._closing = False
+        self._closing = self._killed = False
         network.listen(lambda hosting: self._emit("", HostingChanged(hosting)))
 
     @property
@@ -283,6 +283,8 @@ class Node:
     def _turn(self) -> None:
         from sdschat.node.channel.commit import collect
 
+        if self._killed:
+            return
         self.scheduler.begin()
         ready, self._ready = self._ready, {}
         taken: list[TurnBatch] = []
@@ -372,6 +374,13 @@ class Node:
         """There is no going on: whoever runs the node hears it from `failed`."""
         if not self.failed.done():
             self.failed.set_exception(error)
+
+    async def kill(self) -> None:
+        """End as a kill of the process would: what is not saved is lost, and nobody hears of it but by the broker."""
+        self._killed = True
+        for session in self.sessions.values():
+            session.transport.hang_up()
+        await self.close(0)
 
     async def close(self, grace: float = 1.0) -> None:
         """Save and send what is ready, leave every channel, end the broker if it is ours, close the profile."""

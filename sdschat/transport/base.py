@@ -140,6 +140,10 @@ class Transport(Protocol):
     async def close(self, grace: float = 1.0) -> None:
         """Send the waiting packets, within `grace` seconds; clear the presence; disconnect. Never raises."""
 
+    def hang_up(self) -> None:
+        """Cut the connection without a word, as the end of the process would: the broker publishes our last will. Call
+        `close` afterwards."""
+
     def subscribe(self, topic_filter: str) -> None:
         """Subscribe now and at every `Connected` from now on. Own packets may or may not come back."""
 

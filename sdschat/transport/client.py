@@ -171,6 +171,10 @@ class MqttTransport:
     def describe(self) -> str:
         return str(self._options.address)
 
+    def hang_up(self) -> None:
+        if self._session is not None:
+            self._session.abort(Why.CLOSED, "")
+
     async def close(self, grace: float = 1.0) -> None:
         if self._closing:
             return

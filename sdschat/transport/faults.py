@@ -183,6 +183,9 @@ class FaultyTransport:
         self._notifier.begin(lambda step: self._clock.call_at(self._clock.time(), step))
         self._inner.start()
 
+    def hang_up(self) -> None:
+        self._inner.hang_up()
+
     async def close(self, grace: float = 1.0) -> None:
         for lane in self.lanes.values():
             lane.clear()

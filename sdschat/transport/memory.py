@@ -103,6 +103,9 @@ class MemoryTransport:
             self._network.pass_on(self._presence_topic, self._leaving, True)
         self._notifier.put(base.Disconnected(why, "The connection was cut.", None))
 
+    def hang_up(self) -> None:
+        self.drop(Why.CLOSED)
+
     async def close(self, grace: float = 1.0) -> None:
         if self._closed:
             return

@@ -217,6 +217,9 @@ class SealedTransport:
         self._notifier.begin(self._schedule)
         self._inner.start()
 
+    def hang_up(self) -> None:
+        self._inner.hang_up()
+
     async def close(self, grace: float = 1.0) -> None:
         await self._inner.close(grace)
         self._notifier.finish()

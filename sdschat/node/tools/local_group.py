@@ -72,9 +72,9 @@ class LocalGroup:
         return connected
 
     async def restart(self, nick: str, present: Callable[[Node], None], away: float) -> None:
-        """End a node, open its profile again after so many seconds, and come back when it is connected. Raises
+        """Kill a node, open its profile again after so many seconds, and come back when it is connected. Raises
         TimeoutError, and what opening a profile raises."""
-        await self.nodes[nick].close(0)
+        await self.nodes[nick].kill()
         await asyncio.sleep(away)
         async with asyncio.timeout(_PATIENCE):
             await self._joined(self.open(nick, present))

@@ -32,8 +32,8 @@ LEAST: Final = (60, 15)  # columns and lines
 _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
-_KEYS: Final = "1-6 cut · s split · m mend · l loss · k restart · space pause · → step · Enter write · ? help · q quit"
-_SHORT_KEYS: Final = "1-6 cut s split m mend l loss k restart ? help q quit"
+_KEYS: Final = "1-6 cut · s split · m mend · l loss · k kill · space pause · → step · Enter write · ? help · q quit"
+_SHORT_KEYS: Final = "1-6 cut s split m mend l loss k kill ? help q quit"
 _HELP: Final = """\
 Four participants, each a real node with a database of its own, on a broker of this process.
 Behind each name stands the fingerprint of its log: equal logs have equal fingerprints.
@@ -43,7 +43,7 @@ Behind each name stands the fingerprint of its log: equal logs have equal finger
   s            cuts all links between left and right
   m            mends all links, and ends the loss
   l            loses packets on all links, or no more
-  Tab, k       chooses a participant; ends its program and starts it again
+  Tab, k       chooses a participant; kills its program, which saves and says nothing more, and starts it again
   space, →     pauses the script; plays its next act
   Enter        writes for ann; Esc goes back to the keys
   q            quits
@@ -175,7 +175,7 @@ class TheatreApp(Ending):
         fingerprint = self._fingerprints.get(pane.nick, "")
         sign = glyphs.refused if away else glyphs.acked if equal else glyphs.maybe
         style = self.line_style.style("acked") if equal else self._colour(fingerprint)
-        shown = "not running" if away else fingerprint or "empty"
+        shown = "killed" if away else fingerprint or "empty"
         remark = "hosts the broker" if self.company.group.host == pane.nick else ""
         pane.entitle(sign, shown, remark, style, flash=flash)
 

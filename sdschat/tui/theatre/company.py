@@ -100,7 +100,7 @@ class Company:
                 faults.partition(self.group.nodes[other].sender_id, other, link in self.cut)
 
     async def restart(self, nick: str) -> None:
-        """End a node, and open its profile again after a moment. Raises TimeoutError."""
+        """Kill a node, and open its profile again after a moment. Raises TimeoutError."""
         if nick in self.away:
             return
         self.away.add(nick)

@@ -63,7 +63,7 @@ ACTS: Final = (
     *_says(("dave", "half of this"), ("ann", "gets lost"), ("bob", "on the way"), ("carol", "and comes again")),
     TheatreAct(0.5, Deed.MEET),
     TheatreAct(1.0, Deed.MEND),
-    TheatreAct(0.5, Deed.TELL, text="Dave's program ends while others talk, and starts again."),
+    TheatreAct(0.5, Deed.TELL, text="Dave's program is killed while others talk, and starts again."),
     TheatreAct(0.3, Deed.KILL, "dave"),
     *_says(("bob", "where is dave?"), ("dave", "here again"), pause=2.0),
     TheatreAct(0.5, Deed.MEET),

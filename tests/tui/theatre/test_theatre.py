@@ -63,13 +63,13 @@ def test_logs_part_at_a_cut_and_come_together_when_it_is_mended(tmp_path: Path) 
         assert terminal.restored()
 
 
-def test_a_participant_is_ended_and_starts_again(tmp_path: Path) -> None:
+def test_a_participant_is_killed_and_starts_again(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT, "--ascii"), tmp_path, size=(80, 24)) as terminal:
         terminal.until_text("dave", "? help")
         terminal.press("k")
-        terminal.until_text("dave ! not running")
-        terminal.until(lambda: "not running" not in terminal.text(), "it does not start again")
+        terminal.until_text("dave ! killed")
+        terminal.until(lambda: "killed" not in terminal.text(), "it does not start again")
         terminal.press("\rwelcome\r\x1b")
         terminal.until(lambda: terminal.text().count("welcome") == 4, "it does not take part")
         assert all(ord(sign) < 128 for sign in terminal.text())
