@@ -31,6 +31,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.SaidTwoThings: "said_two_things",
     events.OverLimit: "over_limit",
     events.OwnOverLimit: "own_over_limit",
+    events.StrangersChanged: "strangers",
     events.SavingFailed: "saving_failed",
     events.SavingResumed: "saving_resumed",
     events.PacketRestored: "packet_restored",

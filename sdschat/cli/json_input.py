@@ -15,11 +15,12 @@ _FORMS: Final[tuple[Mapping[str, type], ...]] = (
     {"invite": str},
     {"leave": bool},
     {"show": str},
+    {"open": str},
 )
 
 
 class InputLine(NamedTuple):
-    """A line that was understood. `verb` is say, to, edit, delete, invite, leave or show."""
+    """A line that was understood. `verb` is say, to, edit, delete, invite, leave, show or open."""
 
     verb: str
     text: str = ""
@@ -38,7 +39,8 @@ def read_line(line: bytes) -> InputLine:
     if form is None:
         raise ValueError(
             'it must be one of {"say": TEXT, "reply_to": ID}, {"edit": ID, "text": TEXT}, {"delete": ID}, '
-            '{"invite": SENDER_ID}, {"leave": true}, {"show": NICK_OR_ID} and {"to": NICK_OR_ID, "say": TEXT}'
+            '{"invite": SENDER_ID}, {"leave": true}, {"show": NICK_OR_ID}, {"open": NICK_OR_ID} and '
+            '{"to": NICK_OR_ID, "say": TEXT}'
         )
     return _line(found)
 
@@ -65,6 +67,8 @@ def _line(found: dict[str, Any]) -> InputLine:
             return InputLine("invite", target=target)
         case {"show": target}:
             return InputLine("show", target=target)
+        case {"open": target}:
+            return InputLine("open", target=target)
     if found["leave"] is not True:
         raise ValueError('"leave" must be true')
     return InputLine("leave")

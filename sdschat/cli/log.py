@@ -21,12 +21,13 @@ from sdschat.cli.histories import (
 )
 from sdschat.cli.log_formats import as_markdown, as_text
 from sdschat.cli.members_history import MembersHistory
-from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import parse_moment
+from sdschat.cli.text import counted, parse_moment
+from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
@@ -97,6 +98,8 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
     if follows and form == "parquet":
         raise CommandProblem("A Parquet file has an end. Leave out --follow, or choose --format json.", WRONG_USE)
     with open_reader(chosen) as reader:
+        if wanted.channel is not None:
+            _tell_strangers(reader, wanted.channel)
         if journal:
             assert wanted.channel is not None
             name = require_channel(reader, chosen, wanted.channel)
@@ -127,6 +130,14 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
             if (message.message_id, message.text) not in printed:
                 click.echo(show(message))
         time.sleep(_PAUSE)
+
+
+def _tell_strangers(reader: Reader, channel: str) -> None:
+    """Say that messages are left out because their authors came with too many others."""
+    if found := saved_strangers(reader, channel):
+        keys, messages = len(found), sum(number for _, number in found)
+        waiting = f"{counted(keys, 'key')} more, with {counted(messages, 'message')}, not shown"
+        say(f"{waiting}: /strangers in the chat opens them")
 
 
 def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHistory:

@@ -14,6 +14,7 @@ from sdschat.cli.options import channel_name, channel_options, data_set_option, 
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
+from sdschat.node.channel.strangers import named_strangers, strangers_of
 from sdschat.node.events import ConnectionChanged, DeliveryChanged, HandedOver, NodeEvent, NotPublished
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
@@ -185,6 +186,9 @@ class _Pipe:
             part = sync_part(self.node, self.channel)
             if not part.catchup.show(part.direct.people.find(line.target).sender_id):
                 raise ValueError("nothing that this one said is kept as an id alone")
+        elif line.verb == "open":
+            waiting = strangers_of(self.node.sessions[self.channel])
+            self.node.open_strangers(one.sender_id for one in named_strangers(waiting, line.target))
         elif members is None:
             raise ValueError(
                 f"{self.channel} is no members' channel: nothing can be changed or taken back, and nobody "

@@ -12,7 +12,7 @@ from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import moment, safe
-from sdschat.identity.key_book import KeyStanding
+from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words
 from sdschat.identity.signing import sender_id_of
@@ -94,7 +94,7 @@ def _listed(found: Sequence[tuple[bytes, str]]) -> str:
 def _remember(chosen: Chosen, sender_id: str, verified: bool) -> None:
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     with profile.store as store:
-        before = next((KeyStanding(row[1]) for row in store.standings() if row[0] == sender_id), KeyStanding.PERSON)
+        before = opened_standing(next((row[1] for row in store.standings() if row[0] == sender_id), 0))
         standing = before | KeyStanding.VERIFIED if verified else before & ~KeyStanding.VERIFIED
         with store.transaction() as transaction:
             transaction.put_standing(sender_id, int(standing), time.time_ns() // 1_000_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from enum import IntFlag
 from typing import Final, NamedTuple
@@ -13,18 +13,20 @@ from sdschat.identity.signing import sender_id_of
 
 # Keys cost nothing to make. So few of them become people at once, and of the others the oldest are forgotten.
 PEOPLE_A_MINUTE: Final = 20
+PEOPLE_OF_HISTORY: Final = 1000  # in one run, by the minutes of their dates: a log of years may have many authors
 MAX_STRANGERS: Final = 4096
 MAX_NICKS_OF_A_KEY: Final = 8
 _MINUTE: Final = 60_000
 
 
 class KeyStanding(IntFlag):
-    """The standing of a participant here. Someone of any standing is never forgotten."""
+    """The standing of a participant here. Someone of any standing but `WAITING` is never forgotten."""
 
     PERSON = 1  # one of the first to speak in a minute, or somebody of whom the user said something
     MUTED = 2  # what they say is kept, and not shown
     IGNORED = 4  # only the ids of what they say are kept
     VERIFIED = 8  # the user has compared words with this person
+    WAITING = 16  # a stranger: what they say is kept, and not shown until the user opens it
 
 
 class KeyRow(NamedTuple):
@@ -95,12 +97,18 @@ class Meeting(NamedTuple):
 _NOTHING: Final = Meeting()
 
 
+def opened_standing(standing: int) -> KeyStanding:
+    """Return a standing as it is once the user has said something of this participant."""
+    return (KeyStanding(standing) | KeyStanding.PERSON) & ~KeyStanding.WAITING
+
+
 class KeyBook:
     """The keys and nicks known to this profile. `open_content` asks the book if a key is known."""
 
     __slots__ = (
         "_admitted",
         "_forms_of",
+        "_from_history",
         "_keys",
         "_nicks",
         "_nicks_of",
@@ -108,6 +116,7 @@ class KeyBook:
         "_standing",
         "_strangers",
         "_users",
+        "openings",
     )
 
     def __init__(self, rows: Iterable[KeyRow | NickRow | StandingRow] = ()) -> None:
@@ -120,8 +129,13 @@ class KeyBook:
         self._standing: dict[str, StandingRow] = {}
         self._strangers: dict[bytes, None] = {}  # who was heard last stands last
         self._admitted: deque[int] = deque()  # times at which keys became people, of the last minute
+        self._from_history: Counter[int] = Counter()  # keys of older messages that became people, by minute
+        self.openings = 0  # number of times that a stranger who waits became a person
         for row in sorted(rows, key=lambda row: not isinstance(row, StandingRow)):
             self._take(row)
+        for sender_id in [one for one, row in self._standing.items() if row.standing == KeyStanding.WAITING]:
+            if sender_id not in self._senders:
+                del self._standing[sender_id]  # forgotten; the row hides what they said
 
     def knows(self, public_key: bytes) -> bool:
         return public_key in self._keys
@@ -136,6 +150,10 @@ class KeyBook:
 
     def is_person(self, sender_id: str) -> bool:
         return bool(self.standing(sender_id) & KeyStanding.PERSON)
+
+    def is_waiting(self, sender_id: str) -> bool:
+        """True for a stranger who came when too many did, and whom the user has not opened."""
+        return bool(self.standing(sender_id) & KeyStanding.WAITING)
 
     @property
     def strangers(self) -> int:
@@ -162,13 +180,15 @@ class KeyBook:
         return bool(self._users.get(form, set()) - {key}) or (held is not None and held.public_key != key)
 
     def set_standing(self, sender_id: str, standing: KeyStanding, now: int) -> StandingRow:
-        """Set the standing of a participant, on the user's word. Return the row to save."""
-        row = StandingRow(sender_id, int(standing), now)
+        """Set the standing of a participant, on the user's word: nobody of whom the user speaks is a stranger. Return
+        the row to save."""
+        row = StandingRow(sender_id, int(opened_standing(standing)), now)
         self._take(row)
         return row
 
-    def meet(self, opened: OpenedContent, now: int) -> Meeting:
-        """Learn from an opened content, if it is proven: nobody can change the nick of another key."""
+    def meet(self, opened: OpenedContent, now: int, *, welcome: bool = False, dated: int | None = None) -> Meeting:
+        """Learn from an opened content, if it is proven: nobody can change the nick of another key. `welcome`: its
+        author is no stranger, however many keys came. `dated`: the time of a message that history brought."""
         if not opened.verdict.signed:
             return _NOTHING
         key = opened.author_key
@@ -178,8 +198,12 @@ class KeyBook:
         sender_id = sender_id_of(key)
         rows: list[BookRow] = []
         facts: list[KeyEvent] = []
-        if not self.standing(sender_id) and self._admits(now):
-            rows.append(StandingRow(sender_id, KeyStanding.PERSON, now))
+        standing = self.standing(sender_id)
+        if not standing & ~KeyStanding.WAITING:
+            if welcome or self._admits(now, now if dated is None else dated):
+                rows.append(StandingRow(sender_id, KeyStanding.PERSON, now))
+            elif not standing:
+                rows.append(StandingRow(sender_id, KeyStanding.WAITING, now))
         if before is None or before.nick != opened.nick:
             rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
             facts += self._naming(key, sender_id, opened.nick, before)
@@ -192,8 +216,14 @@ class KeyBook:
             rows += self._forget_oldest()
         return Meeting(tuple(rows), tuple(facts))
 
-    def _admits(self, now: int) -> bool:
-        """True if one more key may become a person in this minute."""
+    def _admits(self, now: int, dated: int) -> bool:
+        """True if one more key may become a person in this minute, or in that of an older message."""
+        if dated < now - _MINUTE:
+            minute, people = dated // _MINUTE, self._from_history
+            if people[minute] >= PEOPLE_A_MINUTE or people.total() >= PEOPLE_OF_HISTORY:
+                return False
+            people[minute] += 1
+            return True
         admitted = self._admitted
         while admitted and not 0 <= now - admitted[0] < _MINUTE:
             admitted.popleft()
@@ -201,6 +231,11 @@ class KeyBook:
             return False
         admitted.append(now)
         return True
+
+    def introduction(self, sender_id: str) -> tuple[KeyEvent, ...]:
+        """Return what there is to tell of a known key that nothing was told of yet."""
+        row = self.row(sender_id)
+        return () if row is None else tuple(self._naming(row.public_key, sender_id, row.nick, None))
 
     def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyEvent]:
         """Yield what there is to tell of a key that goes by this nick from now on."""
@@ -220,23 +255,26 @@ class KeyBook:
             key = next(iter(self._strangers))
             for form in self._forms_of.pop(key, {}):
                 self._leave(form, key)
-            del self._strangers[key], self._keys[key], self._senders[sender_id_of(key)]
+            sender_id = sender_id_of(key)
+            del self._strangers[key], self._keys[key], self._senders[sender_id]
+            self._standing.pop(sender_id, None)
             for form in self._nicks_of.pop(key, ()):
                 del self._nicks[form]
             yield KeyForgotten(key)
 
     def _take(self, row: BookRow) -> None:
         if isinstance(row, StandingRow):
+            self.openings += self.is_waiting(row.sender_id) and row.standing != KeyStanding.WAITING
             self._standing[row.sender_id] = row
             key = self._senders.get(row.sender_id)
-            if key is not None and row.standing:
+            if key is not None and row.standing != KeyStanding.WAITING:
                 self._strangers.pop(key, None)
         elif isinstance(row, KeyRow):
             sender_id = sender_id_of(row.public_key)
             self._use(skeleton(row.nick), row.public_key)
             self._keys[row.public_key] = row
             self._senders[sender_id] = row.public_key
-            if not self.standing(sender_id):
+            if not self.standing(sender_id) & ~KeyStanding.WAITING:
                 self._strangers[row.public_key] = None
         elif isinstance(row, NickRow):
             self._nicks[row.skeleton] = row

@@ -126,6 +126,15 @@ class OverLimit(NamedTuple):
     messages: int
 
 
+class StrangersChanged(NamedTuple):
+    """So many keys wait in this channel because too many came at once, with so many messages; and who waits no more, so
+    that their messages are shown."""
+
+    keys: int
+    messages: int
+    opened: tuple[str, ...]
+
+
 class OwnOverLimit(NamedTuple):
     """So many messages of our own in this run exceeded what is kept of one sender: others with our limit have only the
     ids of them."""
@@ -251,6 +260,7 @@ EventBody = (
     | SaidTwoThings
     | OverLimit
     | OwnOverLimit
+    | StrangersChanged
     | SavingFailed
     | SavingResumed
     | PacketRestored

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
@@ -62,6 +62,7 @@ class Node:
             self._chaining,
             self._counting,
             self._keeping_counters,
+            self._keeping_strangers,
         ]
         self._ready: dict[str, ChannelSession] = {}
         self._unsaved: list[TurnBatch] = []
@@ -113,6 +114,11 @@ class Node:
         from sdschat.node.channel.kept_counters import KeptCounters
 
         return KeptCounters(self._store, self.gate.book)
+
+    def _keeping_strangers(self, _: ChannelSession) -> ChannelExtension:
+        from sdschat.node.channel.strangers import ChannelStrangers
+
+        return ChannelStrangers(self._store, self.gate.book)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring
@@ -222,8 +228,20 @@ class Node:
             raise ValueError("That is yourself. Choose somebody else.")
         before = self.gate.book.standing(sender_id) | KeyStanding.PERSON
         standing = before | what if holds else before & ~what
+        self.save_standings({sender_id: standing})
+
+    def open_strangers(self, sender_ids: Iterable[str]) -> None:
+        """Show what strangers say, from now on and before."""
+        self.save_standings(dict.fromkeys(filter(self.gate.book.is_waiting, sender_ids), KeyStanding.PERSON))
+
+    def save_standings(self, standings: Mapping[str, KeyStanding]) -> None:
+        """Set the standing of participants, on the user's word. Raises StoreError if it cannot be saved."""
+        now = self._clock.now().wall
         with self._store.transaction() as transaction:
-            transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, self._clock.now().wall))
+            for sender_id, standing in standings.items():
+                transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, now))
+        for session in self.sessions.values():
+            self._mark_ready(session)
 
     def send(
         self,

@@ -15,8 +15,9 @@ from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessag
 from sdschat.store.history import first_place, last_place
 
 _MAX_WORDS: Final = 16
-# Muted or ignored, in `standing`: messages of this participant are shown where they are asked for by id or sender only.
-MUTED: Final = 2 | 4
+# Muted, ignored or a stranger who waits, in `standing`: messages of this participant are shown where they are asked for
+# by id or sender only.
+HIDDEN: Final = 2 | 4 | 16
 
 
 class Condition(NamedTuple):
@@ -65,7 +66,7 @@ def _unspaced(letter: str) -> bool:
 _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 
-_NOT_MUTED: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {MUTED})"
+_NOT_HIDDEN: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {HIDDEN})"
 
 _WITH_BODY: Final = f"log.generation <> {WITHOUT_A_BODY}"  # ids of other makes are kept in the log itself
 
@@ -155,7 +156,7 @@ class MessageQuery(NamedTuple):
             ("(log.lamport, log.message_id) > (?, ?)", self.after),
         ]
         if self.message_id is None and self.sender_id is None:
-            where += [_NOT_MUTED, _WITH_BODY]
+            where += [_NOT_HIDDEN, _WITH_BODY]
         for sql, value in conditions:
             if value is not None:
                 where.append(sql)

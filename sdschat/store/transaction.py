@@ -83,6 +83,7 @@ class Transaction:
         self._local: dict[str, dict[object, SqlRow]] = {}  # by table of `_LOCAL` and key
         self._refused: dict[tuple[str, str], tuple[int, int]] = {}  # number and time, by channel and reason
         self._forgotten: list[tuple[bytes]] = []  # public keys
+        self._values_gone: list[tuple[str]] = []  # names of values
         self.wipes = False  # deletes texts that must be gone from all files
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
@@ -155,6 +156,11 @@ class Transaction:
         """Set a small value of the node, by name."""
         self._keep("setting", name, (name, value))
 
+    def forget_value(self, name: str) -> None:
+        """Forget a value, by name."""
+        self._local.get("setting", {}).pop(name, None)
+        self._values_gone.append((name,))
+
     def _keep(self, table: str, key: object, values: SqlRow) -> None:
         self._local.setdefault(table, {})[key] = (*values, row_sum(values))
 
@@ -211,6 +217,8 @@ class Transaction:
             self._write_texts(connection)
         for forget in _FORGET if self._forgotten else ():
             connection.executemany(forget, self._forgotten)
+        if self._values_gone:
+            connection.executemany("DELETE FROM setting WHERE name = ?", self._values_gone)
         for table_name, rows in self._local.items():
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:

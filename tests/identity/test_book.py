@@ -132,6 +132,51 @@ def test_a_stranger_becomes_a_person_when_there_is_room_or_the_user_says_so() ->
     assert book.strangers == 0
 
 
+def test_the_others_wait_and_what_waits_is_known_after_a_restart() -> None:
+    book = KeyBook()
+    rows = crowd(book, range(PEOPLE_A_MINUTE + 1), 1000)
+    late = sender_id_of(key_of(PEOPLE_A_MINUTE))
+    assert StandingRow(late, KeyStanding.WAITING, 1000) in rows
+    again = KeyBook(row for row in rows if not isinstance(row, KeyForgotten))
+    assert [one.is_waiting(late) for one in (book, again)] == [True, True]
+    assert again.strangers == 1
+    again.set_standing(late, KeyStanding.MUTED, 2000)
+    assert (again.is_waiting(late), again.is_person(late), again.openings) == (False, True, 1)
+
+
+def test_who_is_welcome_waits_for_nobody() -> None:
+    book = KeyBook()
+    crowd(book, range(PEOPLE_A_MINUTE + 1), 1000)
+    book.meet(said(K1, "invited"), 1001, welcome=True)
+    assert book.is_person(ONE)
+    late = key_of(PEOPLE_A_MINUTE)
+    book.meet(said(late, f"{PEOPLE_A_MINUTE:x}"), 1002, welcome=True)
+    assert book.is_person(sender_id_of(late))
+
+
+def test_the_authors_of_an_old_log_are_people_by_the_minutes_of_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "PEOPLE_OF_HISTORY", 40)
+    book = KeyBook()
+    now = 10_000_000
+    for number in range(50):
+        book.meet(said(key_of(number), f"{number:x}"), now, dated=number * 60_000)
+    assert sum(book.is_person(sender_id_of(key_of(number))) for number in range(50)) == 40
+    other = KeyBook()
+    for number in range(50):
+        other.meet(said(key_of(number), f"{number:x}"), now, dated=60_000)
+    assert sum(other.is_person(sender_id_of(key_of(number))) for number in range(50)) == PEOPLE_A_MINUTE
+
+
+def test_who_is_forgotten_leaves_nothing_in_memory_but_the_row_that_hides_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 1)
+    book = KeyBook()
+    rows = crowd(book, range(PEOPLE_A_MINUTE + 2), 0)
+    gone = sender_id_of(key_of(PEOPLE_A_MINUTE))
+    assert StandingRow(gone, KeyStanding.WAITING, 0) in rows
+    kept = [row for row in rows if not isinstance(row, KeyForgotten) and key_of(PEOPLE_A_MINUTE) not in row]
+    assert [one.standing(gone) for one in (book, KeyBook(kept))] == [0, 0]
+
+
 def test_a_claimed_nick_is_told_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "MAX_STRANGERS", 3)
     book = KeyBook()

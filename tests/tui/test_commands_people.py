@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import NodeEvent, OverLimit
+from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
 from tests.tui.stage import Stage, staged
 from tests.tui.test_talk import all_here
 
@@ -71,3 +73,36 @@ async def test_what_was_kept_as_an_id_is_fetched_on_demand(s: Stage) -> None:
     await s.until(lambda: any("1 text over the limit fetched" in line for line in s.log()))
     await s.enter("/show bob")
     assert "Nothing that bob said is kept as an id alone" in s.hint()
+
+
+async def crowded(s: Stage) -> None:
+    for key in CROWD:
+        say(s.app.node.sessions["lobby"], key, f"I am {nick_of(key)}")
+    await s.until_text(f"{MORE} keys more, with {MORE} messages, not shown")
+
+
+@staged(size=(120, 60))
+async def test_new_keys_that_are_too_many_wait_on_one_line_until_they_are_opened(s: Stage) -> None:
+    await crowded(s)
+    assert sum("I am nick" in line for line in s.log()) == PEOPLE_A_MINUTE
+    assert not any(nick_of(LATE[0]) in line for line in s.lines())
+    await s.enter("/strangers")
+    await s.until_text(f"{nick_of(LATE[0])} {LATE[0].sender_id[:8]}: 1 message, the last 0s ago")
+    await s.press("escape")
+    await s.enter_instead(f"/strangers open {LATE[0].sender_id[:8]}")
+    await s.until(lambda: any(f"I am {nick_of(LATE[0])}" in line for line in s.log()))
+    await s.until_text(f"{MORE - 1} keys more")
+    await s.enter("/strangers open all")
+    await s.until(lambda: sum("I am nick" in line for line in s.log()) == PEOPLE_A_MINUTE + MORE)
+    assert not any("not shown" in line for line in s.log())
+
+
+@staged(size=(120, 30))
+async def test_strangers_who_cannot_be_opened_are_said(s: Stage) -> None:
+    await s.enter("/strangers")
+    assert "everybody who speaks is shown" in s.hint()
+    await crowded(s)
+    await s.enter_instead("/strangers open nobody")
+    assert "No stranger who waits here is called nobody" in s.hint()
+    await s.enter_instead("/strangers all")
+    assert "/strangers open KEY or /strangers open all" in s.hint()

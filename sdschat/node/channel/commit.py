@@ -5,9 +5,9 @@ What was taken and could not be saved is kept and tried again. Nothing of it is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from sdschat.identity.key_book import BookRow, KeyEvent
+from sdschat.identity.key_book import BookRow, KeyEvent, KeyStanding
 from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
@@ -21,6 +21,8 @@ from sdschat.sds.values import Message
 from sdschat.store.journal import JournalRow, journal_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
+
+_FROM_HISTORY: Final = frozenset({"sync", "store"})  # sources of what was said while we were not here
 
 
 class TurnBatch(NamedTuple):
@@ -46,7 +48,7 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     texts: list[IndexedText] = []
     keys: list[BookRow] = []
     emitted: list[EventBody] = []
-    own = gate.identity.sender_id
+    own, invited = gate.identity.sender_id, session.private is not None
     # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
     events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
     for event in events:
@@ -62,20 +64,23 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                     continue
                 said = judged
             texts.append(indexed(said))
-            rows, met = gate.meet(said, now.wall)
+            dated = event.message.lamport_timestamp if event.source in _FROM_HISTORY else None
+            rows, met = gate.meet(said, now.wall, welcome=invited, dated=dated)
             keys += rows
-            if gate.is_muted(event.message.sender_id):
+            if event.own and said.opened.reply_to:
+                keys += _answered(session, gate, said.opened.reply_to, now.wall)
+            if gate.is_hidden(event.message.sender_id):
                 continue  # it is in the log, and shown if its author is shown again
             emitted += _others(met, own)
             emitted.append(MessageDelivered(said, event.late, event.gap, event.source))
         elif isinstance(event, ev.KeptAsId):
             continue  # one event stands for many of them: see `over_limit`
         elif isinstance(event, ev.EphemeralReceived):
-            if gate.is_muted(event.message.sender_id):
-                continue
             said = gate.read(event.message, own=False)
-            rows, met = gate.meet(said, now.wall)
+            rows, met = gate.meet(said, now.wall, welcome=invited)
             keys += rows
+            if gate.is_hidden(event.message.sender_id):
+                continue
             emitted += _others(met, own)
             emitted.append(EphemeralSaid(said))
         else:
@@ -92,6 +97,14 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     return TurnBatch(
         session, ready.writes, ready.packets, emitted, texts, keys, values, journal, refused, now.wall, outputs
     )
+
+
+def _answered(session: ChannelSession, gate: ContentGate, message_id: str, wall: int) -> list[BookRow]:
+    """Show what a stranger says whom the user answers. Return the rows to save."""
+    entry = session.channel.state.delivered(message_id)
+    if entry is None or not gate.book.is_waiting(entry.sender_id):
+        return []
+    return [gate.book.set_standing(entry.sender_id, KeyStanding.PERSON, wall)]
 
 
 def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:

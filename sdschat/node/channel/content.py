@@ -147,13 +147,19 @@ class ContentGate:
         """True if the user wants to see nothing of this participant."""
         return bool(self.book.standing(sender_id) & (KeyStanding.MUTED | KeyStanding.IGNORED))
 
+    def is_hidden(self, sender_id: str) -> bool:
+        """True if what this participant says is not shown: they are muted, or a stranger who waits."""
+        return self.is_muted(sender_id) or self.book.is_waiting(sender_id)
+
     def is_ignored(self, sender_id: str) -> bool:
         """True if the user wants nothing of this participant to be kept."""
         return bool(self.book.standing(sender_id) & KeyStanding.IGNORED)
 
-    def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
+    def meet(
+        self, said: Said, wall: int, *, welcome: bool = False, dated: int | None = None
+    ) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""
-        return self.book.meet(said.opened, wall)
+        return self.book.meet(said.opened, wall, welcome=welcome or said.own, dated=dated)
 
     def note_claim(self, message: Message) -> None:
         """A message bears our sender id. If the engine does not know it, somebody has to look at its signature."""

@@ -308,8 +308,9 @@ class MembersChannel:
         self.engine.receive(peer, self._codec.decode(envelope.packet), now)
 
     def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
+        welcome = self.engine.admits(member_id(envelope.author_key))
         opened = OpenedContent(Verdict.NEW, None, nick=envelope.nick, author_key=envelope.author_key)
-        rows, facts = self._gate.book.meet(opened, now.wall)
+        rows, facts = self._gate.book.meet(opened, now.wall, welcome=welcome)
         self._met += rows
         self._events += facts
 

@@ -114,7 +114,7 @@ class DirectMessaging:
             reply_to=reply_to,
         )
         if person.nick:
-            self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now)
+            self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now, welcome=True)
         group = self._meet(person.sender_id)
         found = self._engine.send(group, body, now, mode=Mode.BATCH).hex()
         opened = OpenedContent(Verdict.KNOWN, text, kind, nick, identity.public_key, now.wall, reply_to)
@@ -204,9 +204,9 @@ class DirectMessaging:
         self._keep(found, peer, opened, now, own=False)
         self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False, gap))
 
-    def _learn(self, opened: OpenedContent, now: Now) -> None:
-        """Whoever we write to, or hear from, can be written to once they are away."""
-        rows, facts = self._gate.book.meet(opened, now.wall)
+    def _learn(self, opened: OpenedContent, now: Now, *, welcome: bool = False) -> None:
+        """Whoever we write to, or hear from, can be written to once they are away. Whom we write to is `welcome`."""
+        rows, facts = self._gate.book.meet(opened, now.wall, welcome=welcome)
         self._met += rows
         self._events += facts
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from sdschat.identity.lookalikes import skeleton
+from sdschat.node.channel.strangers import Stranger, named_strangers, strangers_of
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversation import Conversation, conversation_id, split_id
@@ -90,6 +91,18 @@ class Conversations:
         """Keep only the ids of what a participant says from now on, or everything again. Raises ValueError with a
         sentence."""
         self.node.ignore(sender_id, ignored)
+
+    def strangers(self, channel: str) -> list[Stranger]:
+        """Return the new keys that wait in a channel until they are opened, the one heard last first."""
+        session = self.session(channel)
+        return [] if session is None else strangers_of(session)
+
+    def open_strangers(self, channel: str, name: str) -> int:
+        """Show what strangers of a channel say: one of them, by nick or the beginning of an id, or `all`. Return their
+        number. Raises ValueError with a sentence."""
+        found = named_strangers(self.strangers(channel), name)
+        self.node.open_strangers(one.sender_id for one in found)
+        return len(found)
 
     def partners(self, channel: str) -> list[str]:
         """Return the participants with whom something is unread or unacknowledged: sender ids."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sdschat.node.channel.over_limit import flood_of, is_flooding
+from sdschat.node.channel.strangers import is_waiting
 from sdschat.node.view.values import (
     Lost,
     MissingMessage,
@@ -119,6 +120,8 @@ def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> lis
     known, online = state.peers.known, session.presence.online
     found = []
     for sender_id in {**online, **known}:
+        if is_waiting(session, sender_id):
+            continue
         peer = known.get(sender_id)
         heard_at = 0 if peer is None else to_wall(now, peer.heard_at)
         next_at = 0 if peer is None else to_wall(now, peer.expected_at(state.config.sync_interval))

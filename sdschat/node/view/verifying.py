@@ -42,9 +42,7 @@ def set_verified(node: Node, sender_id: str, verified: bool) -> None:
     book = node.gate.book
     before = book.standing(sender_id) or KeyStanding.PERSON
     standing = before | KeyStanding.VERIFIED if verified else before & ~KeyStanding.VERIFIED
-    row = book.set_standing(sender_id, standing, node.clock.now().wall)
-    with node.profile.store.transaction() as transaction:
-        transaction.put_standing(*row)
+    node.save_standings({sender_id: standing})
 
 
 def verified_people(node: Node) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import Timeline
+from sdschat.tui.model.words import strangers_words
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
@@ -74,6 +75,7 @@ class ChannelModel:
         self._gaps_stale = True
         self._notes = 0
         self._over_limit: dict[str, NoteItem] = {}  # the line that stands for what exceeds the limit, by sender
+        self._strangers: NoteItem | None = None  # the line that stands for new keys that wait
         self._members = MembersLines(self)
         if self.unread:
             self.unread_after = conversation.read_mark()
@@ -239,6 +241,10 @@ class ChannelModel:
             case events.OwnOverLimit() | events.OverLimit():
                 key, text = over_limit_note(body, self.name_of)
                 self._over_limit[key] = self._note_again(self._over_limit.get(key), text, at)
+            case events.StrangersChanged(keys, messages, opened):
+                if opened:
+                    self.reload()
+                self._note_strangers(keys, messages, at)
             case ev.SyncReceived() | ev.SyncSent():
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.MessageWithheld(message_id):
@@ -389,6 +395,14 @@ class ChannelModel:
         self.timeline.put(line)
         self.changes |= ModelChange.ROWS
         return line
+
+    def _note_strangers(self, keys: int, messages: int, at: int) -> None:
+        """Keep one line for the new keys that wait, while there are any."""
+        before = self._strangers
+        self._strangers = self._note_again(before, strangers_words(keys, messages), at) if keys else None
+        if before is not None and not keys:
+            self.timeline.remove(before)
+        self.changes |= ModelChange.PEOPLE | ModelChange.ROWS
 
     # Keeping up.
 

@@ -84,6 +84,11 @@ def over_limit_words(messages: int, name: str, key: str) -> str:
     return f"{what} | /show {key} | /mute {key} | /ignore {key}" if key else what
 
 
+def strangers_words(keys: int, messages: int) -> str:
+    """Return the line for new keys that wait until they are opened."""
+    return f"{count(keys, 'key')} more, with {count(messages, 'message')}, not shown: too many at once | /strangers"
+
+
 def bodies_words(fetched: int, left: int) -> str:
     """Return the line that ends the fetching of texts that were kept as ids."""
     if not left:

@@ -1,0 +1,149 @@
+"""Strangers of a channel: keys that came when too many did. What they say is in the log, and is not shown until the
+user opens them, or they speak again when there is room for new people (see `identity/key_book.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
+from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
+from sdschat.node.events import StrangersChanged
+from sdschat.sds.rows import Append
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now
+from sdschat.store.reader import Reader
+from sdschat.store.store import Store
+from sdschat.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import ChannelSession
+
+EVERY: Final = 1_000  # milliseconds between two events
+_SHORTEST_ID: Final = 4
+_PREFIX: Final = "stranger/"  # names of the values begin so; the channel and the sender follow
+
+
+class Stranger(NamedTuple):
+    """A stranger who waits, and the number of their messages in the log."""
+
+    sender_id: str
+    nick: str
+    messages: int
+    heard_at: int  # epoch milliseconds
+
+
+class _Account(NamedTuple):
+    messages: int
+    heard_at: int
+
+
+class ChannelStrangers(PassiveExtension):
+    """A part of every channel."""
+
+    def __init__(self, store: Store, book: KeyBook) -> None:
+        self._store = store
+        self._book = book
+        self._openings = book.openings
+        self._opened: list[str] = []  # and not yet told
+        self._stale = False
+        self._told_at = -EVERY
+
+    def attach(self, session: ChannelSession) -> None:
+        self._prefix = f"{_PREFIX}{session.name}/"
+        self._accounts: dict[str, _Account] = {}
+        for name, kept in self._store.values(self._prefix).items():
+            sender_id = name.removeprefix(self._prefix)
+            if self._book.is_waiting(sender_id):
+                self._accounts[sender_id] = _Account(*map(int, kept.split()))
+        self._stale = bool(self._accounts)
+
+    def next_wake(self) -> int | None:
+        return self._told_at + EVERY if self._stale else None
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        gone = self._take_opened()
+        heard: dict[str, _Account] = {}
+        for write in ready.writes:
+            if isinstance(write, Append) and self._book.is_waiting(sender_id := write.row.entry.sender_id):
+                before = self._accounts.get(sender_id, _Account(0, 0))
+                messages = before.messages + (write.instead_of is None)
+                heard[sender_id] = self._accounts[sender_id] = _Account(messages, now.wall)
+        self._stale = self._stale or bool(heard)
+        events = self._tell(now) if self._stale and now.mono - self._told_at >= EVERY else ()
+
+        def save(transaction: Transaction) -> None:
+            for sender_id in gone:
+                transaction.forget_value(f"{self._prefix}{sender_id}")
+            for sender_id, account in heard.items():
+                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d" % account)
+
+        return ExtensionOutput(save if gone or heard else None, events=events)
+
+    def has(self, sender_id: str) -> bool:
+        return sender_id in self._accounts
+
+    def waiting(self) -> list[Stranger]:
+        """Return who waits, the one heard last first."""
+        found = sorted(self._accounts.items(), key=lambda item: (-item[1].heard_at, item[0]))
+        rows = ((sender_id, self._book.row(sender_id), account) for sender_id, account in found)
+        return [Stranger(sender_id, row.nick, *account) for sender_id, row, account in rows if row is not None]
+
+    def _take_opened(self) -> list[str]:
+        """Let go of the accounts of those who wait no more. Nothing is looked at unless somebody was opened."""
+        if self._openings == self._book.openings:
+            return []
+        self._openings = self._book.openings
+        gone = [sender_id for sender_id in self._accounts if not self._book.is_waiting(sender_id)]
+        for sender_id in gone:
+            del self._accounts[sender_id]
+        self._opened += (sender_id for sender_id in gone if self._book.is_person(sender_id))
+        if gone:
+            self._stale, self._told_at = True, -EVERY
+        return gone
+
+    def _tell(self, now: Now) -> tuple[StrangersChanged | KeyEvent, ...]:
+        self._stale, self._told_at = False, now.mono
+        opened, self._opened = self._opened, []
+        facts = (fact for sender_id in opened for fact in self._book.introduction(sender_id))
+        waiting = self.waiting()
+        messages = sum(stranger.messages for stranger in waiting)
+        return (*facts, StrangersChanged(len(waiting), messages, tuple(opened)))
+
+
+def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
+    """Return the one of this nick, or of an id that begins so, or `all` of them. Raises ValueError with a sentence."""
+    if not strangers:
+        raise ValueError("Nobody waits here: everybody who speaks is shown.")
+    if name == "all":
+        return list(strangers)
+    found = [one for one in strangers if one.sender_id.startswith(name) and len(name) >= _SHORTEST_ID]
+    found = found or [one for one in strangers if one.nick == name]
+    if not found:
+        raise ValueError(f"No stranger who waits here is called {name}, or has an id that begins so.")
+    if len(found) > 1:
+        raise ValueError(f"{len(found)} strangers are called {name}. Give the id of one.")
+    return found
+
+
+def saved_strangers(reader: Reader, channel: str) -> list[tuple[str, int]]:
+    """Return the sender ids of the strangers of a channel in a database, and the numbers of their messages."""
+    prefix = f"{_PREFIX}{channel}/"
+    waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
+    saved = {name.removeprefix(prefix): kept for name, kept in reader.values(prefix).items()}
+    return [(sender_id, int(kept.split()[0])) for sender_id, kept in saved.items() if sender_id in waiting]
+
+
+def is_waiting(session: ChannelSession, sender_id: str) -> bool:
+    """True for a stranger whom the user has not opened."""
+    return any(isinstance(one, ChannelStrangers) and one.has(sender_id) for one in session.extensions)
+
+
+def strangers_of(session: ChannelSession) -> list[Stranger]:
+    """Return the strangers who wait in a channel, the one heard last first; nobody where a recording is replayed."""
+    return [
+        stranger
+        for extension in session.extensions
+        if isinstance(extension, ChannelStrangers)
+        for stranger in extension.waiting()
+    ]

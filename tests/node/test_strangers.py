@@ -1,0 +1,158 @@
+"""Tests of strangers: of many new keys a few are shown as people, the others wait until they are opened or answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
+from sdschat.identity.keys import Identity
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.channel.strangers import strangers_of
+from sdschat.node.clock import Clock
+from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
+from sdschat.sds.values import Message
+from sdschat.store.reader import Reader
+from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
+from tests.node.worlds import Member, World, world
+
+CODEC = SdsCodec()
+MORE = 5
+CROWD = [Identity(bytes([number]) * 32) for number in range(1, PEOPLE_A_MINUTE + MORE + 1)]
+LATE = CROWD[PEOPLE_A_MINUTE:]
+
+
+def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with world(tmp_path) as w:
+            await story(w)
+
+    asyncio.run(whole())
+
+
+async def opened(w: World) -> tuple[Member, ChannelSession]:
+    ann = w.start("ann")
+    await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+    return ann, ann.node.sessions["lobby"]
+
+
+def nick_of(key: Identity) -> str:
+    return f"nick{CROWD.index(key)}"
+
+
+def say(room: ChannelSession, key: Identity, text: str, after: str = "", nick: str = "") -> Message:
+    """Say something with this key. `after`: the id of its message before."""
+    number, now = 2 if after else 1, Clock().now().wall
+    message = signed_message(key, "lobby", text, now, nick=nick or nick_of(key), sequence=number, previous=after)
+    room.receive(CODEC.encode(message), "live")
+    return message
+
+
+async def crowded(w: World) -> tuple[Member, ChannelSession, dict[Identity, str]]:
+    """Return ann in a channel where more keys spoke at once than are shown, and the ids of their messages."""
+    ann, room = await opened(w)
+    said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
+    await ann.until(StrangersChanged, lambda told: told.keys == MORE)
+    return ann, room, said
+
+
+def shown(member: Member) -> list[str | None]:
+    """Return the texts that a reader of the database gets."""
+    store = member.node.profile.store
+    with store.open_read_only(store.path, member.node.profile.codec) as reader:
+        assert isinstance(reader, Reader)
+        return [message.text for message in reader.messages("lobby")]
+
+
+def test_of_many_new_keys_twenty_are_people_and_the_others_wait(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w)
+        assert len(ann.texts()) == len(shown(ann)) == PEOPLE_A_MINUTE
+        assert len(ann.of(KeyMet)) == PEOPLE_A_MINUTE
+        assert {one.sender_id for one in strangers_of(room)} == {key.sender_id for key in LATE}
+        assert {(one.messages, one.nick) for one in strangers_of(room)} == {(1, nick_of(key)) for key in LATE}
+        held = [room.channel.state.packet_of(message_id) for message_id in messages.values()]
+        assert None not in held  # the log has what everybody has
+
+    run(tmp_path, story)
+
+
+def test_who_is_opened_is_shown_with_all_they_said(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w)
+        chosen = LATE[0]
+        ann.node.open_strangers([chosen.sender_id])
+        told = await ann.until(StrangersChanged, lambda told: bool(told.opened))
+        assert (told.keys, told.opened) == (MORE - 1, (chosen.sender_id,))
+        assert KeyMet(chosen.sender_id, nick_of(chosen)) in ann.of(KeyMet)
+        assert f"I am {nick_of(chosen)}" in shown(ann)
+        say(room, chosen, "thank you", after=messages[chosen])
+        await ann.until(MessageDelivered, lambda told: told.said.opened.text == "thank you")
+
+    run(tmp_path, story)
+
+
+def test_an_answer_opens_and_so_does_every_other_word_of_the_user(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, _, messages = await crowded(w)
+        ann.node.send("lobby", "welcome", reply_to=messages[LATE[0]])
+        told = await ann.until(StrangersChanged, lambda told: bool(told.opened))
+        assert told.opened == (LATE[0].sender_id,)
+        ann.node.mute(LATE[1].sender_id, True)
+        await ann.until(StrangersChanged, lambda told: told.keys == MORE - 2)
+        assert ann.node.gate.book.standing(LATE[1].sender_id) == KeyStanding.PERSON | KeyStanding.MUTED
+
+    run(tmp_path, story)
+
+
+def test_who_waits_waits_after_a_restart_too_and_can_be_opened_then(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w)
+        say(room, LATE[0], "hello?", after=messages[LATE[0]])
+        await ann.until(StrangersChanged, lambda told: told.messages == MORE + 1)
+        before = strangers_of(room)
+        await ann.node.close(0.1)
+        again = w.start("ann")
+        told = await again.until(StrangersChanged)
+        assert (told.keys, told.messages) == (MORE, MORE + 1)
+        room = again.node.sessions["lobby"]
+        assert strangers_of(room) == before
+        assert len(shown(again)) == PEOPLE_A_MINUTE
+        again.node.open_strangers(one.sender_id for one in before)
+        await again.until(StrangersChanged, lambda told: told.keys == 0)
+        assert len(shown(again)) == len(CROWD) + 1
+        assert again.node.profile.store.values("stranger/") == {}
+
+    run(tmp_path, story)
+
+
+def test_a_nick_that_a_stranger_claims_is_told_once_they_are_shown(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        for key in CROWD[:-1]:
+            say(room, key, "hi")
+        say(room, LATE[-1], "send me money", nick=nick_of(CROWD[0]))
+        await ann.until(StrangersChanged, lambda told: told.keys == MORE)
+        assert ann.of(NickClaimed) == []
+        ann.node.open_strangers([LATE[-1].sender_id])
+        claim = await ann.until(NickClaimed)
+        assert (claim.sender_id, claim.held_by) == (LATE[-1].sender_id, CROWD[0].sender_id)
+
+    run(tmp_path, story)
+
+
+@pytest.mark.parametrize("source", ["sync", "store"])
+def test_history_of_many_authors_hides_nobody_whose_messages_are_apart(tmp_path: Path, source: str) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        for number, key in enumerate(CROWD):
+            message = signed_message(key, "lobby", "old", 1_000_000 + 60_000 * number, nick=nick_of(key))
+            room.receive(CODEC.encode(message), source)
+        await ann.until_texts(*["old"] * len(CROWD))
+        assert strangers_of(room) == []
+
+    run(tmp_path, story)
