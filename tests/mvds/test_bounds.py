@@ -94,6 +94,17 @@ def test_a_page_that_came_is_acknowledged_when_it_is_offered_again() -> None:
     assert carried(pages, 600) == Payload(acks=id_of(page))
 
 
+def test_a_page_that_was_offered_goes_out_when_it_is_asked_for_and_again_when_that_is_lost() -> None:
+    pages = Pages(GROUP, b"secret", Now(0, 0))
+    pages.deal_with({"bob"})
+    given = pages.give("bob", b"a page of history", Now(0, 0))
+    assert carried(pages, 400).offers == (given,)
+    for asked in (600, 60_000):
+        pages.receive("bob", Payload(requests=(given,)), Now(asked, asked))
+        (sent,) = carried(pages, asked + 400).messages
+        assert sent.body == b"a page of history"
+
+
 def carried(pages: Pages, ms: int) -> Payload:
     pages.advance(Now(ms, ms))
     ready = pages.take()
