@@ -11,7 +11,7 @@ from typing import Final
 from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
 from sdschat.transport.base import Failure, Why
-from sdschat.transport.event_queue import EventQueue
+from sdschat.transport.event_queue import AT_ONCE, EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
@@ -79,7 +79,7 @@ class MqttTransport:
         self._tls = client_context(options.tls) if options.address.encrypted else None
         self._make_link = make_link
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
-        self._notifier = EventQueue()
+        self._notifier = EventQueue(AT_ONCE)
         self._traffic = LinkTraffic(self._notifier.put, self._answered)
         self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
         self._limits = SizeLimits(options.max_payload)

@@ -1,11 +1,19 @@
-"""A queue of events for the handler: in order, between two steps of the loop, also if the handler raises."""
+"""A queue of events for the handler: in order, between two steps of the loop, also if the handler raises.
+
+Where they come from a broker, only a few are handled between two steps, so that the socket is read faster than packets
+are processed: a broker keeps a few that it cannot hand over, and drops the rest. They wait here, up to `KEPT` bytes.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
-from sdschat.transport.base import Event, Handler, HandlerFailed
+from sdschat.transport.base import Event, Handler, HandlerFailed, Received
+
+AT_ONCE: Final = 8  # events of a broker between two steps of the loop
+KEPT: Final = 16 << 20  # bytes of packets; beyond, the loop reads nothing until fewer wait
 
 Schedule = Callable[[Callable[[], None]], object]
 
@@ -13,12 +21,15 @@ Schedule = Callable[[Callable[[], None]], object]
 class EventQueue:
     """The event queue. `schedule` runs a function soon but not now: `loop.call_soon`, or a simulated network's step."""
 
-    __slots__ = ("_due", "_handler", "_news", "_schedule", "failures")
+    __slots__ = ("_at_once", "_bytes", "_due", "_handler", "_news", "_schedule", "failures")
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int | None = None) -> None:
+        """`at_once`: how many are handled between two steps. None: all that are there."""
+        self._at_once = at_once
         self._handler: Handler | None = None
         self._schedule: Schedule | None = None
         self._news: deque[Event] = deque()
+        self._bytes = 0  # of the packets in `_news`
         self._due = False
         self.failures = 0  # number of times the handler raised
 
@@ -32,6 +43,7 @@ class EventQueue:
 
     def put(self, event: Event) -> None:
         self._news.append(event)
+        self._bytes += _size(event)
         self._arrange()
 
     def _arrange(self) -> None:
@@ -42,8 +54,13 @@ class EventQueue:
     def _drain(self) -> None:
         self._due = False
         # Not "while": a handler that causes a new event with each one would block the loop for ever.
-        for _ in range(len(self._news)):
-            self._hand_over(self._news.popleft())
+        few = len(self._news) if self._at_once is None or self._schedule is None else self._at_once
+        for handled in range(len(self._news)):
+            if handled >= few and self._bytes <= KEPT:
+                break
+            event = self._news.popleft()
+            self._bytes -= _size(event)
+            self._hand_over(event)
         self._arrange()
 
     def finish(self) -> None:
@@ -67,3 +84,7 @@ class EventQueue:
             self._handler(failed)
         except Exception:
             self.failures += 1  # the handler fails with the report too: only this count is left
+
+
+def _size(event: Event) -> int:
+    return len(event.payload) if isinstance(event, Received) else 0

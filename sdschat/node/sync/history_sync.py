@@ -45,6 +45,9 @@ NUDGED_AGAIN: Final = 30_000
 # Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then all
 # of it is sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
 BACKLOG: Final = 512
+# Messages that wait for others: those of one sender beyond twice as many are dropped. A broker has lost a stretch of a
+# burst, which repair requests close a few at a time, and a comparison at once.
+WAITING: Final = 128
 BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
 BACKLOG_AGAIN: Final = 10_000
 TOLD_AT_ONCE: Final = 500  # ids put into the log in a turn: the screen is to be drawn in between
@@ -96,6 +99,7 @@ class HistorySync:
         self._told: list[IdOnly] = []  # to be put into the log
         self._begin_again = False  # when they all are
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
+        self._backlog_until = -1  # own messages dated up to here are such a backlog: by the wall clock
         self._progress: CatchUpProgress | None = None
         self._progress_at = 0
         log = ChannelLog(profile.store, session.name)
@@ -308,8 +312,14 @@ class HistorySync:
             self._begin_at = now.mono + SETTLE
 
     def _compare_backlog(self, now: Now) -> None:
-        """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""
-        if len(self._session.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
+        """Begin a comparison soon if much of our own is not acknowledged, or much waits for what is missing here, and
+        there is somebody to compare with."""
+        state = self._session.channel.state
+        if len(state.outgoing.open) > BACKLOG:
+            self._backlog_until = now.wall + AHEAD
+        oldest = next(iter(state.outgoing.open.values()), None)
+        few = oldest is None or oldest.lamport > self._backlog_until  # the last of a burst were too new for the first
+        if (few and len(state.incoming.buffered) <= WAITING) or not self._asks or self._away_since is not None:
             return
         if (
             self._begin_at is None
