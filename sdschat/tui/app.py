@@ -24,6 +24,8 @@ from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import ModelChange
 from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.startup import Startup
+from sdschat.tui.terminal import BackgroundNamed
+from sdschat.tui.themes import is_light
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
@@ -112,6 +114,13 @@ class ChatApp(Ending, KeyedHost):
         if isinstance(event, events.Key):
             self.node.scheduler.favour_input()
         await super().on_event(event)
+
+    def on_background_named(self, event: BackgroundNamed) -> None:
+        """Follow the background of the terminal, unless a theme was chosen."""
+        light = is_light(event.colour)
+        if light != self.light_terminal:
+            self.light_terminal = light
+            self.restyle()
 
     def on_unmount(self) -> None:
         if self.notifier is not None:

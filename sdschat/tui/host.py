@@ -24,7 +24,7 @@ from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
-from sdschat.tui.themes import theme_in_force
+from sdschat.tui.themes import Palette, theme_in_force
 
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 
@@ -121,6 +121,7 @@ class Host:
 
     log_view: MessageLog
     lens: Lens
+    light_terminal: bool | None = None  # what the terminal answered about its background
 
     def __init__(
         self,
@@ -313,7 +314,12 @@ class Host:
     @property
     def on_light(self) -> bool:
         """True if the background is light."""
-        return theme_in_force(self.theme_now or self.preferences.theme) == "light"
+        return not self.palette.theme.dark
+
+    @property
+    def palette(self) -> Palette:
+        """The colours in force."""
+        return self.preferences.palettes[theme_in_force(self.theme_now or self.preferences.theme, self.light_terminal)]
 
     def save_preferences(self) -> None:
         self.view.set_value(KEPT_AS, self.preferences.dumped())

@@ -17,7 +17,6 @@ from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.words import clock, day
-from sdschat.tui.themes import PALETTES
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched
@@ -46,7 +45,7 @@ class ChatCommands(Provider):
             if not person.own:
                 title = f"person {nick_text(person.nick) or '<' + short(person.sender_id, 8) + '>'}"
                 found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))
-        for name in PALETTES:
+        for name in host.preferences.palettes:
             found.append(
                 (f"{_THEME}{name}", "Shown while you move here", partial(host.action_command, f"theme {name}"))
             )
@@ -118,7 +117,7 @@ class ChatPalette(CommandPalette):
         """Show a theme; with an empty name, the one of before."""
         host = self.app
         assert isinstance(host, KeyedHost)
-        if theme in PALETTES:
+        if theme in host.preferences.palettes:
             if not self._shows:
                 self._theme, self._shows = host.theme_now, True
             host.theme_now = theme

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.tui.themes import AUTO, PALETTES
+from sdschat.tui.themes import AUTO, PALETTES, Palette
 
 LEVELS: Final = ("all", "mentions", "none")
 KEPT_AS: Final = "preferences"
 FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
-_OF_THE_FILE: Final = ("notify_terminal", "notify_command")
+_OF_THE_FILE: Final = ("notify_terminal", "notify_command", "palettes")
 
 
 class PreferenceError(ValueError):
@@ -34,14 +34,21 @@ class Preferences:
     highlight: list[str] = field(default_factory=list)  # words that count as the own nick does
     log: dict[str, str] = field(default_factory=dict)  # by channel: "on", "off" or the file of its text log
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
+    palettes: dict[str, Palette] = field(default_factory=lambda: dict(PALETTES))  # by name: the themes there are
+
+    @property
+    def themes(self) -> tuple[str, ...]:
+        """Return the names that a theme can have."""
+        return (AUTO, *self.palettes)
 
     def level(self, channel: str) -> str:
         return self.notify.get(channel, "all")
 
     def change(self, name: str, value: object) -> None:
         """Change one preference. Raises PreferenceError."""
-        if name not in self.__slots__:
-            raise PreferenceError(f"There is no preference {name}; there are {', '.join(self.__slots__)}.")
+        names = [each for each in self.__slots__ if each != "palettes"]
+        if name not in names:
+            raise PreferenceError(f"There is no preference {name}; there are {', '.join(names)}.")
         before = getattr(self, name)
         if isinstance(before, dict):
             if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
@@ -57,15 +64,15 @@ class Preferences:
             return
         if type(value) is not type(before):
             raise PreferenceError(f"{name} has to be {'true or false' if isinstance(before, bool) else 'a text'}.")
-        if name == "theme" and value not in (AUTO, *PALETTES):
-            raise PreferenceError(f"There is no theme {value}; there are {', '.join((AUTO, *PALETTES))}.")
+        if name == "theme" and value not in self.themes:
+            raise PreferenceError(f"There is no theme {value}; there are {', '.join(self.themes)}.")
         if name == "notify_terminal" and value not in FORMS:
             raise PreferenceError(f"notify_terminal is {value!r}, and must be one of {', '.join(FORMS)}.")
         setattr(self, name, value)
 
     def dumped(self) -> str:
         """Return what commands change. The rest is read from the file alone."""
-        kept = {name: value for name, value in asdict(self).items() if name not in _OF_THE_FILE}
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_FILE}
         return json.dumps(kept, ensure_ascii=False)
 
 
@@ -73,6 +80,11 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
     """Load the file, then the changes made by commands. Return them with the problems of unusable ones."""
     found = Preferences()
     problems: list[str] = []
+    if path is not None and (themes := path.with_name("themes")).is_dir():
+        from sdschat.tui.theme_files import load_themes
+
+        own, problems = load_themes(themes)
+        found.palettes |= own
     if path is not None and path.is_file():
         try:
             _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)

@@ -33,7 +33,7 @@ from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.terminal import driver
-from sdschat.tui.themes import PALETTES, PLAIN, theme_in_force
+from sdschat.tui.themes import PLAIN
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
 from sdschat.tui.widgets.sheet import Sheet
@@ -221,7 +221,7 @@ class ScreenHost(Window, App[int]):
 
     def restyle(self) -> None:
         """Put the theme into force that is wanted now."""
-        palette = PALETTES[theme_in_force(self.theme_now or self.preferences.theme)]
+        palette = self.palette
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         self.set_class(palette is PLAIN, "-plain")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterable
 from typing import IO, Any, Final
 
@@ -14,6 +15,9 @@ from textual.app import App
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from sdschat.tui.themes import Colour
 
 # Bytes that terminals send for keys, where Textual understands them differently.
 #
@@ -29,14 +33,79 @@ _ALT: Final = {f"\x1b{byte}": "alt+enter" for byte in "\r\n"} | {f"\x1b{digit}":
 _OTHER_KEYS: Final = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,6})~")  # xterm's modifyOtherKeys: modifier, code point
 _ALT_BIT: Final = 2
 _ENTER: Final = 13
+
+# The question about the background (OSC 11), and its answer, which ends with BEL or with ST.
+_QUESTION: Final = "\x1b]11;"
+_ANSWER: Final = re.compile(r"\x1b\]11;([^\x07\x1b]{0,80})(?:\x07|\x1b\\)")
+_PART: Final = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,80}\x1b?)?)?)?)?\Z")
+_RGB: Final = re.compile(r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})(?:/[0-9a-fA-F]{1,4})?")
+_ANSWERED: Final = 2.0  # seconds in which terminals answer
+_PIECE: Final = 0.1  # seconds between two pieces of an answer
+_MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and may show it
+
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 
+class BackgroundNamed(events.Event):
+    """The terminal answered about its background."""
+
+    def __init__(self, colour: Colour) -> None:
+        super().__init__()
+        self.colour = colour
+
+
 class KeyParser(XTermParser):
+    """Takes the answer of the terminal about its background out of the keys, in however many pieces it comes."""
+
+    _held = ""  # the beginning of an answer, perhaps
+    _held_until = 0.0
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._asked_until = time.monotonic() + _ANSWERED  # a lone escape is the key Esc afterwards, at once
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not data:
+            yield from super().feed(data)
+            return
+        data, self._held = self._held + data, ""
+        while (found := _ANSWER.search(data)) is not None:
+            yield from self._keys(data[: found.start()])
+            self._asked_until = 0.0
+            colour = _colour(found[1])
+            if colour is not None:
+                yield BackgroundNamed(colour)
+            data = data[found.end() :]
+        part = _PART.search(data)
+        if part is not None and (len(part[0]) >= len(_QUESTION) or time.monotonic() < self._asked_until):
+            data, self._held = data[: part.start()], part[0]
+            self._held_until = time.monotonic() + _PIECE
+        yield from self._keys(data)
+
+    def tick(self) -> Iterable[Message]:
+        """Let go of what was no answer; an answer that was cut off is dropped."""
+        if self._held and time.monotonic() > self._held_until:
+            held, self._held = self._held, ""
+            if not held.startswith(_QUESTION):
+                yield from self._keys(held)
+        yield from super().tick()
+
+    def _keys(self, data: str) -> Iterable[Message]:
+        return super().feed(data) if data else ()
+
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if sequence in _ALT:
             return [events.Key(_ALT[sequence], None)]
         return super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
+
+
+def _colour(answer: str) -> Colour | None:
+    """Return the colour in an answer such as rgb:ffff/ffff/ffff; None if it has another form."""
+    found = _RGB.fullmatch(answer)
+    if found is None:
+        return None
+    red, green, blue = (round(int(part, 16) * 255 / (16 ** len(part) - 1)) for part in found.groups())
+    return red, green, blue
 
 
 def _in_the_form_of_kitty(found: re.Match[str]) -> str:
@@ -85,6 +154,11 @@ class OutlastingDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = Outlasting(self._file)
         self._lent = False  # another program has the terminal: what is drawn meanwhile is drawn again afterwards
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if os.environ.get("TERM", "") not in _MUTE:
+            self.write(f"{_QUESTION}?\x1b\\")
 
     def suspend_application_mode(self) -> None:
         super().suspend_application_mode()

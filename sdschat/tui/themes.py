@@ -55,6 +55,16 @@ def _hues(lightness: float, chroma: float, background: Colour, count: int = 12) 
     return tuple(found)
 
 
+def hues_on(background: Colour) -> tuple[Style, ...]:
+    """Return the colours of nicks for a background."""
+    return _hues(0.34, 0.75, background) if is_light(background) else _hues(0.72, 0.62, background)
+
+
+def is_light(colour: Colour) -> bool:
+    """True if black is read better on this colour than white."""
+    return contrast(colour, (0, 0, 0)) > contrast(colour, (255, 255, 255))
+
+
 DARK: Final = Palette(
     Theme(
         "chat-dark", primary="#7aa2f7", secondary="#565f89", accent="#bb9af7", foreground="#d5d9e4",
@@ -68,7 +78,7 @@ DARK: Final = Palette(
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
         refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
     ),
-    _hues(0.72, 0.62, (0x14, 0x16, 0x1B)),
+    hues_on((0x14, 0x16, 0x1B)),
 )  # fmt: skip
 LIGHT: Final = Palette(
     Theme(
@@ -83,7 +93,7 @@ LIGHT: Final = Palette(
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
         refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic", chosen="on #dbe4fa",
     ),
-    _hues(0.34, 0.75, (0xFB, 0xFB, 0xFA)),
+    hues_on((0xFB, 0xFB, 0xFA)),
 )  # fmt: skip
 CONTRAST: Final = Palette(
     Theme(
@@ -135,9 +145,11 @@ AUTO: Final = "auto"  # light or dark, as the background of the terminal is
 _LIGHT_BACKGROUNDS: Final = frozenset({"7", "15"})  # white and bright white, among the sixteen colours
 
 
-def theme_in_force(name: str) -> str:
-    """Return the theme that a name stands for. Many terminals name their background in COLORFGBG, as in 0;15; without
-    that it is taken for dark."""
+def theme_in_force(name: str, on_light: bool | None = None) -> str:
+    """Return the theme that a name stands for. `on_light`: what the terminal answered, if it did. Many terminals name
+    their background in COLORFGBG too, as in 0;15; without either it is taken for dark."""
     if name != AUTO:
         return name
-    return "light" if os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS else "dark"
+    if on_light is None:
+        on_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
+    return "light" if on_light else "dark"

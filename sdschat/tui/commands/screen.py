@@ -12,7 +12,7 @@ from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
 from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.pages import Page
-from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
+from sdschat.tui.themes import theme_in_force
 
 FIRST_STEPS: Final = "first steps"
 
@@ -113,10 +113,11 @@ def _legend(host: Host, argument: str) -> None:
 
 def _theme(host: Host, argument: str) -> None:
     if not argument:
-        names = list(PALETTES)
-        argument = names[(names.index(theme_in_force(host.preferences.theme)) + 1) % len(names)]
-    if argument not in (AUTO, *PALETTES):
-        named = ", ".join((AUTO, *PALETTES))
+        names = list(host.preferences.palettes)
+        now = theme_in_force(host.preferences.theme, host.light_terminal)
+        argument = names[(names.index(now) + 1) % len(names)]
+    if argument not in host.preferences.themes:
+        named = ", ".join(host.preferences.themes)
         raise CommandError(f"There is no theme {clean(argument, limit=40)}; there are {named}.")
     host.preferences.theme = argument
     host.theme_now = None
@@ -224,7 +225,8 @@ COMMANDS = (
         "Other colours: dark, light, contrast, plain",
         _theme,
         group="screen",
-        complete=lambda host, argument: (AUTO, *PALETTES),
+        complete=lambda host, argument: host.preferences.themes,
+        details="A file themes/NAME.toml beside tui.toml is a theme of your own: `sdschat help chat` tells of it.",
     ),
     Command(
         "alias",
