@@ -14,6 +14,7 @@ from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.options import say
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
+from sdschat.cli.spark_target import cache_folder
 from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
     from sdschat.audit.report.databases import report_data
     from sdschat.audit.report.page import page as made
 
-    text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000))
+    text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000), cache_folder("report"))
     try:
         with whole_file(page) as output:
             output.write(text)

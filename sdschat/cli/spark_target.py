@@ -52,8 +52,8 @@ def chosen_where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
     return where
 
 
-def cache_folder() -> Path:
+def cache_folder(of: str = "pipeline") -> Path:
     """Return the folder of files kept between runs, which can be deleted at any time."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("sdschat", appauthor=False)) / "pipeline"
+    return Path(platformdirs.user_cache_dir("sdschat", appauthor=False)) / of

@@ -205,6 +205,20 @@ def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
     assert not [word for word in WORDS if word in html[: html.index("window.vegaEmbed")]]
 
 
+def test_what_draws_pictures_is_kept_and_made_anew_where_it_is_not_whole(untouched: Path, tmp_path: Path) -> None:
+    data = report_data(*compare_rows(databases([untouched]), START, DEFAULT), DEFAULT, START)
+    html = page(data)
+    assert page(data, tmp_path / "cache") == html
+    (kept,) = (tmp_path / "cache").iterdir()
+    assert kept.read_text("utf-8") in html
+    kept.write_text(kept.read_text("utf-8")[:1_000], "utf-8")
+    assert page(data, tmp_path / "cache") == html
+    kept.unlink()
+    kept.parent.rmdir()
+    kept.parent.touch()  # a folder cannot be made here
+    assert page(data, kept.parent) == html
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [

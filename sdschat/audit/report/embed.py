@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import escape
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
@@ -26,13 +31,16 @@ _DRAW: Final = """
       background: "transparent", view: {stroke: of("--line")}, font: "system-ui, sans-serif",
       axis: {...text, gridColor: of("--line"), domainColor: of("--line"), tickColor: of("--line")},
       legend: text,
-      title: {color: of("--ink"), subtitleColor: of("--soft"), anchor: "start", fontSize: 13, fontWeight: 600},
+      title: {
+        color: of("--ink"), subtitleColor: of("--soft"), anchor: "start", frame: "group", fontSize: 13, fontWeight: 600,
+      },
       text: {color: of("--ink")}, rule: {color: of("--soft")},
     };
+    const shown = {actions: false, renderer: "svg", tooltip: {theme: dark.matches ? "dark" : "light"}};
     for (const place of document.querySelectorAll("[data-picture]")) {
       const spec = JSON.parse(document.getElementById(place.dataset.picture).textContent);
       spec.config = config;
-      vegaEmbed(place, spec, {actions: false, renderer: "svg"}).then(() => place.dataset.drawn = "yes");
+      vegaEmbed(place, spec, shown).then(() => place.dataset.drawn = "yes");
     }
   };
   dark.addEventListener("change", draw);
@@ -53,12 +61,20 @@ def document(title: str, body: str, drawn: Pictures) -> str:
 
 def svg(chart: Picture) -> str:
     """Return a picture that stands alone."""
-    found: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    found: str = vl_convert.vegalite_to_svg(described(chart))
     return found
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=list(rows))
+    """Return rows for a picture. As text Altair neither checks nor copies each of them; `described` undoes it."""
+    return alt.InlineData(values=json.dumps(list(rows)))
+
+
+def described(chart: Picture) -> dict[str, Any]:
+    """Return the picture as Vega-Lite describes it."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec["datasets"] = {name: json.loads(rows) for name, rows in spec.get("datasets", {}).items()}
+    return spec
 
 
 def as_json(value: Any) -> str:
@@ -72,12 +88,14 @@ def as_json(value: Any) -> str:
 class Pictures:
     """Gives each picture of a page its place."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: Path | None = None) -> None:
+        """Begin. `cache`: a folder for what draws the pictures, which takes two seconds to make and seldom changes."""
         self._specs: list[str] = []
+        self._cache = cache
 
     def place(self, chart: Picture) -> str:
         """Return the element in which this picture is drawn."""
-        spec = chart.to_dict()
+        spec = described(chart)
         spec.pop("config", None)
         name = f"picture-{len(self._specs)}"
         self._specs.append(f'<script type="application/json" id="{name}">{as_json(spec)}</script>')
@@ -87,5 +105,31 @@ class Pictures:
         """Return what draws them. A page without pictures needs nothing."""
         if not self._specs:
             return ""
-        runtime = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
-        return "".join(self._specs) + f"<script>{runtime}{_DRAW}</script>"
+        return "".join(self._specs) + f"<script>{runtime(self._cache)}{_DRAW}</script>"
+
+
+def runtime(cache: Path | None) -> str:
+    """Return Vega-Lite's runtime, kept in this folder if there is one. A kept one that is not whole is made anew."""
+    if cache is None:
+        return _bundle()
+    name = f"vega-{version('vl-convert-python')}"
+    for file in cache.glob(f"{name}-*.js"):
+        text = file.read_text("utf-8", errors="replace")
+        if file.stem.endswith(f"-{_digest(text)}"):
+            return text
+    text = _bundle()
+    with suppress(OSError):  # a report needs no cache
+        cache.mkdir(parents=True, exist_ok=True)
+        fresh = cache / f".{os.getpid()}"
+        fresh.write_text(text, "utf-8")
+        fresh.replace(cache / f"{name}-{_digest(text)}.js")
+    return text
+
+
+def _bundle() -> str:
+    made: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
+    return made
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

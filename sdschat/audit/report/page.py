@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.report import answers, pictures, tables
@@ -36,8 +37,8 @@ class _Part(NamedTuple):
         return [row for row in rows if (row.run_id, row.channel) == self.key]
 
 
-def page(data: ReportData) -> str:
-    """Return the page as one self-contained file."""
+def page(data: ReportData, cache: Path | None = None) -> str:
+    """Return the page as one self-contained file. `cache`: a folder that makes the next page sooner."""
     audit = data.audit
     bad = "" if audit.agreed else " bad"
     shown = shown_channels(audit)
@@ -46,7 +47,7 @@ def page(data: ReportData) -> str:
         f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
         f'<span class="pill">{"agreed" if audit.agreed else "not agreed"}</span></div>',
     ]
-    drawn = Pictures()
+    drawn = Pictures(cache)
     for channel in shown:
         key = (channel.run_id, channel.channel)
         part = _Part(data, channel, key, of_channel(data.figures, key), tables.naming(data), drawn)

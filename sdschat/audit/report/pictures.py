@@ -65,7 +65,7 @@ def convergence(
     )
     scale = alt.Scale(domain=[1, messages + 1], nice=False)
     x = alt.X("from:Q", title="place in the canonical log", scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
-    boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5)
+    boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5, strokeOpacity=0.4)
     dots = alt.Chart(data(marks)).mark_point(shape="diamond", size=90, filled=True, color="#b3261e", stroke="white")
     return alt.layer(
         boxes.encode(x=x, x2="until:Q", y=y, color=shades, tooltip=_tips(node="node", state="here", tip="in detail")),

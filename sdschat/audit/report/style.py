@@ -39,6 +39,7 @@ th { text-align:left; color:var(--soft); font-weight:500; border-bottom:1px soli
 td { border-bottom:1px solid var(--line); padding:6px 14px 6px 0; vertical-align:top }
 td.n, th.n { text-align:right } tr:last-child td { border-bottom:0 }
 code { font:12.5px ui-monospace,SFMono-Regular,Menlo,monospace; overflow-wrap:anywhere }
+#vg-tooltip-element table { width:auto } #vg-tooltip-element td { border:0; padding:1px 6px 1px 0 }
 td .t, td code.id { white-space:nowrap }
 dl { display:grid; grid-template-columns:max-content 1fr; gap:4px 20px; margin:0; font-size:13.5px }
 dt { color:var(--soft) } dd { margin:0; overflow-wrap:anywhere }

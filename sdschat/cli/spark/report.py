@@ -14,7 +14,7 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, step
 from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
-from sdschat.cli.spark_target import where_options
+from sdschat.cli.spark_target import cache_folder, where_options
 from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def write_report(there: Asked, lake: str, grain: int, output: Path) -> None:
     from sdschat.lake.report import report_data
 
     with step("report"):
-        made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000))
+        made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000), cache_folder("report"))
     try:
         with whole_file(output) as file:
             file.write(made)
