@@ -24,7 +24,7 @@ class PreferenceError(ValueError):
 @dataclass(slots=True)
 class Preferences:
     theme: str = AUTO
-    ids: bool = True  # show the first letters of ids
+    ids: bool = False  # show the first letters of ids
     links: bool = True  # as links of the terminal
     bell: bool = True  # on a mention
     notify: dict[str, str] = field(default_factory=dict)  # by channel: what counts as news

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,20 +20,34 @@ from sdschat.tui.model.words import clock, day
 from sdschat.tui.model.wrapping import fitted, wrapped
 from sdschat.tui.tick import tick
 
-_WIDE: Final = 70  # columns from which there is room for seconds and ids
+_WIDE: Final = 70  # columns from which there is room for long nicks and ids
 _SMALL: Final = 40  # columns below which there is no room for times
 _SMALL_NICK, _NARROW_NICK, _WIDE_NICK = 5, 8, 11
 _LEAST_TEXT, _MOST_TEXT = 10, 110
-_MARKS: Final = 24  # columns for the marks beside a text of full width
+_MARKS: Final = 18  # columns for the marks beside a text of full width
+_ID: Final = 6  # and for the id
 _FURTHER_IN: Final = 2
 _NOTHING: Final = Style()
 _COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
 
 
-def item_lines(item: Item, width: int, line_style: LineStyle, now: int, present: tuple[str, ...] = ()) -> list[Line]:
-    """Return the lines of a row. `present`: ids of the others who are here, each with a cell beside own messages."""
+class Surroundings(NamedTuple):
+    """The conditions around a row that its lines depend on."""
+
+    present: tuple[str, ...] = ()  # ids of the others who are here, each with a cell beside own messages
+    same_author: bool = False  # as of the message right above, so that the nick is said
+    same_minute: bool = False  # likewise, so that the time is said
+
+
+ALONE: Final = Surroundings()
+
+
+def item_lines(
+    item: Item, width: int, line_style: LineStyle, now: int, surroundings: Surroundings = ALONE
+) -> list[Line]:
+    """Return the lines of a row."""
     if isinstance(item, MessageItem):
-        return _entry_lines(item, width, line_style, present)
+        return _entry_lines(item, width, line_style, surroundings)
     if isinstance(item, GapItem):
         name = "lost" if item.lost else "gap"
         sign = line_style.glyphs.lost if item.lost else line_style.glyphs.missing
@@ -51,29 +65,23 @@ def _columns(width: int) -> tuple[bool, int, int]:
 
 def _time(at: int, width: int) -> str:
     """Return the column of the time, with the space after it."""
-    return f"{clock(at, width >= _WIDE)} " if width >= _SMALL else ""
+    return f"{clock(at, seconds=False)} " if width >= _SMALL else ""
 
 
 def _nick_width(width: int) -> int:
     return _WIDE_NICK if width >= _WIDE else _NARROW_NICK if width >= _SMALL else _SMALL_NICK
 
 
-def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, present: tuple[str, ...]) -> list[Line]:
+def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: Surroundings) -> list[Line]:
     wide, start, room = _columns(width)
-    nick_width = _nick_width(width)
-    nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
-    if entry.tag:
-        left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
-        nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
-    shown = f"* {nick}" if entry.action else nick
-    mark = f"{line_style.glyphs.verified} " if entry.verified else " "
     bar = line_style.glyphs.mention if entry.mention else " "
     gutter = Segment(f"{bar} ", line_style.style("mention" if entry.mention else "text"))
     below = [gutter, Segment(" " * (start - 2))]
+    time = _time(entry.at, width)
     head: Line = [
         gutter,
-        Segment(_time(entry.at, width), line_style.style("time")),
-        Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id)),
+        Segment(" " * len(time) if around.same_minute else time, line_style.style("time")),
+        _again(width, line_style) if around.same_author else _nick(entry, width, line_style),
     ]
     lines: list[Line] = []
     if entry.quote is not None:
@@ -86,10 +94,25 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, present:
         text = _linked(entry.text, low, high, style, line_style)
         lines.append([*head, *marked(text, line_style.marked)])
         head = below
-    _add_marks(
-        lines, _marks(entry, wide, line_style, present), below, min(width, start + _MOST_TEXT + _MARKS), line_style
-    )
+    right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
+    _add_marks(lines, _marks(entry, wide, line_style, around.present), below, right, line_style)
     return lines
+
+
+def _again(width: int, line_style: LineStyle) -> Segment:
+    """Return what stands in place of a nick that the message right above has already."""
+    return Segment(line_style.glyphs.between.ljust(_nick_width(width) + 1), line_style.style("time"))
+
+
+def _nick(entry: MessageItem, width: int, line_style: LineStyle) -> Segment:
+    nick_width = _nick_width(width)
+    nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
+    if entry.tag:
+        left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
+        nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
+    shown = f"* {nick}" if entry.action else nick
+    mark = f"{line_style.glyphs.verified} " if entry.verified else " "
+    return Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id))
 
 
 def _with_mark(nick: str, mark: str, width: int, line_style: LineStyle) -> str:
@@ -181,7 +204,7 @@ def hanging(line: str, room: int) -> Iterator[str]:
 
 def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) -> list[Line]:
     sign = line_style.glyphs.alert if note.tone is Tone.ALERT else line_style.glyphs.system
-    text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
+    text = note.text if note.tone is Tone.HELP else f"{clock(note.at, seconds=False)} {note.text}"
     return _own_lines(sign, text, line_style.style(tone), "", width, line_style)
 
 

@@ -134,12 +134,15 @@ async def test_an_alias_cannot_hide_a_command(s: Stage) -> None:
 
 
 @staged()
-async def test_ids_can_be_hidden(s: Stage) -> None:
+async def test_ids_are_shown_of_what_is_selected_and_of_all_where_asked_for(s: Stage) -> None:
     await s.enter("look")
     (entry,) = s.app.model.timeline.messages()
-    assert entry.message_id[:4] in s.text()
-    await s.enter("/ids")
     assert entry.message_id[:4] not in s.text()
+    await s.press("alt+up")
+    assert entry.message_id[:4] in s.text()
+    await s.press("escape")
+    await s.enter("/ids")
+    assert entry.message_id[:4] in s.text()
 
 
 @staged(peers=("bob",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Final
+from typing import Final, NamedTuple
 
 from textual.strip import Strip
 
@@ -12,9 +12,19 @@ from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
 from sdschat.tui.model.words import day_number
-from sdschat.tui.row_lines import day_line, item_lines, unread_line
+from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
 
+_MINUTE: Final = 60_000
 _SLACK: Final = 100  # drawn rows that are kept although they are no longer in memory
+
+
+class Lead(NamedTuple):
+    """The place of a row below another one."""
+
+    day: bool = False  # a day line stands above it
+    unread: bool = False  # the unread line stands above it
+    same_author: bool = False  # as of the message right above
+    same_minute: bool = False
 
 
 class Drawn:
@@ -25,7 +35,7 @@ class Drawn:
     def __init__(self, item: Item, day: int) -> None:
         self.item = item
         self.day = day
-        self.lead = (False, False)  # True each if a day line, and the unread line, stand above it
+        self.lead = Lead()
         self.strips: list[Strip] = []
 
 
@@ -79,6 +89,7 @@ class Layout:
         cache, starts, total = self._cache, [0], 0
         rows: list[Drawn] = []
         previous_day, unread_above = -1, model.unread_after
+        before: Item | None = None  # the row right above
         regathered = self._present != model.present
         self._present = present = model.present
         for item in timeline.items:
@@ -86,11 +97,12 @@ class Layout:
             if drawn is None or drawn.item is not item:
                 drawn = cache[item.place] = Drawn(item, day_number(item.at))
             unread = unread_above is not None and isinstance(item, MessageItem) and item.key > unread_above
-            lead = (drawn.day != previous_day and not isinstance(item, GapItem), unread)
+            lead = _lead(item, before, drawn.day != previous_day and not isinstance(item, GapItem), unread)
+            before = item
             if not drawn.strips or drawn.lead != lead or (regathered and isinstance(item, MessageItem) and item.own):
                 drawn.lead = lead
                 drawn.strips = _draw(item, lead, width, line_style, now, present)
-            if lead[0]:
+            if lead.day:
                 previous_day = drawn.day
             if unread:
                 unread_above = None
@@ -116,12 +128,24 @@ class Layout:
             self.below = max(1, model.total - model.conversation.rank(last[1]))
 
 
-def _draw(
-    item: Item, lead: tuple[bool, bool], width: int, line_style: LineStyle, now: int, present: tuple[str, ...]
-) -> list[Strip]:
-    lines = item_lines(item, width, line_style, now, present)
-    if lead[1]:
+def _lead(item: Item, before: Item | None, day: bool, unread: bool) -> Lead:
+    """Return the place of a row: below another message of its author its nick is not said again."""
+    if day or unread or not isinstance(item, MessageItem) or not isinstance(before, MessageItem):
+        return Lead(day, unread)
+    if item.action or before.action or _who(item) != _who(before):
+        return Lead()
+    return Lead(same_author=True, same_minute=item.at // _MINUTE == before.at // _MINUTE)
+
+
+def _who(entry: MessageItem) -> tuple[str, str, str, bool]:
+    return entry.sender_id, entry.nick, entry.tag, entry.verified
+
+
+def _draw(item: Item, lead: Lead, width: int, line_style: LineStyle, now: int, present: tuple[str, ...]) -> list[Strip]:
+    surroundings = Surroundings(present, lead.same_author, lead.same_minute)
+    lines = item_lines(item, width, line_style, now, surroundings)
+    if lead.unread:
         lines.insert(0, unread_line(width, line_style))
-    if lead[0]:
+    if lead.day:
         lines.insert(0, day_line(item.at, width, line_style))
     return [Strip(line) for line in lines]

@@ -40,7 +40,7 @@ class LogLines(ScrollView, can_focus=True):
             return Strip.blank(width, base)
         drawn = self._layout_of_rows.rows[at]
         strip, message_id = drawn.strips[offset], drawn.item.message_id
-        if message_id and message_id == self.model.selected and offset >= sum(drawn.lead):
+        if message_id and message_id == self.model.selected and offset >= drawn.lead.day + drawn.lead.unread:
             mark = Segment(self.line_style.glyphs.chosen, Style(bold=True))
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
             base += self.line_style.style("chosen")

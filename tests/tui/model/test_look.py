@@ -14,7 +14,7 @@ from sdschat.node.view.values import Lost
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
-from sdschat.tui.row_lines import day_line, item_lines, unread_line
+from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
 from sdschat.tui.themes import PALETTES, READABLE, contrast, theme_in_force
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
@@ -196,3 +196,11 @@ def test_the_theme_follows_the_background_that_the_terminal_names(
     monkeypatch.setenv("COLORFGBG", said)
     assert theme_in_force("auto") == theme
     assert theme_in_force("contrast") == "contrast"
+
+
+def test_below_another_message_of_the_author_neither_nick_nor_minute_is_said_again() -> None:
+    (again,) = item_lines(entry(1, "and so on"), 80, LineStyle(), NOON, Surroundings((), True, True))
+    text = "".join(segment.text for segment in again)
+    assert "bob" not in text
+    assert ":" not in text
+    assert text.split()[:4] == ["⋅", "and", "so", "on"]
