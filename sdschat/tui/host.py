@@ -27,6 +27,7 @@ from sdschat.tui.text_log import TextLog
 from sdschat.tui.themes import Palette, theme_in_force
 
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
+_NOTHING_CHOSEN = "No message is chosen. /search WORDS and /goto TIME choose one; /end lists the last ones with ids."
 
 
 class Command(NamedTuple):
@@ -121,6 +122,7 @@ class Host:
 
     log_view: MessageLog
     lens: Lens
+    has_keys = True  # of its own; without a screen there are only lines
     light_terminal: bool | None = None  # what the terminal answered about its background
 
     def __init__(
@@ -268,7 +270,7 @@ class Host:
         prefix = prefix.strip().lower()
         if not prefix:
             if self.selection is None:
-                raise CommandError(_NOTHING_SELECTED)
+                raise CommandError(_NOTHING_SELECTED if self.has_keys else _NOTHING_CHOSEN)
             return self.selection
         gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
         found = self.conversation.find_ids(prefix, 3) + gaps

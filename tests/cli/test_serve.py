@@ -89,6 +89,19 @@ def test_pages_of_others_and_a_visitor_too_many_are_refused(tmp_path: Path) -> N
         asyncio.run(told(address))
 
 
+def test_a_chat_that_cannot_start_does_not_leave_the_page_waiting(tmp_path: Path) -> None:
+    async def told(address: str) -> None:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{address}ws", headers={"Origin": address.rstrip("/")}) as socket,
+            asyncio.timeout(20),
+        ):
+            assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+
+    with serving(tmp_path, "--password-file", "nothing.txt", "--broker", "mqtt://ann@127.0.0.1:1") as address:
+        asyncio.run(told(address))
+
+
 def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> None:
     done = run(tmp_path, "serve", "lobby", "--listen", "0.0.0.0")
     assert (done.returncode, "--allow-remote" in done.stderr) == (2, True)

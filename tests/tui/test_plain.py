@@ -131,3 +131,20 @@ def test_an_answer_names_what_it_answers(tmp_path: Path) -> None:
         assert "answers bob" in await s.until("noon")
 
     plain(tmp_path, story)
+
+
+def test_messages_that_are_listed_have_ids_by_which_they_are_answered(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("/reply what")
+        assert "/end lists the last ones with ids" in s.text()
+        assert "Alt+Up" not in s.text()
+        message_id = s.bob.node.send("lobby", "who has the rope?").message_id
+        assert message_id[:4] not in await s.until("who has the rope?")
+        await s.enter("/end")
+        assert f"bob ({message_id[:4]}, new key): who has the rope?" in s.text()
+        await s.enter(f"/reply {message_id[:4]} I have")
+        await s.until("answers bob")
+        await s.enter("/search rope")
+        assert "/hit older, /hit back newer" in s.text()
+
+    plain(tmp_path, story)

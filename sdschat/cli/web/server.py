@@ -18,6 +18,7 @@ from textual_serve.download_manager import DownloadManager
 
 from sdschat.cli.web.visitors import Visitor, Visitors, new_token
 from sdschat.transport.address import Address
+from sdschat.transport.tasks import first
 
 _STATIC: Final = Path(textual_serve.__file__).parent / "static"
 _COOKIE: Final = "sdschat_visitor"
@@ -58,6 +59,11 @@ class _Chat(AppService):
         assert process.stdin is not None
         self._process, self._stdin, self.process = process, process.stdin, process
         return process
+
+    async def ended(self) -> None:
+        """Wait until the program has ended by itself."""
+        assert self.process is not None
+        await self.process.wait()
 
     async def end(self) -> None:
         """End the program, by force if it does not end by itself."""
@@ -140,10 +146,11 @@ class ChatServer:
             chat = _Chat(self._arguments(visitor), socket)
             try:
                 await chat.start(_cells(request, "width", 80), _cells(request, "height", 24))
-                await _pass_on(socket, chat)
+                await first(_pass_on(socket, chat), chat.ended())
             finally:
                 self._sockets.discard(socket)
                 await chat.end()
+                await socket.close()
             return socket
 
 

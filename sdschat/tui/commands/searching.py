@@ -65,7 +65,8 @@ def step_hit(host: Host, step: int) -> None:
         raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
     host.model.hit_at = at
     host.log_view.jump_to(hits[at], choose=True)
-    host.warn(f"hit {hit_words(host)}, newest first | n older, N newer (in the log), or /hit, /hit back; /hits lists")
+    keys = "n older, N newer (in the log), or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
+    host.warn(f"hit {hit_words(host)}, newest first | {keys}; /hits lists")
 
 
 def hit_words(host: Host) -> str:

@@ -89,10 +89,12 @@ class PlainLens:
         self.open()
 
 
-def entry_line(entry: MessageItem, model: ChannelModel, label: str) -> str:
-    """Return a message as lines of text. `label`: its channel, if that must be named; else empty."""
+def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
+    """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
+    commands can name it."""
     who = model.name_of(entry.sender_id, entry.nick)
-    marks = [mark for mark in (entry.remark, "late" if entry.late else "") if mark]
+    name = short(entry.message_id) if with_id else ""
+    marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:
         marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
     offline = model.connection.state != "connected"
@@ -124,6 +126,7 @@ class PlainHost(Host):
     """The host of commands on two streams."""
 
     glyphs = ASCII
+    has_keys = False
 
     def __init__(self, view: Conversations, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
         super().__init__(view, preferences, load())
@@ -214,16 +217,20 @@ class PlainHost(Host):
         self._out.flush()
 
     def say_entries(self, entries: Sequence[MessageItem]) -> None:
+        """Write messages that were asked for, with the beginnings of their ids."""
         for entry in entries:
-            self._say_entry(entry, "")
+            self._say_entry(entry, "", with_id=True)
 
-    def _say_entry(self, entry: MessageItem, channel: str) -> None:
+    def _say_entry(self, entry: MessageItem, channel: str, *, with_id: bool = False) -> None:
         if day_number(entry.at) != self._day:
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
         self.say(
             entry_line(
-                entry, self.desktop.models[channel or self.channel], self.label(channel) if self._named(channel) else ""
+                entry,
+                self.desktop.models[channel or self.channel],
+                self.label(channel) if self._named(channel) else "",
+                with_id=with_id,
             )
         )
 
