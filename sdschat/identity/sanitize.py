@@ -24,9 +24,12 @@ _JOINING: Final = re.compile("[\u0600-\u0dff\u1000-\u109f\u1780-\u18af]")
 _EMOJI: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
 # Emoji newer than Python's tables count as unassigned. Only emoji will ever be assigned in this range.
 _NEW_EMOJI: Final = re.compile("[\U0001f300-\U0001faff]")
-# Variation selectors: they say if a character is drawn as an emoji or as text. Terminals disagree on the width, so
-# the selectors are left out.
-_SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
+# Variation selectors. One U+FE0F stays behind a symbol, which is drawn as an emoji then, two cells wide, and in a
+# keycap; the others are left out.
+_SELECTORS: Final = re.compile(
+    "(?<=[\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\u00a9\u00ae\U0001f000-\U0001faff])"
+    "(\ufe0f)(?![\ufe00-\ufe0f\u0300-\u036f])|(?<=[0-9#*])(\ufe0f)(?=\u20e3)|[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+)
 # Text that needs no change: ASCII, the letters of Latin, Greek and Cyrillic, kana and Chinese characters.
 _PLAIN: Final = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0391-\u03c9\u0400-\u0482\u3041-\u3096\u4e00-\u9fa5]*"
@@ -42,11 +45,15 @@ def harmless(text: str, *, limit: int | None = None, lines: bool = False) -> str
     long = limit is not None and len(text) > limit
     cut = text[:limit] if long else text
     if (_PLAIN_LINES if lines else _PLAIN).fullmatch(cut) is None:
-        cut = _rewritten(_SELECTORS.sub("", cut.replace("\r\n", "\n")), lines)
+        cut = _rewritten(_SELECTORS.sub(_kept, cut.replace("\r\n", "\n")), lines)
         if lines:
             cut = _BREAKS.sub("\n" * _MOST_BREAKS, cut)
         long = long or (limit is not None and len(cut) > limit)
     return _shortened(cut, limit) if long and limit is not None else cut
+
+
+def _kept(selectors: re.Match[str]) -> str:
+    return selectors[1] or selectors[2] or ""
 
 
 def _shortened(text: str, limit: int) -> str:
@@ -97,6 +104,8 @@ def _drawn(text: str, at: int, category: str) -> bool:
         return char not in _UNSEEN_LETTERS
     if char in _JOINERS:
         around = (text[at - 1 : at], text[at + 1 : at + 2])
+        if around[0] == "\ufe0f":  # of the symbol before it
+            around = (text[at - 2 : at - 1], around[1])
         return all(map(_JOINING.match, around)) or (char == "\u200d" and all(map(_EMOJI.match, around)))
     return category == "Cn" and _NEW_EMOJI.match(char) is not None
 

@@ -17,7 +17,7 @@ from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
 from sdschat.tui.model.words import clock, day
-from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE, fitted, goes_left, wrapped
 from sdschat.tui.tick import tick
 
 _WIDE: Final = 70  # columns from which there is room for long nicks and ids
@@ -85,14 +85,14 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     ]
     lines: list[Line] = []
     if entry.quote is not None:
-        lines.append([*head, Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])
+        lines.append([*head, *_isolated([Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])])
         head = below
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
         style += line_style.style("action")
     for low, high in wrapped(entry.text, room):
         text = _linked(entry.text, low, high, style, line_style)
-        lines.append([*head, *marked(text, line_style.marked)])
+        lines.append([*head, *_isolated([*marked(text, line_style.marked)])])
         head = below
     right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
     _add_marks(lines, _marks(entry, wide, line_style, around.present), below, right, line_style)
@@ -112,7 +112,8 @@ def _nick(entry: MessageItem, width: int, line_style: LineStyle) -> Segment:
         nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
     shown = f"* {nick}" if entry.action else nick
     mark = f"{line_style.glyphs.verified} " if entry.verified else " "
-    return Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id))
+    drawn = Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id))
+    return _isolated([drawn])[0]
 
 
 def _with_mark(nick: str, mark: str, width: int, line_style: LineStyle) -> str:
@@ -127,6 +128,16 @@ def _quote(entry: MessageItem, line_style: LineStyle) -> str:
     if not quote.nick:
         return f"{line_style.glyphs.reply} answers {short(quote.message_id)}, which is not here"
     return f"{line_style.glyphs.reply} {quote.nick}: {quote.text}"
+
+
+def _isolated(text: Line) -> Line:
+    """Return a text so that a terminal that draws some of it from right to left leaves what is beside it in place."""
+    if not any(goes_left(segment.text) for segment in text):
+        return text
+    text = [*text]
+    text[0] = Segment(ISOLATE + text[0].text, text[0].style)
+    text[-1] = Segment(text[-1].text + END_OF_ISOLATE, text[-1].style)
+    return text
 
 
 def _linked(text: str, low: int, high: int, style: Style, line_style: LineStyle) -> Line:

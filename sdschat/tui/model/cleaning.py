@@ -16,8 +16,9 @@ def clean(text: str, *, limit: int = TEXT_LIMIT, lines: bool = False) -> str:
 
 
 def clean_name(name: str, *, limit: int = NAME_LIMIT) -> str:
-    """Return a nick or a channel name, safe to draw: on one line, and without runs of spaces."""
-    return " ".join(harmless(name, limit=limit).split())
+    """Return a nick or a channel name, safe to draw: on one line, without runs of spaces, and without the selector by
+    which two names would differ in nothing but colour."""
+    return " ".join(harmless(name, limit=limit).replace("\ufe0f", "").split())
 
 
 __all__ = ["clean", "clean_name", "nick_text", "reason_text", "short"]

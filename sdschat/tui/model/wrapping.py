@@ -6,8 +6,12 @@ import re
 from collections.abc import Generator, Iterator
 from typing import Final
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import cell_len, split_graphemes
 
+_RIGHT_TO_LEFT: Final = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 _WORD: Final = re.compile(r"\S+\s*|\s+")
 
 
@@ -45,15 +49,20 @@ def _line(line: str, width: int) -> Iterator[tuple[int, int]]:
 def _cut(
     line: str, low: int, at: int, end: int, used: int, width: int
 ) -> Generator[tuple[int, int], None, tuple[int, int]]:
-    """Yield full lines of a word wider than a line. Return start and width of its rest."""
-    while at < end:
-        size = get_character_cell_size(line[at])
-        if used + size > width and at > low:
-            yield low, at
-            low, used = at, 0
+    """Yield full lines of a word wider than a line, with every emoji whole. Return start and width of its rest."""
+    spans, _ = split_graphemes(line[at:end])
+    for first, _, size in spans:
+        if used + size > width and at + first > low:
+            yield low, at + first
+            low, used = at + first, 0
         used += size
-        at += 1
     return low, used
+
+
+def goes_left(text: str) -> bool:
+    """True if a terminal may draw some of the text from right to left, and with it what stands beside the text. Then
+    the text must stand between `ISOLATE` and `END_OF_ISOLATE`, which take no room."""
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
 def fitted(text: str, width: int, cut: str = "~") -> str:
@@ -68,8 +77,9 @@ def fitted(text: str, width: int, cut: str = "~") -> str:
 
 def _shortened(text: str, width: int) -> str:
     used = 0
-    for at, letter in enumerate(text):
-        used += get_character_cell_size(letter)
+    spans, _ = split_graphemes(text)
+    for first, _, size in spans:
+        used += size
         if used > width:
-            return text[:at]
+            return text[:first]
     return text

@@ -21,6 +21,7 @@ from sdschat.node.view.values import Key
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Item, MessageItem, Place
+from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE
 from sdschat.tui.widgets.layout import Layout
 
 
@@ -69,7 +70,7 @@ class LogLines(ScrollView, can_focus=True):
             span = selection.get_span(line)
             if span is not None:
                 lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
-        return "\n".join(lines), "\n"
+        return "\n".join(lines).replace(ISOLATE, "").replace(END_OF_ISOLATE, ""), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()

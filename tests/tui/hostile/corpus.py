@@ -89,6 +89,9 @@ def _marks() -> Iterator[str]:
         yield f"{chr(code)}leading {code:x}"
         yield "".join(f"{letter}{chr(code) * 9}" for letter in f"zalgo {code:x}")
     yield "\ufe0f" * 300 + "selectors"
+    yield "\u2764\ufe0f" * 60 + "hearts"
+    yield "\u05e9\u2069\u2068\u2067\u202e\u05e9 isolates"
+    yield "\u0627\u0644" * 80 + " 1/3 2069"
     yield "".join(f"x{chr(code)}" for code in range(0xFE00, 0xFE10))
     yield "x" + "".join(chr(code) for code in range(0xE0100, 0xE01F0))
 

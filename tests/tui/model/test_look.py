@@ -204,3 +204,18 @@ def test_below_another_message_of_the_author_neither_nick_nor_minute_is_said_aga
     assert "bob" not in text
     assert ":" not in text
     assert text.split()[:4] == ["⋅", "and", "so", "on"]
+
+
+def test_a_text_from_right_to_left_is_isolated_from_the_columns_beside_it() -> None:
+    hebrew = "\u05e9\u05dc\u05d5\u05dd"
+    (line,) = lines(own(1, f"{hebrew} 12"), 80)
+    assert f"\u2068{hebrew} 12\u2069" in line
+    assert line.count("\u2068") == line.count("\u2069") == 1
+    assert cell_len(line) == cell_len(lines(own(1, "abcd 12"), 80)[0])
+
+
+def test_no_text_can_end_its_isolation() -> None:
+    (line,) = lines(entry(1, "\u05e9\u2069\u202e evil"), 80)
+    assert line.count("\u2069") == 1
+    assert " evil\u2069" in line
+    assert "\u202e" not in line

@@ -48,3 +48,13 @@ def test_fitted_is_exactly_so_wide(text: str, width: int) -> None:
 def test_what_is_cut_says_so() -> None:
     assert fitted("a long name", 6) == "a lon~"
     assert fitted("漢字漢字", 6) == "漢字~ "
+
+
+def test_an_emoji_of_several_characters_is_never_cut() -> None:
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+    heart = "\u2764\ufe0f"
+    for one in (family, heart):
+        text = one * 6
+        parts = [text[low:high] for low, high in wrapped(text, 5)]
+        assert parts == [one * 2] * 3
+        assert fitted(text, 5) == f"{one * 2}~"
