@@ -1,4 +1,4 @@
-"""Row 7 of the table: `python -m tests.attacks.flood [--minutes 1] [--keys 3]`.
+"""Row 7 of the table: `python -m tests.attacks.flood [--minutes 1] [--keys 3] [--rate 100]`.
 
 Honest messages at the median within 2 s and 95 of 100 within 10 s; a key on the screen within 100 ms at the median and
 500 ms at 95 of 100; the database within `store.max_size`; memory under 200 MB; the head names the flood.
@@ -36,9 +36,10 @@ LETTERS = "бгджзийлмнпрстуфцчшщъыьэюя"  # in no other 
 class Flood(threading.Thread):
     """Send packets of a few keys at a steady rate. Each names two messages that nobody has."""
 
-    def __init__(self, attacker: Attacker, keys: int) -> None:
+    def __init__(self, attacker: Attacker, keys: int, rate: int) -> None:
         super().__init__(daemon=True)
         self._attacker = attacker
+        self._rate = rate
         self._keys = [new_key() for _ in range(keys)]
         self.over = threading.Event()
 
@@ -46,7 +47,7 @@ class Flood(threading.Thread):
         number, due = 0, time.monotonic()
         while not self.over.wait(max(0.0, due - time.monotonic())):
             due += _STEP
-            for _ in range(round(RATE * _STEP)):
+            for _ in range(round(self._rate * _STEP)):
                 invented = (secrets.token_hex(32), secrets.token_hex(32))
                 key = self._keys[number % len(self._keys)]
                 text = f"flood {number} {secrets.token_hex(100)}"
@@ -76,14 +77,14 @@ def _p95(values: list[float]) -> float:
     return sorted(values)[min(len(values) - 1, round(len(values) * 0.95))]
 
 
-def flood(made: Stage, minutes: float, keys: int) -> bool:
-    """Send a hundred packets a second while two honest people talk and one of them types."""
+def flood(made: Stage, minutes: float, keys: int, rate: int) -> bool:
+    """Send many packets a second while two honest people talk and one of them types."""
     figures = Figures()
     ann, eve = made.pipe("ann"), made.pipe("eve")
     options = (*made.options, "--set", f"store.max_size={CAP}M")
     with Terminal(command("join", CHANNEL, "--name", "bob", *options), made.home, size=(120, 40)) as screen:
         screen.until_text("ann")
-        attack = Flood(made.attacker, keys)
+        attack = Flood(made.attacker, keys, rate)
         attack.start()
         try:
             _talk(ann, eve, screen, figures, minutes * 60)
@@ -153,12 +154,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--keys", type=int, default=KEYS)
+    parser.add_argument("--rate", type=int, default=RATE, help=f"packets a second; default: {RATE}")
     asked = parser.parse_args()
     if not 0 < asked.minutes <= 15:
         parser.error("--minutes must be above 0 and at most 15")
-    print(f"{RATE} packets a second of {asked.keys} keys, for {asked.minutes:g} minutes", flush=True)
+    print(f"{asked.rate} packets a second of {asked.keys} keys, for {asked.minutes:g} minutes", flush=True)
     with tempfile.TemporaryDirectory() as folder, stage(Path(folder)) as made:
-        defended = flood(made, asked.minutes, asked.keys)
+        defended = flood(made, asked.minutes, asked.keys, asked.rate)
     print("defended" if defended else "NOT DEFENDED")
     sys.exit(0 if defended else 1)
 
