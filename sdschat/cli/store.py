@@ -74,6 +74,8 @@ def _as_store(chosen: Chosen) -> Chosen:
         chosen.settings = replace(chosen.settings, journal_keep=_JOURNAL_KEEP)
     if "trust.messages_per_minute" not in chosen.settings.explicit:
         chosen.settings = replace(chosen.settings, messages_per_minute=0)  # an archive has its size as its limit
+    if "trust.strangers_share" not in chosen.settings.explicit:
+        chosen.settings = replace(chosen.settings, strangers_share=0)
     return chosen
 
 

@@ -224,13 +224,21 @@ class KeyBook:
                 return False
             people[minute] += 1
             return True
+        if not self._has_room(now):
+            return False
+        self._admitted.append(now)
+        return True
+
+    def _has_room(self, now: int) -> bool:
         admitted = self._admitted
         while admitted and not 0 <= now - admitted[0] < _MINUTE:
             admitted.popleft()
-        if len(admitted) >= PEOPLE_A_MINUTE:
-            return False
-        admitted.append(now)
-        return True
+        return len(admitted) < PEOPLE_A_MINUTE
+
+    def waits(self, sender_id: str, now: int) -> bool:
+        """True for a stranger who waits, and for a new one who would if they spoke now."""
+        standing = self.standing(sender_id)
+        return not standing & ~KeyStanding.WAITING and not self._has_room(now)
 
     def introduction(self, sender_id: str) -> tuple[KeyEvent, ...]:
         """Return what there is to tell of a known key that nothing was told of yet."""

@@ -44,7 +44,9 @@ class Node:
     ) -> None:
         """Needs a running loop. The profile is ours from now on, and closed with the node."""
         self.settings = settings
-        self.gate = ContentGate(profile.identity, nick, settings.content_format, profile.store)
+        self.gate = ContentGate(
+            profile.identity, nick, settings.content_format, profile.store, settings.strangers_share
+        )
         self.sessions: dict[str, ChannelSession] = {}
         self.broker = ""  # address to invite others to; empty: the broker of this machine
         self.silent = False  # a Store: it joins private channels as somebody who writes nothing
@@ -118,7 +120,7 @@ class Node:
     def _keeping_strangers(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.strangers import ChannelStrangers
 
-        return ChannelStrangers(self._store, self.gate.book)
+        return ChannelStrangers(self._store, self.gate.book, self.gate.share)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring

@@ -146,6 +146,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "trust.unsigned": Setting(_one_of("mark", "count"), "node", "trust_unsigned"),
     "trust.messages_per_minute": Setting(_integer, "node", "messages_per_minute"),
     "trust.messages_at_once": Setting(_integer, "node", "messages_at_once"),
+    "trust.strangers_share": Setting(size, "node", "strangers_share"),
     "history.on_join": Setting(_one_of("all", "24h", "none"), "node", "history_on_join"),
     "journal.keep": Setting(duration, "node", "journal_keep"),
     "store.max_size": Setting(size, "node", "max_size"),
@@ -174,6 +175,7 @@ class Settings:
     trust_unsigned: str = "mark"  # "count": what participants without a key say they have counts as acknowledged
     messages_per_minute: int = 100  # kept in full of one sender, once it has said `messages_at_once`; 0: no limit
     messages_at_once: int = 2000  # a text that is pasted or piped stays whole
+    strangers_share: int = 32 * 2**20  # bytes of what strangers who wait say together; 0: no limit
     wire: str = "spec"  # of channels that were not used before
     history_on_join: str = "all"  # how far back the history is fetched when a channel is joined for the first time
     journal_keep: int = 30 * 24 * 3600 * 1000

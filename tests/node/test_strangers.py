@@ -18,12 +18,13 @@ from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import PATIENCE, Member, World, world
 
 CODEC = SdsCodec()
 MORE = 5
 CROWD = [Identity(bytes([number]) * 32) for number in range(1, PEOPLE_A_MINUTE + MORE + 1)]
 LATE = CROWD[PEOPLE_A_MINUTE:]
+CROWDING = [Identity(bytes([number]) * 32) for number in range(100, 100 + PEOPLE_A_MINUTE)]
 
 
 def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
@@ -34,8 +35,8 @@ def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-async def opened(w: World) -> tuple[Member, ChannelSession]:
-    ann = w.start("ann")
+async def opened(w: World, share: int | str = 1 << 20) -> tuple[Member, ChannelSession]:
+    ann = w.start("ann", changes={"trust.strangers_share": share})
     await ann.until(ConnectionChanged, lambda c: c.state == "connected")
     return ann, ann.node.sessions["lobby"]
 
@@ -52,9 +53,9 @@ def say(room: ChannelSession, key: Identity, text: str, after: str = "", nick: s
     return message
 
 
-async def crowded(w: World) -> tuple[Member, ChannelSession, dict[Identity, str]]:
+async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, ChannelSession, dict[Identity, str]]:
     """Return ann in a channel where more keys spoke at once than are shown, and the ids of their messages."""
-    ann, room = await opened(w)
+    ann, room = await opened(w, share)
     said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
     await ann.until(StrangersChanged, lambda told: told.keys == MORE)
     return ann, room, said
@@ -154,5 +155,45 @@ def test_history_of_many_authors_hides_nobody_whose_messages_are_apart(tmp_path:
             room.receive(CODEC.encode(message), source)
         await ann.until_texts(*["old"] * len(CROWD))
         assert strangers_of(room) == []
+
+    run(tmp_path, story)
+
+
+async def kept(member: Member, message: Message) -> bool:
+    """Return True if a message is in the log in full, once it is in the log."""
+    state = member.node.sessions["lobby"].channel.state
+    async with asyncio.timeout(PATIENCE):
+        while state.delivered(message.message_id) is None:
+            await asyncio.sleep(0.01)
+    return state.packet_of(message.message_id) is not None
+
+
+def test_beyond_the_share_of_all_strangers_only_ids_are_kept_until_they_are_opened(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w, 100)
+        person, first, second = CROWD[0], LATE[0], LATE[1]
+        assert not await kept(ann, say(room, first, "more", after=messages[first]))
+        assert await kept(ann, say(room, person, "more", after=messages[person]))
+        unknown = Identity(b"u" * 32)
+        assert not await kept(ann, say(room, unknown, "hi", nick="unknown"))
+        await ann.node.close(0.1)
+        ann = w.start("ann", changes={"trust.strangers_share": 100})
+        await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+        room = ann.node.sessions["lobby"]
+        for number, key in enumerate(CROWDING):
+            say(room, key, "hi", nick=f"crowding{number}")
+        await ann.until(KeyMet, lambda met: met.nick == f"crowding{PEOPLE_A_MINUTE - 1}")
+        assert not await kept(ann, say(room, second, "more", after=messages[second]))
+        ann.node.open_strangers(one.sender_id for one in strangers_of(room))
+        await ann.until(StrangersChanged, lambda told: told.keys == 0)
+        assert await kept(ann, say(room, Identity(b"v" * 32), "hi", nick="late"))
+
+    run(tmp_path, story)
+
+
+def test_without_a_share_there_is_no_limit(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w, "none")
+        assert await kept(ann, say(room, LATE[0], "more", after=messages[LATE[0]]))
 
     run(tmp_path, story)

@@ -21,6 +21,7 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, refusal_of
 from sdschat.node.channel.copies import OtherCopies
 from sdschat.node.channel.own_chain import OwnChains
+from sdschat.node.channel.strangers_share import PREFIX, StrangersShare
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, Said
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.values import Compose, Draft, Message, MessageKind, Reason, Refusal
@@ -35,7 +36,9 @@ _VERIFIED_KEPT = 4096
 class ContentGate:
     """One for a node: the key book is the profile's, not a channel's."""
 
-    def __init__(self, identity: Identity, nick: str, content_format: str, store: Store) -> None:
+    def __init__(
+        self, identity: Identity, nick: str, content_format: str, store: Store, strangers_share: int = 0
+    ) -> None:
         self.identity = identity
         self.nick = nick
         keys, nicks, people = store.keys(), store.nicks(), store.standings()
@@ -46,6 +49,7 @@ class ContentGate:
                 *(NickRow(*row) for row in nicks),
             ]
         )
+        self.share = StrangersShare(strangers_share, store.values(PREFIX).values())
         self._format = content_format
         self.chains = OwnChains(store)
         self.copies = OtherCopies()
@@ -150,6 +154,10 @@ class ContentGate:
     def is_hidden(self, sender_id: str) -> bool:
         """True if what this participant says is not shown: they are muted, or a stranger who waits."""
         return self.is_muted(sender_id) or self.book.is_waiting(sender_id)
+
+    def is_crowded_out(self, message: Message, wall: int) -> bool:
+        """True if a message is of a stranger who waits, or would, and their share of the disk is full."""
+        return self.share.full and is_placed(message) and self.book.waits(message.sender_id, wall)
 
     def is_ignored(self, sender_id: str) -> bool:
         """True if the user wants nothing of this participant to be kept."""

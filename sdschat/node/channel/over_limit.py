@@ -56,7 +56,8 @@ class OverLimitCounter(PassiveExtension):
             if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
                 if not event.told:
                     self._note_flood(event.message.sender_id, now.mono)
-                self._count(event.message.sender_id)
+                if not self._gate.book.is_waiting(event.message.sender_id):  # one line stands for all strangers
+                    self._count(event.message.sender_id)
             elif isinstance(event, Delivered) and event.own and event.source == "live" and self._open:
                 self._own += self._own_limit.exceeded("", now.mono, fresh=True, sync=False, stranger=False)
         for write in ready.writes:

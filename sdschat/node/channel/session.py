@@ -264,7 +264,7 @@ class ChannelSession:
         if lamport is not None and lamport > now.wall + state.config.max_skew:
             return False  # it waits for its date, and of those few are kept anyway
         sync = message.kind is MessageKind.SYNC
-        if self._gate.is_ignored(sender_id) and not sync:
+        if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
             return True
         fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self._connected_at))
         return self._limits.exceeded(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
+from sdschat.node.channel.strangers_share import PREFIX, StrangerAccount, StrangersShare, account_from
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 EVERY: Final = 1_000  # milliseconds between two events
 _SHORTEST_ID: Final = 4
-_PREFIX: Final = "stranger/"  # names of the values begin so; the channel and the sender follow
 
 
 class Stranger(NamedTuple):
@@ -33,29 +33,22 @@ class Stranger(NamedTuple):
     heard_at: int  # epoch milliseconds
 
 
-class _Account(NamedTuple):
-    messages: int
-    heard_at: int
-
-
 class ChannelStrangers(PassiveExtension):
     """A part of every channel."""
 
-    def __init__(self, store: Store, book: KeyBook) -> None:
+    def __init__(self, store: Store, book: KeyBook, share: StrangersShare) -> None:
         self._store = store
         self._book = book
-        self._openings = book.openings
+        self._share = share
         self._opened: list[str] = []  # and not yet told
         self._stale = False
         self._told_at = -EVERY
 
     def attach(self, session: ChannelSession) -> None:
-        self._prefix = f"{_PREFIX}{session.name}/"
-        self._accounts: dict[str, _Account] = {}
-        for name, kept in self._store.values(self._prefix).items():
-            sender_id = name.removeprefix(self._prefix)
-            if self._book.is_waiting(sender_id):
-                self._accounts[sender_id] = _Account(*map(int, kept.split()))
+        self._prefix = f"{PREFIX}{session.name}/"
+        kept = self._store.values(self._prefix).items()
+        self._accounts = {name.removeprefix(self._prefix): account_from(value) for name, value in kept}
+        self._openings = -1  # some may have been opened while nobody was in this channel
         self._stale = bool(self._accounts)
 
     def next_wake(self) -> int | None:
@@ -63,12 +56,13 @@ class ChannelStrangers(PassiveExtension):
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         gone = self._take_opened()
-        heard: dict[str, _Account] = {}
+        heard: dict[str, StrangerAccount] = {}
         for write in ready.writes:
             if isinstance(write, Append) and self._book.is_waiting(sender_id := write.row.entry.sender_id):
-                before = self._accounts.get(sender_id, _Account(0, 0))
-                messages = before.messages + (write.instead_of is None)
-                heard[sender_id] = self._accounts[sender_id] = _Account(messages, now.wall)
+                before = self._accounts.get(sender_id, StrangerAccount())
+                after = before.with_message(len(write.row.raw), now.wall, again=write.instead_of is not None)
+                self._share.change(before.size, after.size)
+                heard[sender_id] = self._accounts[sender_id] = after
         self._stale = self._stale or bool(heard)
         events = self._tell(now) if self._stale and now.mono - self._told_at >= EVERY else ()
 
@@ -76,7 +70,7 @@ class ChannelStrangers(PassiveExtension):
             for sender_id in gone:
                 transaction.forget_value(f"{self._prefix}{sender_id}")
             for sender_id, account in heard.items():
-                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d" % account)
+                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d %d" % account)
 
         return ExtensionOutput(save if gone or heard else None, events=events)
 
@@ -87,17 +81,21 @@ class ChannelStrangers(PassiveExtension):
         """Return who waits, the one heard last first."""
         found = sorted(self._accounts.items(), key=lambda item: (-item[1].heard_at, item[0]))
         rows = ((sender_id, self._book.row(sender_id), account) for sender_id, account in found)
-        return [Stranger(sender_id, row.nick, *account) for sender_id, row, account in rows if row is not None]
+        return [
+            Stranger(sender_id, row.nick, account.messages, account.heard_at)
+            for sender_id, row, account in rows
+            if row is not None
+        ]
 
     def _take_opened(self) -> list[str]:
         """Let go of the accounts of those who wait no more. Nothing is looked at unless somebody was opened."""
         if self._openings == self._book.openings:
             return []
         self._openings = self._book.openings
-        gone = [sender_id for sender_id in self._accounts if not self._book.is_waiting(sender_id)]
+        gone = [sender_id for sender_id in self._accounts if self._book.is_person(sender_id)]
         for sender_id in gone:
-            del self._accounts[sender_id]
-        self._opened += (sender_id for sender_id in gone if self._book.is_person(sender_id))
+            self._share.change(self._accounts.pop(sender_id).size, 0)
+        self._opened += gone
         if gone:
             self._stale, self._told_at = True, -EVERY
         return gone
@@ -128,10 +126,10 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
 
 def saved_strangers(reader: Reader, channel: str) -> list[tuple[str, int]]:
     """Return the sender ids of the strangers of a channel in a database, and the numbers of their messages."""
-    prefix = f"{_PREFIX}{channel}/"
+    prefix = f"{PREFIX}{channel}/"
     waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
     saved = {name.removeprefix(prefix): kept for name, kept in reader.values(prefix).items()}
-    return [(sender_id, int(kept.split()[0])) for sender_id, kept in saved.items() if sender_id in waiting]
+    return [(sender_id, account_from(kept).messages) for sender_id, kept in saved.items() if sender_id in waiting]
 
 
 def is_waiting(session: ChannelSession, sender_id: str) -> bool:

@@ -1,0 +1,42 @@
+"""The share of the disk that all strangers who wait have together, in all channels of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+PREFIX: Final = "stranger/"  # names of the values begin so; the channel and the sender follow
+_ROW: Final = 500  # bytes of a message on disk besides its packet, about: its row, its text and their indexes
+
+
+class StrangerAccount(NamedTuple):
+    """The messages of one stranger in one channel."""
+
+    messages: int = 0
+    heard_at: int = 0  # epoch milliseconds
+    size: int = 0  # bytes on disk, about
+
+    def with_message(self, packet: int, wall: int, *, again: bool) -> StrangerAccount:
+        """Add a message of so many bytes. `again`: its id was here already."""
+        size = self.size + packet + _ROW if packet else self.size
+        return StrangerAccount(self.messages + (not again), wall, size)
+
+
+def account_from(kept: bytes) -> StrangerAccount:
+    return StrangerAccount(*map(int, kept.split()))
+
+
+class StrangersShare:
+    """The bytes in use, and their limit; 0: no limit. What exceeds it is kept as ids."""
+
+    def __init__(self, limit: int, kept: Iterable[bytes] = ()) -> None:
+        self._limit = limit
+        self._used = sum(account_from(each).size for each in kept)
+
+    @property
+    def full(self) -> bool:
+        return 0 < self._limit <= self._used
+
+    def change(self, before: int, after: int) -> None:
+        """An account had so many bytes, and has so many now."""
+        self._used += after - before
