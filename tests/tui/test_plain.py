@@ -7,6 +7,7 @@ import io
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import MessageDelivered
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import DirectSaid
@@ -14,6 +15,7 @@ from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
+from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
 from tests.node.worlds import PATIENCE, Member, world
 
 
@@ -63,6 +65,19 @@ def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
         assert line.startswith("* ")
         assert (await s.until("bob is here")).startswith("* ")
         assert (await s.until("hello")).partition(" ")[2].startswith("ann")
+
+    plain(tmp_path, story)
+
+
+def test_strangers_wait_on_one_line_and_what_they_said_is_written_once_they_are_opened(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        for key in CROWD:
+            say(s.host.node.sessions["lobby"], key, f"I am {nick_of(key)}")
+        await s.until(f"{MORE} keys more")
+        assert s.text().count("I am nick") == PEOPLE_A_MINUTE
+        assert await s.enter("/strangers open all")
+        await s.until(f"I am {nick_of(LATE[-1])}")
+        assert s.text().count("I am nick") == len(CROWD)
 
     plain(tmp_path, story)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, PresenceChanged, ev
+from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, PresenceChanged, StrangersChanged, ev
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
 from sdschat.node.sync.events import CatchingUp, DirectSaid
@@ -263,6 +263,8 @@ class PlainHost(Host):
         if isinstance(body, MessageDelivered) and model is not None:
             shown = shown_of(body.said, event.time, body.via)
             self._say_entry(model.entry_for(shown), name)
+        elif isinstance(body, StrangersChanged) and model is not None:
+            self.say_entries([entry for entry in model.timeline.messages() if entry.sender_id in body.opened])
         elif isinstance(body, DirectSaid) and model is not None:
             self._say_direct(model, body.message_id)
         elif isinstance(body, CatchingUp) and body.state in ("loading", "paused", "done"):
