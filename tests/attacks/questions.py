@@ -11,7 +11,7 @@ from sdschat.node.store_server.quota import QUERIES_EACH
 from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.store_codec import Range, Sealed, StoreQuery, encode_query, encode_sealed
 from tests.attacks.attacker import Attacker, now
-from tests.attacks.stage import Stage, main, seconds_until
+from tests.attacks.stage import PATIENCE, Stage, main, seconds_until
 from tests.cli.processes import Line
 
 HISTORY = 2000
@@ -27,9 +27,11 @@ def questions(stage: Stage, size: int) -> bool:
     attacker, topics = stage.attacker, stage.attacker.topics
     stage.store()
     ann = stage.pipe("ann")
-    ann.until(lambda lines: any(_here(line, "store") for line in lines), "no Store is here")
+    ann.until(lambda lines: any(_here(line, "store") for line in lines), "no Store is here", PATIENCE)
     ann.say(*(f"line {number}" for number in range(HISTORY)))
-    ann.until(lambda lines: sum(_acked(line) for line in lines) >= HISTORY, "the Store does not have all of it")
+    ann.until(
+        lambda lines: sum(_acked(line) for line in lines) >= HISTORY, "the Store does not have all of it", PATIENCE
+    )
     ann.kill(signal.SIGTERM)
     store_id = next(str(line["sender_id"]) for line in ann.lines if _here(line, "store"))
     elsewhere = Attacker(stage.port, ELSEWHERE)

@@ -116,13 +116,18 @@ def stage(home: Path, *, quiet: bool = False) -> Iterator[Stage]:
 
 
 def main(attack: Attack, size: int, what: str) -> None:
-    """Run an attack as a program. Exit with 0 if it was defended, with 1 if it succeeded."""
+    """Run an attack as a program. Exit with 0 if it was defended, with 1 if it succeeded, with 2 if an honest process
+    did not get ready in time."""
     parser = argparse.ArgumentParser(description=attack.__doc__)
     parser.add_argument("--size", type=int, default=size, help=f"{what}; default: {size}")
     size = parser.parse_args().size
     print(f"{(attack.__doc__ or '').splitlines()[0]}\n  {what}: {size}", flush=True)
     with tempfile.TemporaryDirectory() as folder, stage(Path(folder)) as made:
-        defended = attack(made, size)
+        try:
+            defended = attack(made, size)
+        except (AssertionError, TimeoutError) as error:
+            print(f"not ready in time, which says nothing of the attack: {error}", file=sys.stderr)
+            sys.exit(2)
     print("defended" if defended else "NOT DEFENDED")
     sys.exit(0 if defended else 1)
 
