@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.store.checksums import row_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import last_place
+from sdschat.store.query import NOT_HIDDEN
 
 UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
 
@@ -18,7 +19,9 @@ _MARK: Final = (
     "SELECT channel, lamport, message_id, place, at, sum FROM read_mark "
     "WHERE channel = (SELECT id FROM channel WHERE name = ?)"
 )
-_UNREAD: Final = "SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 LIMIT ?)"
+_UNREAD: Final = (
+    f"SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 AND {NOT_HIDDEN} LIMIT ?)"
+)
 
 
 class ReadMark(NamedTuple):
@@ -48,7 +51,8 @@ class UserState:
         return ReadMark(*rows[0][1:5]) if rows else None
 
     def unread(self, channel: str) -> int:
-        """Number of messages of others that came since the read mark, late ones too; at most `UNREAD_COUNTED`."""
+        """Number of messages of others that are shown and came since the read mark, late ones too; at most
+        `UNREAD_COUNTED`."""
         with as_store_error(self._file):
             numbers = self.connection.execute(_NUMBER, (channel,)).fetchall()
             if not numbers:
