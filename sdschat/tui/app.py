@@ -291,7 +291,7 @@ class ChatApp(Ending, KeyedHost):
             self.warn(text)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        self.panes.frames.draw(event.widget)
+        self.panes.frames.focus(event.widget)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_later(self._fit)  # Textual's own handler, which runs after this one, stores the size

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
 from sdschat.tui.model.cleaning import clean
-from sdschat.tui.widgets.log_view import LogView
+from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
 
 _RULED: Final = (60, 20)  # columns and lines from which a line stands above the input
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
-_LOG_KEYS: Final = ("r answer", "i details", "t thread", "o open link", "y copy", "Esc back")
 
 
 class Frames:
@@ -24,20 +25,37 @@ class Frames:
     def __init__(self, screen: Window, *lists: Widget) -> None:
         self._screen = screen
         self._lists = lists
+        self._keys = _INPUT_KEYS
+        self._others: list[str] = []  # the channels that are not shown, with their unread marks
+        self.ruled = False  # a line stands above the input, and on it the other channels
 
     def fit(self) -> None:
         """Fit the frames to the size of the terminal."""
         screen = self._screen
         framed = screen.width >= _FRAMED[0] and screen.height >= _FRAMED[1]
-        ruled = not framed and screen.width >= _RULED[0] and screen.height >= _RULED[1]
+        self.ruled = ruled = not framed and screen.width >= _RULED[0] and screen.height >= _RULED[1]
         screen.entry.set_class(framed, "-framed")
         screen.entry.set_class(ruled, "-ruled")
         for each in self._lists:
             each.set_class(framed, "-framed")
         self.draw()
 
-    def draw(self, focused: Widget | None = None) -> None:
-        """Draw the titles. `focused`: what has the focus now."""
+    def focus(self, widget: Widget) -> None:
+        """Name the keys of what has the focus now."""
+        self._keys = getattr(widget, "KEYS", _INPUT_KEYS)
+        self.draw()
+
+    def show_others(self, lines: list[ChannelLine]) -> None:
+        """Name the channels that are not shown, those with something unread first."""
+        numbered = [(number, line) for number, line in enumerate(lines, 1) if not line.shown]
+        numbered.sort(key=lambda each: (not each[1].mentions, not each[1].unread))
+        others = [f"{number} {line.label} {unread_mark(line)}".rstrip() for number, line in numbered]
+        if others != self._others:
+            self._others = others
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw the titles."""
         screen = self._screen
         model = screen.desktop.models.get(screen.desktop.shown)
         if model is None:
@@ -46,13 +64,23 @@ class Frames:
         name = clean(screen.label(screen.desktop.shown), limit=_NAME)
         entry.set_class(alone, "-alone")
         title = f"to {name} alone" if alone else f"message {name}"
-        entry.border_title = Content(f" {title} " if entry.has_class("-ruled") else title)
-        keys = _LOG_KEYS if isinstance(focused, LogView) else _INPUT_KEYS
-        between = f" {screen.line_style.glyphs.between} "
-        room = screen.width - len(name) - 30
-        shown = [*keys]
-        while shown and len(between.join(shown)) > room:
-            shown.pop()
-        entry.border_subtitle = Content(between.join(shown))
+        entry.border_title = Content(self._rule(title) if self.ruled else title)
+        entry.border_subtitle = Content(self._fitted(self._keys, screen.width - len(name) - 30))
         channels, _ = self._lists
         channels.border_title = "channels"
+
+    def _rule(self, title: str) -> str:
+        """Return the line above the input: where the text goes, and at its right the other channels."""
+        width = self._screen.width
+        badges = self._fitted(self._others, width - cell_len(title) - 10)
+        if not badges:
+            return f" {title} "
+        return f" {title} {self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)} {badges} "
+
+    def _fitted(self, parts: Sequence[str], room: int) -> str:
+        """Return as many of the parts as fit whole, joined."""
+        between = f" {self._screen.line_style.glyphs.between} "
+        shown = [*parts]
+        while shown and cell_len(between.join(shown)) > room:
+            shown.pop()
+        return between.join(shown)

@@ -67,13 +67,14 @@ class Panes:
     def draw_badges(self) -> None:
         lines = self.lines()
         self.channel_list.set_lines(lines, self._screen.line_style)
+        self.frames.show_others(lines)
         self._draw_head(lines)
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
         """Draw the line of state: channel, pill, and as many of the other parts as fit whole."""
         screen, text = self._screen, Text(no_wrap=True, overflow="crop")
         shown = next((line for line in lines if line.shown), None)
-        if len(lines) > 1 and not self.channel_list.display:
+        if len(lines) > 1 and not self.channel_list.display and not self.frames.ruled:
             for number, line in enumerate(lines, 1):
                 mark = unread_mark(line)
                 style = "bold reverse" if line.shown else "bold" if mark else ""

@@ -19,10 +19,11 @@ FOLDER = Path(__file__).with_name("snapshots")
 _DAY = re.compile(r"─* (Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w{3} \d{4} ─*")
 _VARYING = (
     (re.compile(r"\b\d\d:\d\d:\d\d(\.\d{3}\+00:00)?"), lambda found: "12:00:00" + ".000+00:00" * bool(found[1])),
-    (re.compile(r"(?<=^  )\d\d:\d\d\b|(?<=^ ›)\d\d:\d\d\b|(?<=^[»┃] )\d\d:\d\d\b"), lambda found: "12:00"),  # noqa: RUF001
+    (re.compile(r"(?<=[ ›])\d\d:\d\d\b"), lambda found: "12:00"),  # noqa: RUF001
     (_DAY, lambda found: " Sat 1 Jan 2000 ".center(len(found[0]), "─")),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), lambda found: "2000-01-01"),
     (re.compile(r"(?<=  )[0-9a-f]{4}(?=$|  | │)"), lambda found: "0000"),
+    (re.compile(r"\b\ds ago"), lambda found: "1s ago"),
     (re.compile(r"\b[0-9a-f]{8}(?= \|)"), lambda found: "00000000"),
 )
 

@@ -1,0 +1,29 @@
+"""The frame of the input names the other channels, and the keys of what has the focus."""
+
+from __future__ import annotations
+
+from sdschat.tui.lens.panel import LensBody
+from tests.tui.stage import Stage, staged
+
+
+@staged("lobby", "dev", peers=("bob",), size=(80, 24))
+async def test_the_other_channels_stand_on_the_line_above_the_input(s: Stage) -> None:
+    await s.until(lambda: any("message lobby" in line and "2 dev" in line for line in s.lines()), "the other channel")
+    s.say("ann: look", channel="dev")
+    await s.until_text("2 dev 1!")
+    (line,) = (line for line in s.lines() if "message lobby" in line)
+    assert "2 dev 1! ─" in line
+    assert len(line) == 80
+    assert "dev" not in s.lines()[0]
+
+
+@staged(size=(120, 30))
+async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
+    assert "Enter send" in s.text()
+    s.app.log_view.focus()
+    await s.until_text("i details")
+    await s.press("f2")
+    await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
+    s.app.query_one(LensBody).focus()
+    await s.until_text("Left Right views")
+    assert "i details" not in s.text()
