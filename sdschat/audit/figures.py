@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -45,6 +46,7 @@ def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
     """Return the figures of these nodes, on which this is the verdict."""
     grain = grain_of(row.ts_ms for row in silver.journal)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        database.create_aggregate("QUANTILE_CONT", 2, _Quantile)  # type: ignore[arg-type]
         database.execute("BEGIN")
         for table, columns in _TABLES.items():
             database.execute(f"CREATE TABLE {table} ({columns})")
@@ -59,6 +61,24 @@ def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
 def _found(database: sqlite3.Connection, kind: type, answer: str) -> list[Any]:
     columns = ", ".join(f'"{name}"' for name in kind.__annotations__)
     return [kind(*row) for row in database.execute(f"SELECT {columns} FROM {answer} ORDER BY {columns}")]
+
+
+class _Quantile:
+    """The value below which this share of a group lies, in proportion between two values; SQLite has none."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+        self._share = 0.0
+
+    def step(self, value: float, share: float) -> None:
+        self._values.append(value)
+        self._share = share
+
+    def finalize(self) -> float:
+        ordered = sorted(self._values)
+        place = self._share * (len(ordered) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return low + (high - low) * (place - math.floor(place))
 
 
 def grain_of(times: Iterable[int]) -> int:
