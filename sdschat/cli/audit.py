@@ -151,7 +151,7 @@ def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver 
 
 def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:
     """Write the report. Return True if it could be written; the verdict has been printed already in any case."""
-    from sdschat.audit.report.databases import report_data
+    from sdschat.audit.report.data import report_data
     from sdschat.audit.report.page import page as made
 
     text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000), cache_folder("report"))

@@ -13,7 +13,7 @@ from sdschat.pipeline.transforms.readings import changes, new_readings, newer_re
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from sdschat.pipeline.ingest import Intake
+    from sdschat.pipeline.intake import Intake
     from sdschat.pipeline.sources.survey import Seen
 
 

@@ -12,7 +12,7 @@ from sdschat.pipeline.lake import Lake
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from sdschat.pipeline.ingest import Intake
+    from sdschat.pipeline.intake import Intake
     from sdschat.pipeline.sources.survey import Seen
 
 KEYS: Final = ("run_id", "source", "node", "place", "reason")

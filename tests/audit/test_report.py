@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sdschat.audit.compare import compare_rows, databases
-from sdschat.audit.report.databases import report_data
+from sdschat.audit.report.data import report_data
 from sdschat.audit.report.tables import repair_note
 from sdschat.audit.report.units import duration
 from sdschat.audit.rules import DEFAULT

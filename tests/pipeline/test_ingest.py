@@ -150,7 +150,8 @@ def test_what_somebody_left_who_was_killed_while_writing_is_not_taken_for_new(
 def test_a_file_that_is_still_being_written_is_told_and_taken_to_its_end_the_next_time(
     spark: SparkSession, field: Path, tmp_path: Path
 ) -> None:
-    from sdschat.pipeline.ingest import Added, ingest
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.intake import Added
     from sdschat.pipeline.lake import Lake
 
     with Reader.open(database(field, "ann"), SdsCodec()) as reader:
@@ -203,7 +204,8 @@ def test_a_log_is_taken_and_told_of_where_what_its_node_lacks_cannot_be_read(
 
 
 def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
-    from sdschat.pipeline.ingest import Added, ingest
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.intake import Added
     from sdschat.pipeline.lake import Lake
 
     odd = tmp_path / "odd.jsonl"

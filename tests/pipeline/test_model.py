@@ -28,9 +28,8 @@ from sdschat.experiment.grid.workers import Work  # noqa: E402
 from sdschat.experiment.runs import SimRun, do_run  # noqa: E402
 from sdschat.experiment.setting import GroupSetting  # noqa: E402
 from sdschat.experiment.vector_model.answers import determine_t_resp, in_response_group  # noqa: E402
-from sdschat.experiment.vector_model.group import Group  # noqa: E402
+from sdschat.experiment.vector_model.group import Group, Logs  # noqa: E402
 from sdschat.experiment.vector_model.hearing import hear_requests  # noqa: E402
-from sdschat.experiment.vector_model.logs import Logs  # noqa: E402
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step  # noqa: E402
 from sdschat.experiment.vector_model.rules import NEVER  # noqa: E402
 from sdschat.experiment.vector_model.run import run_model  # noqa: E402

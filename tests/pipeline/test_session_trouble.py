@@ -11,9 +11,8 @@ import pytest
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session import Where
-from sdschat.pipeline.session.logs import since, size_of
 from sdschat.pipeline.session.start import _told
-from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason
+from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason, since, size_of
 from tests.needs import needs_module
 
 needs_module("pyspark")

@@ -15,8 +15,7 @@ from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packe
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.catchup.values import Frame, Nudge
 from sdschat.mvds.values import Payload
-from sdschat.pipeline.sources.captures import packet_row
-from sdschat.pipeline.sources.files import read_file
+from sdschat.pipeline.sources.files import packet_row, read_file
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec

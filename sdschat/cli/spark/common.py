@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sdschat.audit.schemas import Quarantine
     from sdschat.lake.asked import Asked
-    from sdschat.pipeline.ingest import Added
+    from sdschat.pipeline.intake import Added
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sdschat.experiment.record import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.draws import OncePerStep
-from sdschat.experiment.vector_model.logs import Logs, Masks
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
 from sdschat.experiment.vector_model.wheel import Indices, ReadyParticipants, Wheel
 from sdschat.sds.config import Config
@@ -23,6 +22,7 @@ Flags = npt.NDArray[np.bool_]
 WHO_IS_WHO: Final = 2_048  # up to this size the model knows who heard whom, and who lacks which messages of whom
 COARSE: Final = 3_000  # above this size the times of sync messages are rounded to half the latency
 BUSY: Final = 300  # from this size on, every participant hears something in every half sync interval
+Masks = npt.NDArray[np.uint16]
 
 
 def times(shape: tuple[int, ...], value: int) -> Times:
@@ -214,3 +214,52 @@ class Group:
         self.woken[early] = self.due[early]
         at = np.maximum(self.due[early], self.now + 1)
         self.wheel.put_each(at + -at % self.sync_step, "sync", -1, early)
+
+
+class Logs:
+    """Tables over all sets of messages, as bit masks. Each new message gives its dependencies and renews the tables."""
+
+    def __init__(self, messages: int, causal: int) -> None:
+        self.causal = causal
+        self.dependencies: list[int] = []
+        self._all = np.arange(1 << messages, dtype=np.uint16)
+        self.delivered: Masks = np.zeros_like(self._all)
+        self.named: Masks = np.zeros_like(self._all)
+
+    def add(self, dependencies: int) -> None:
+        self.dependencies.append(dependencies)
+        self._deliver()
+        self._name()
+
+    def _deliver(self) -> None:
+        self.delivered = self._closure(self._all, np.zeros_like(self._all))
+
+    def _closure(self, held: Masks, waived: Masks) -> Masks:
+        """Return the delivered messages, in log order: held, and all dependencies delivered or waived."""
+        done = np.zeros_like(held)
+        for at, needs in enumerate(self.dependencies):
+            met = ((held >> at) & 1 == 1) & ((done | waived) & needs == needs)
+            done[met] |= np.uint16(1 << at)
+        return done
+
+    def delivered_of(self, held: Masks, waived: Masks) -> Masks:
+        """Return the messages that participants with these messages deliver, without waiting for the waived ones."""
+        found = self.delivered[held]
+        some = waived != 0
+        if some.any():
+            found[some] = self._closure(held[some], waived[some])
+        return found
+
+    def _name(self) -> None:
+        """Set the causal history of each set of delivered messages: its newest heads, then the newest of the rest."""
+        covered = np.zeros_like(self._all)
+        for at, needs in enumerate(self.dependencies):
+            covered[(self._all >> at) & 1 == 1] |= np.uint16(needs)
+        chosen = np.zeros_like(self._all)
+        room = np.full(len(self._all), self.causal)
+        for pool in (self._all & ~covered, self._all & covered):
+            for at in reversed(range(len(self.dependencies))):
+                take = ((pool >> at) & 1 == 1) & (room > 0)
+                chosen[take] |= np.uint16(1 << at)
+                room[take] -= 1
+        self.named = chosen

@@ -24,6 +24,8 @@ LIVE: Final = ("message", "sync")
 _COUNTED: Final = 4_096  # the loss of so many packets together is too rare for any random draw
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
+_CODEC = SdsCodec()
+_CAPACITY, _ERROR = 256, 0.0001
 
 
 class PacketGroup(NamedTuple):
@@ -131,10 +133,6 @@ class Ears:
 def _all_lost(loss: float) -> npt.NDArray[np.float32]:
     """Return the probability that all of 0, 1, 2, … packets are lost."""
     return np.float32(loss) ** np.arange(_COUNTED + 1, dtype=np.float32)
-
-
-_CODEC = SdsCodec()
-_CAPACITY, _ERROR = 256, 0.0001
 
 
 def _id(at: int) -> str:

@@ -1,14 +1,18 @@
-"""The package as a zip, sent to the machines on which it runs."""
+"""The package as a zip, sent to the machines on which it runs, and the spark-submit command that does so."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import sdschat
+from sdschat.pipeline.session.conf import MEANING, python_there
+from sdschat.pipeline.session.where import Where
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
 _LEFT_OUT: Final = ("__pycache__", ".pyc")
@@ -46,3 +50,35 @@ def package_zip(folder: Path) -> Path:
 def package_root() -> Path:
     """Return the folder to import the package from, for workers on this machine."""
     return Path(sdschat.__file__).parent.parent
+
+
+def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
+    """Return the spark-submit command. `arguments` are those after `sdschat pipeline`."""
+    master = where.master or "local[*]"
+    parts = ["spark-submit", "--master", master]
+    if not master.startswith("local"):
+        parts += ["--deploy-mode", "client", "--conf", f"spark.pyspark.python={python_there(master)}"]
+    package = package_zip(folder)
+    parts += ["--py-files", str(package)]
+    for key, value in (MEANING | dict(where.conf)).items():
+        parts += ["--conf", f"{key}={value}"]
+    if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(where.conf):
+        parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
+    parts += [str(entry_point(folder)), *arguments]
+    return shlex.join(parts)
+
+
+def connect_command(where: Where, arguments: Sequence[str]) -> str:
+    """Return the command of a Connect client, which is started like any program."""
+    pairs = [part for key, value in where.conf for part in ("--conf", f"{key}={value}")]
+    return shlex.join(["sdschat", "pipeline", *arguments, "--remote", where.remote, *pairs])
+
+
+def entry_point(folder: Path) -> Path:
+    """Write the file that spark-submit runs. It only calls the program, which is in the zip."""
+    path = folder / "sdschat_pipeline.py"
+    text = 'import sys\n\nfrom sdschat.cli.program import run\n\nsys.exit(run(["pipeline", *sys.argv[1:]]))\n'
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path

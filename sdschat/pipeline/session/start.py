@@ -17,10 +17,17 @@ from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.conf import MEANING, configuration, python_there
 from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
-from sdschat.pipeline.session.logs import since, size_of, standard_error_to, write_log4j
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
-from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason
+from sdschat.pipeline.session.trouble import (
+    is_of_spark,
+    last_words,
+    reason,
+    since,
+    size_of,
+    standard_error_to,
+    write_log4j,
+)
 from sdschat.pipeline.session.warm import archive_flags
 from sdschat.pipeline.session.where import TargetKind, Where
 
