@@ -88,6 +88,17 @@ def test_the_page_plays_pauses_steps_and_saves_its_events(tmp_path: Path) -> Non
     in_browser(tmp_path, STORY, look)
 
 
+def test_two_keys_of_one_nick_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    other = "c" * 20
+    both = [said(0, ANN, "m1", "hello"), said(1, ANN, "m2", "hello") | {"sender": other}]
+
+    async def look(tab: Tab) -> None:
+        names = await tab.ask("[...document.querySelectorAll('#messages .nick')].map(e => e.textContent)")
+        assert names == ["ann aaaa", "ann cccc"]
+
+    in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", other: "ann"}, True, both), look)
+
+
 @staged(peers=("bob",))
 async def test_share_writes_a_page_for_the_owner_alone(s: Stage) -> None:
     s.say("look at this")

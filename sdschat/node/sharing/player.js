@@ -13,7 +13,12 @@ const NICKS = ["#7aa2f7", "#9ece6a", "#e0af68", "#bb9af7", "#7dcfff", "#f7768e",
 const clock = (at) => new Date(at).toLocaleTimeString([], {hour12: false});
 const span = (ms) => `${Math.floor(ms / 60000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, "0")}`;
 const short = (id) => (id || "").slice(0, 6);
-const named = (id) => head.nicks[id] || (id ? `<${short(id)}>` : "");
+const keysOf = new Map();  // by nick
+for (const [id, nick] of [...Object.entries(head.nicks), ...events.map((event) => [event.sender, event.nick])])
+  if (id && nick) keysOf.set(nick, (keysOf.get(nick) || new Set()).add(id));
+// Where two keys go by one nick, the id tells which of them it is.
+const called = (id, nick) => keysOf.get(nick)?.size > 1 ? `${nick} ${id.slice(0, 4)}` : nick;
+const named = (id, nick = head.nicks[id]) => nick ? called(id, nick) : id ? `<${short(id)}>` : "";
 const order = (one, other) => one.lamport - other.lamport || (one.message_id < other.message_id ? -1 : 1);
 
 function kind(event) {
@@ -69,7 +74,7 @@ function cell(name, text, ...more) {
 
 const colour = new Map();
 function nickOf(event) {
-  const made = cell("span", event.nick || named(event.sender), "nick");
+  const made = cell("span", named(event.sender, event.nick || undefined), "nick");
   if (!colour.has(event.sender)) colour.set(event.sender, NICKS[colour.size % NICKS.length]);
   if (!matchMedia("(prefers-color-scheme: light)").matches) made.style.color = colour.get(event.sender);
   return made;
@@ -97,7 +102,7 @@ function eventRow(event) {
   const row = document.createElement("li");
   const look = {missing: "gap", lost: "bad", rejected: "bad", acked: "good", delivered: "good", possibly_acked: "warn"};
   const parts = [event.event.replaceAll("_", " ")];
-  if (event.sender) parts.push(event.nick || named(event.sender));
+  if (event.sender) parts.push(named(event.sender, event.nick || undefined));
   if (event.message_id) parts.push(short(event.message_id));
   if (event.deps && event.event !== "delivered") parts.push(event.deps.map(short).join(" "));
   if (event.peer) parts.push(`by ${named(event.peer)}`);
