@@ -13,8 +13,6 @@ from sdschat.experiment.vector_model.requests import notice, received, requested
 from sdschat.experiment.vector_model.sending import rearm_resend
 from sdschat.experiment.vector_model.wheel import Indices
 
-_REBROADCAST = ("answer", "push", "resend")
-
 
 def hear(g: Group, step: Step) -> None:
     """Process the packets of one step, in this order: contents, names, repair requests, filters and ranges."""
