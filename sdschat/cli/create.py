@@ -11,7 +11,7 @@ from sdschat.cli.invite import limits, print_link
 from sdschat.cli.options import channel_options, say
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
-from sdschat.node.members.creating import create_members
+from sdschat.node.members.creating import create_members, create_private_members
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.inviting import invite_link, private_state
 from sdschat.node.profile import database_path, open_profile
@@ -39,19 +39,19 @@ def command(
     qr: bool,
 ) -> None:
     """Make a private channel, and print the link that invites others; or a members' channel, and print its data set.
+    With --private --members it is both, and the link is printed.
 
     \b
     Examples:
       sdschat create garden --private --name ann
       sdschat create garden --members --name ann
+      sdschat create garden --private --members --name ann
       sdschat create garden --private --broker mqtts://broker.example --expires 7d --qr
 
     An open channel needs no making: it is there as soon as somebody joins it. `sdschat help private` tells what
     private channels promise.
     """
-    if private and members:
-        raise CommandProblem("A channel is private, or one of members. Leave out --private or --members.", WRONG_USE)
-    if members:
+    if members and not private:
         _create_members(chosen, channel)
         return
     if not private:
@@ -66,14 +66,25 @@ def command(
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     with profile.store as store:
         try:
-            name = create_private(store, profile.identity, channel, admins_invite=admins_invite, broker=broker)
+            if members:
+                name = create_private_members(
+                    store,
+                    profile.identity,
+                    channel,
+                    chosen.settings.timber,
+                    admins_invite=admins_invite,
+                    broker=broker,
+                )
+            else:
+                name = create_private(store, profile.identity, channel, admins_invite=admins_invite, broker=broker)
         except ValueError as error:
             raise CommandProblem(str(error), WRONG_USE) from error
         state = private_state(store, name)
         assert state is not None
         now = time.time_ns() // 1_000_000
         link = invite_link(*state, profile.identity, now, uses=uses or 0, lasts=lasts, broker=broker)
-    say(f"{name} is made, and {chosen.nick} is its creator. Whoever has this link can join: sdschat join LINK")
+    what = "can knock, and a member lets them in" if members else "can join"
+    say(f"{name} is made, and {chosen.nick} is its creator. Whoever has this link {what}: sdschat join LINK")
     print_link(link, qr)
 
 

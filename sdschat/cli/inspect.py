@@ -14,11 +14,10 @@ from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.timber import as_object, status_of
+from sdschat.cli.timber import as_object, privacy_of, status_of
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
-from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
@@ -61,7 +60,7 @@ def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) ->
 def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> dict[str, Any]:
     """Return the state of a members' channel, or one of its posts."""
     if message is None:
-        return as_object(name, status_of(chosen, reader, name))
+        return as_object(name, status_of(chosen, reader, name)) | privacy_of(reader, name)
     posts = saved_posts(reader, name, own_id(chosen), chosen.nick)
     near = [post for post in posts if post.message_id.startswith(message)]
     if len(near) != 1:
@@ -81,9 +80,7 @@ def _channel(reader: Reader, name: str) -> dict[str, Any]:
         "unread": info.unread,
         "rejected": reader.rejections(name).get(name, {}),
     }
-    private = private_state(reader, name)
-    if private is not None:
-        report["private"] = {"epoch": private.roster.epoch_number, "members": private.members}
+    report |= privacy_of(reader, name)
     if snapshot is not None:
         report |= _buffers(snapshot)
     if losses:

@@ -29,6 +29,7 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import counted, parse_moment
 from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel
+from sdschat.node.private.record import full_name
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 
@@ -146,6 +147,7 @@ def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHist
     if to:
         return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
     assert channel is not None
+    channel = full_name(reader, channel)
     if is_members_channel(reader, channel):
         return MembersHistory(reader, channel, own_id(chosen), chosen.nick)
     return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))

@@ -15,6 +15,7 @@ from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
+from sdschat.node.private.opening import invites_to_members
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
@@ -58,6 +59,12 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
     if as_json:
         raise CommandProblem("--json goes with `sdschat store status` only.", WRONG_USE)
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
+    if any(map(_of_members, names)):
+        raise CommandProblem(
+            "This link is of a members' channel, which its members keep: there is nothing for a Store. Join it with: "
+            "sdschat join LINK",
+            WRONG_USE,
+        )
     keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
     return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names, keeps=False)
@@ -77,6 +84,13 @@ def _as_store(chosen: Chosen) -> Chosen:
     if "trust.strangers_share" not in chosen.settings.explicit:
         chosen.settings = replace(chosen.settings, strangers_share=0)
     return chosen
+
+
+def _of_members(name: str) -> bool:
+    try:
+        return invites_to_members(name)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
 
 
 def _time(name: str, text: str | None) -> int:

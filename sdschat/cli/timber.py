@@ -15,6 +15,7 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import counted, safe
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
+from sdschat.node.private.inviting import private_state
 from sdschat.store.reader import Reader
 
 _DIGITS = 8
@@ -46,10 +47,13 @@ def status(chosen: Chosen, channel: str, as_json: bool) -> None:
     with open_reader(chosen) as reader:
         name = require_channel(reader, chosen, channel_name(channel))
         found = status_of(chosen, reader, name)
+        report = as_object(name, found) | privacy_of(reader, name)
     if as_json:
-        click.echo(json.dumps(as_object(name, found), separators=(",", ":")))
+        click.echo(json.dumps(report, separators=(",", ":")))
     else:
         print_status(name, found)
+        if "private" in report:
+            click.echo(f"private as well, epoch {report['private']['epoch']}")
 
 
 def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
@@ -72,6 +76,12 @@ def in_a_line(found: ChannelStatus) -> str:
     waits = ", ".join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)
     words = f"{counted(len(names), 'member')}, checkpoint {found.number}, {counted(found.posts, 'post')}"
     return f"{words}; waits for {waits}" if waits else words
+
+
+def privacy_of(reader: Reader, name: str) -> dict[str, Any]:
+    """Return epoch and members of a private channel, under `private`; an empty dictionary for another one."""
+    state = private_state(reader, name)
+    return {} if state is None else {"private": {"epoch": state.roster.epoch_number, "members": state.members}}
 
 
 def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:

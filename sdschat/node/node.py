@@ -259,7 +259,7 @@ class Node:
         now = self._clock.now()
         if not text:
             raise ValueError("A message needs some text.")
-        if session.members is not None:
+        if session.members is not None and kind is not ContentKind.OPERATION:
             raise ValueError(f"{channel} is a members' channel: what is said there is an event of its data set.")
         if session.private is not None and kind is not ContentKind.OPERATION:
             session.private.require_voice()

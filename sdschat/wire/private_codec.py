@@ -17,6 +17,7 @@ SALT_BYTES: Final = 16
 SEED_BYTES: Final = 32
 SECRET_BYTES: Final = 32
 MESSAGE_ID_BYTES: Final = 32
+DATA_SET_BYTES: Final = 32
 EPOCH_ID_BYTES: Final = 8
 SIGNATURE_BYTES: Final = 64
 SHARE_BYTES: Final = 80  # a sealed box of a secret
@@ -35,6 +36,7 @@ class Genesis(NamedTuple):
     salt: bytes
     name: str
     admins_invite: bool = False
+    data_set: bytes = b""  # of a members' channel; empty for others
 
 
 class Invite(NamedTuple):
@@ -115,7 +117,7 @@ def decode_link(text: str) -> Link | None:
     except DecodeError:
         return None
     made = parsed.genesis
-    genesis = Genesis(made.creator_key, made.salt, made.name, made.admins_invite)
+    genesis = Genesis(made.creator_key, made.salt, made.name, made.admins_invite, made.data_set)
     link = Link(genesis, _invite_of(parsed.invite), parsed.invite_seed, parsed.epoch_secret, parsed.broker)
     sizes = (
         (genesis.creator_key, KEY_BYTES),
@@ -125,6 +127,7 @@ def decode_link(text: str) -> Link | None:
         (link.invite.signature, SIGNATURE_BYTES),
     )
     sound = all(len(value) == size for value, size in sizes) and len(link.invite.inviter_key) in (0, KEY_BYTES)
+    sound = sound and len(genesis.data_set) in (0, DATA_SET_BYTES)
     texts = ((genesis.name, _MAX_NAME_BYTES), (link.broker, _MAX_BROKER_BYTES))
     readable = all(not longer_than(value, limit) and not has_control(value) for value, limit in texts)
     return link if sound and readable and _sound_mark(link.invite.epoch) else None

@@ -30,6 +30,7 @@ class Genesis(_message.Message):
     SALT_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     ADMINS_INVITE_FIELD_NUMBER: _builtins.int
+    DATA_SET_FIELD_NUMBER: _builtins.int
     creator_key: _builtins.bytes
     """Ed25519 public key, 32 bytes"""
     salt: _builtins.bytes
@@ -37,6 +38,8 @@ class Genesis(_message.Message):
     name: _builtins.str
     admins_invite: _builtins.bool
     """only the creator and admins may invite; otherwise every member"""
+    data_set: _builtins.bytes
+    """of a members' channel: the hash of its first operation, 32 bytes; empty for others"""
     def __init__(
         self,
         *,
@@ -44,10 +47,11 @@ class Genesis(_message.Message):
         salt: _builtins.bytes = ...,
         name: _builtins.str = ...,
         admins_invite: _builtins.bool = ...,
+        data_set: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admins_invite", b"admins_invite", "creator_key", b"creator_key", "name", b"name", "salt", b"salt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["admins_invite", b"admins_invite", "creator_key", b"creator_key", "data_set", b"data_set", "name", b"name", "salt", b"salt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -111,6 +111,57 @@ def test_nothing_that_was_used_is_in_a_topic_or_a_payload(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
+def test_a_members_channel_can_be_private_as_well(tmp_path: Path) -> None:
+    """Nothing of it is in a topic or a payload."""
+
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as broker, connected(quick(broker.url), "#") as (_, seen):
+            secrets = await asyncio.to_thread(_story_of_members, tmp_path, broker.url)
+            packets = [each for each in seen.of(Received) if "!echo" not in each.topic]
+        passed = b"\n".join(each.topic.encode() + b" " + each.payload for each in packets)
+        assert [secret for secret in secrets if any(form in passed for form in forms(secret))] == []
+        assert {"msg", "who", "timber"} <= {each.topic.split("/")[3] for each in packets}
+
+    asyncio.run(scenario())
+
+
+def _story_of_members(home: Path, broker: str) -> list[str]:
+    """Two members who say, change and take back. Return every string that was used."""
+    shared = ("--broker", broker, "--timing", "demo")
+    made = run(home, "create", "garden", "--private", "--members", "--name", "annabel", *shared)
+    link = made.stdout.strip()
+    refused = run(home, "store", link)
+    assert refused.returncode == 2
+    assert "members' channel" in refused.stderr
+    with contextlib.ExitStack() as stack:
+        ann = Pipe(home, "garden", "--json-input", "--name", "annabel", *shared)
+        bob = Pipe(home, link, "--json-input", "--name", "bartholomew", "--timing", "demo")
+        stack.callback(ann.kill, signal.SIGKILL)
+        stack.callback(bob.kill, signal.SIGKILL)
+        ann.until_event("knock")
+        guest = next(line["sender_id"] for line in ann.lines if line["event"] == "knock")
+        ann.say(json.dumps({"invite": guest}))
+        bob.until_event("member", sender_id=guest, status="member")
+        bob.say(json.dumps({"say": "the treasure is under the oak"}))
+        ann.until(lambda lines: ann.texts(lines) == ["the treasure is under the oak"], "bob said nothing")
+        post = next(line["message"]["message_id"] for line in ann.lines if line["event"] == "delivered")
+        bob.say(json.dumps({"edit": post, "text": "there is no jewellery"}))
+        ann.until_event("edited", message_id=post)
+        used = [line for each in (ann, bob) for line in each.lines]
+    assert "there is no jewellery" in run(home, "log", "garden", "--name", "bartholomew").stdout
+    assert json.loads(run(home, "inspect", "garden", "--json", "--name", "annabel").stdout)["private"]["epoch"] == 1
+    assert "private" in run(home, "timber", "status", "garden", "--name", "annabel").stdout
+    assert run(home, "remove", "garden", "bartholomew", "--name", "annabel", *shared).returncode == 0
+    status = json.loads(run(home, "timber", "status", "garden", "--json", "--name", "annabel").stdout)
+    assert status["private"]["epoch"] == 2
+    ids = {
+        word
+        for word in json.dumps(used).replace('"', " ").split()
+        if len(word) in (32, 64) and set(word) <= set("0123456789abcdef")
+    }
+    return ["garden", "annabel", "bartholomew", "treasure", "jewellery", used[0]["channel"], link[8:40], *ids]
+
+
 def _story(home: Path, broker: str) -> list[str]:
     """Three members, a Store, a direct message and a joiner. Return every string that was used."""
     shared = ("--broker", broker, "--timing", "demo")

@@ -24,7 +24,9 @@ class LinkError(ValueError):
 
 def genesis_digest(genesis: Genesis) -> bytes:
     """Return the id of a private channel: BLAKE2b-160 of the values that it began with."""
-    values = (genesis.creator_key, genesis.salt, genesis.name, int(genesis.admins_invite))
+    values: list[bytes | str | int] = [genesis.creator_key, genesis.salt, genesis.name, int(genesis.admins_invite)]
+    if genesis.data_set:
+        values.append(genesis.data_set)
     return blake2b(signed_bytes(_GENESIS_DOMAIN, values), digest_size=_DIGEST_BYTES).digest()
 
 

@@ -63,6 +63,8 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                     texts.append(session.private.withhold(said))
                     continue
                 said = judged
+                if session.members is not None:
+                    continue  # who joined, and who was removed: told by events of their own
             texts.append(indexed(said))
             dated = event.message.lamport_timestamp if event.source in _FROM_HISTORY else None
             rows, met = gate.meet(said, now.wall, welcome=invited, dated=dated)

@@ -127,10 +127,17 @@ class ChannelSession:
         self.transport.publish(self._topics.announcement, payload, qos=self._qos, retain=True)
 
     def use_members(self, members: MembersChannel) -> None:
-        """Let the log of Timber take the place of that of SDS, which is empty."""
+        """Let the log of Timber take the place of that of SDS."""
         self.members = members
-        self.transport.unsubscribe(self._topics.msg)
-        self.channel.disconnected(self._clock.now())
+        if self._rests:
+            self.transport.unsubscribe(self._topics.msg)
+            self.channel.disconnected(self._clock.now())
+
+    @property
+    def _rests(self) -> bool:
+        """True if nothing is said in SDS here. In a private members' channel its log holds who joined, and who was
+        removed; in another one it is empty."""
+        return self.members is not None and self.private is None
 
     def mark_ready(self) -> None:
         """Something is ready: there will be a turn soon."""
@@ -142,7 +149,7 @@ class ChannelSession:
 
     def start(self) -> None:
         self.transport.listen(self._heard)
-        if self.members is None:
+        if not self._rests:
             self.transport.subscribe(self._topics.msg)
         self.transport.subscribe(self._topics.who_all)
         self.presence.begin(self._clock.now().wall)
@@ -187,7 +194,7 @@ class ChannelSession:
 
     def _received(self, event: base.Received) -> None:
         if event.topic == self._topics.msg:
-            if self.members is not None:
+            if self._rests:
                 return
             own = self._sent.message_id(event.payload)
             if own is None or own in self.channel.state.refetch:
@@ -280,7 +287,7 @@ class ChannelSession:
                 self.was_connected = True
                 self._connected_at = now.wall
                 self.presence.doubt(now.mono)
-                if self.members is None:
+                if not self._rests:
                     self.channel.connected(now)
                 for extension in self._extensions:
                     extension.connected(now)

@@ -7,7 +7,7 @@ history here becomes a members' channel when a data set is announced on it, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.content import OpenedContent, Verdict
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.presence import ChannelPresence
     from sdschat.node.clock import Clock
+    from sdschat.node.private.membership import PrivateChannel
     from sdschat.store.store import Store
     from sdschat.store.transaction import Transaction
     from sdschat.timber.config import Config
@@ -65,7 +66,7 @@ class AnnouncedChannel(Protocol):
     def presence(self) -> ChannelPresence: ...
 
     @property
-    def private(self) -> object | None: ...
+    def private(self) -> PrivateChannel | None: ...
 
     def handle(self, what: str, handler: Handler) -> None: ...
 
@@ -127,6 +128,7 @@ class MembersChannel:
         """Post a text, which may answer a post. Return its message id."""
         if not text:
             raise ValueError("A message needs some text.")
+        self._require_voice()
         name = self.engine.say(text, self._now(), self.told.name(reply_to) if reply_to else None)
         return self._made(name)
 
@@ -134,10 +136,12 @@ class MembersChannel:
         """Change a post of ours. Return the id of the edit."""
         if not text:
             raise ValueError("A message needs some text. To take it back, delete it.")
+        self._require_voice()
         return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
 
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""
+        self._require_voice()
         return self._made(self.engine.delete(self.told.name(message_id), self._now()))
 
     @property
@@ -161,7 +165,11 @@ class MembersChannel:
 
     def invite(self, who: str) -> str:
         """Let somebody in, by nick or by id. Return their sender id."""
+        self._require_voice()
         key = DirectPeers(self._session.presence, self._gate).find(who).key
+        private = self._session.private
+        if private is not None and key not in private.roster.members:
+            raise ValueError(f"{who} has not joined {self._session.name} by a link, or was removed.")
         self._made(self.engine.invite(key, self._now()))
         return sender_id_of(key)
 
@@ -189,11 +197,16 @@ class MembersChannel:
 
     def attach(self, session: AnnouncedChannel) -> None:
         self._session = session
-        session.hear_announcements(self._hear_announcement)
-        record = load_record(self._store, session.name)
+        private, record = session.private, load_record(self._store, session.name)
+        if private is None:
+            session.hear_announcements(self._hear_announcement)
+        elif record is None and private.record.genesis.data_set:
+            genesis = private.record.genesis
+            record = self._unsaved = MembersRecord(session.name, genesis.data_set)
+            self._events.append(DataSetFound(genesis.data_set.hex(), sender_id_of(genesis.creator_key)))
         if record is not None:
             self._begin(record)
-        elif session.private is not None or self._store.messages(session.name):
+        elif private is not None or self._store.messages(session.name):
             self.decided.set()
 
     def _begin(self, record: MembersRecord) -> None:
@@ -210,10 +223,24 @@ class MembersChannel:
         self._told = Told(self._engine, self.nick_of, self._identity.sender_id, self._drafts)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
+        if self._session.private is not None:
+            self._session.private.on_members = self._follow_roster
         self.decided.set()
 
+    def _follow_roster(self) -> None:
+        """Ask those for the state who are members of the private channel now."""
+        self.engine.join(self._data_set, self._contacts(), self._now())
+
+    def _require_voice(self) -> None:
+        """Raise ValueError, for a person, if we were removed, so that nobody would open what we write."""
+        if self._session.private is not None:
+            self._session.private.require_voice()
+
     def _contacts(self) -> list[bytes]:
-        keys = () if self._announced is None else (*self._announced.contacts, self._announced.creator)
+        if self._session.private is not None:
+            keys: Iterable[bytes] = self._session.private.roster.members
+        else:
+            keys = () if self._announced is None else (*self._announced.contacts, self._announced.creator)
         return sorted({member_id(key) for key in keys} - {member_id(self._identity.public_key)})
 
     def connected(self, now: Now) -> None:
@@ -301,7 +328,9 @@ class MembersChannel:
         if isinstance(envelope, str):
             self._events.append(TimberRejected(frm, str(Reason.SIGNATURE), 1, envelope))
             return
-        peer = member_id(envelope.author_key)
+        peer, private = member_id(envelope.author_key), self._session.private
+        if private is not None and envelope.author_key not in private.roster.members:
+            return  # its joining is not here yet, and it asks again; or it does not count
         self._meet(envelope, now)
         if not self.engine.admits(peer):
             self._knock(frm, envelope.nick)
@@ -344,9 +373,11 @@ class MembersChannel:
     def _find(self, found: DataSet) -> None:
         """A members' channel is announced where we had none."""
         session = self._session
-        if session.private is not None or self._store.messages(session.name):
-            kind = "a private channel" if session.private is not None else "an open channel, with a history,"
-            detail = f"a members' channel is announced under this name, and it is {kind} here: the kind never changes"
+        if self._store.messages(session.name):
+            detail = (
+                "a members' channel is announced under this name, and it is an open channel, with a history, here: "
+                "the kind never changes"
+            )
             self._events.append(KindRefused(found.data_set.hex(), detail))
             return
         self._unsaved = MembersRecord(session.name, found.data_set, found.payload)

@@ -21,6 +21,23 @@ def create_private(
 
     Raises ValueError for a name that is none.
     """
+    record = new_private(store, identity, name, admins_invite=admins_invite, broker=broker)
+    with store.transaction() as transaction:
+        record.save(transaction)
+    return record.name
+
+
+def new_private(
+    store: Store,
+    identity: Identity,
+    name: str,
+    *,
+    admins_invite: bool = False,
+    broker: str = "",
+    data_set: bytes = b"",
+) -> PrivateRecord:
+    """Return a private channel that is not kept yet. `data_set`: of a members' channel. Raises ValueError for a name
+    that is none."""
     name = normal_channel(name)
     if "~" in name:
         raise ValueError("The name of a private channel cannot have a ~ in it: what stands behind it is its number.")
@@ -28,8 +45,5 @@ def create_private(
         raise ValueError(f"The name of a private channel has at most {_LONGEST} characters, not {len(name)}.")
     if full_name(store, name) != name or store.has_channel(name):
         raise ValueError(f"You have a channel {name} already. Choose another name, or use another --profile.")
-    genesis = Genesis(identity.public_key, secrets.token_bytes(SALT_BYTES), name, admins_invite)
-    record = PrivateRecord(genesis, {b"": secrets.token_bytes(SECRET_BYTES)}, broker=broker)
-    with store.transaction() as transaction:
-        record.save(transaction)
-    return record.name
+    genesis = Genesis(identity.public_key, secrets.token_bytes(SALT_BYTES), name, admins_invite, data_set)
+    return PrivateRecord(genesis, {b"": secrets.token_bytes(SECRET_BYTES)}, broker=broker)

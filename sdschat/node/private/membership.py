@@ -74,6 +74,7 @@ class PrivateChannel(PassiveExtension):
         self._announce_at: int | None = None
         self._announced_at = -_ANNOUNCE_EVERY
         self._doubt_at: int | None = None
+        self.on_members: Callable[[], None] = _nothing  # called when others are members than before
         sealer.on_other_epoch = self._other_epoch
 
     # For the rest of the program.
@@ -216,6 +217,8 @@ class PrivateChannel(PassiveExtension):
         return said if self._may_speak(message, opened) else None
 
     def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
+        if self.record.genesis.data_set:
+            return False  # what is said in a members' channel is an event of its data set
         if opened.author_key == self.own_key:
             return True  # whoever wrote it sees it
         position = (message.lamport_timestamp or 0, message.message_id)
@@ -257,6 +260,7 @@ class PrivateChannel(PassiveExtension):
         self._follow()
         if self.roster.members.keys() != before.members.keys():
             self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
+            self.on_members()
             if self.own_key in before.members and not self.is_member:
                 self._events.append(NotAMember(f"you were removed from {self.record.name}"))
         if self.is_member and self.record.link:
@@ -387,3 +391,7 @@ class PrivateChannel(PassiveExtension):
         self._change(replace(self.record, withheld=withheld))
         self._events.append(MessageWithheld(message.message_id, message.sender_id, said.nick))
         return indexed(said._replace(opened=said.opened._replace(verdict=Verdict.NOT_MEMBER, text="")))
+
+
+def _nothing() -> None:
+    pass

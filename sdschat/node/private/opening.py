@@ -38,6 +38,11 @@ def link_channel(text: str) -> str:
     return channel_name(read_link(text, 0).genesis)
 
 
+def invites_to_members(text: str) -> bool:
+    """True if a text is a link to a members' channel. Raises LinkError for a link that is refused."""
+    return is_link(text) and bool(read_link(text, 0).genesis.data_set)
+
+
 def link_broker(text: str) -> str:
     """Return the address of the broker in a link; empty for the one of this machine."""
     return read_link(text, 0).broker

@@ -43,6 +43,14 @@ def create(node: Node, name: str) -> str:
     return create_members(node.profile.store, node.gate.identity, name, node.settings.timber).channel
 
 
+def create_private(node: Node, name: str) -> str:
+    """Make a members' channel that is private as well, and return its full name. Raises ValueError likewise."""
+    from sdschat.node.members.creating import create_private_members  # likewise
+
+    profile, gate = node.profile, node.gate
+    return create_private_members(profile.store, gate.identity, name, node.settings.timber, broker=node.broker)
+
+
 def members_of(node: Node, channel: str) -> MembersChannel:
     """Return the joined members' channel. Raises ValueError, for a person, for a channel of another kind."""
     session = node.sessions.get(channel)

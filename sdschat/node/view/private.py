@@ -20,15 +20,18 @@ class Privacy(NamedTuple):
     epoch: int  # number of the key in use, from 1
     members: int
     is_member: bool
+    of_posts: bool  # a members' channel as well
 
 
 def privacy(node: Node, channel: str) -> Privacy | None:
     """Return the state of a joined private channel; None for an open one."""
     session = node.sessions.get(channel)
-    private = None if session is None else session.private
-    if private is None:
+    if session is None or session.private is None:
         return None
-    return Privacy(private.roster.epoch_number, len(private.roster.members), private.is_member)
+    private = session.private
+    return Privacy(
+        private.roster.epoch_number, len(private.roster.members), private.is_member, session.members is not None
+    )
 
 
 def create(node: Node, name: str, admins_invite: bool = False) -> str:

@@ -19,8 +19,11 @@ def _create(host: Host, argument: str) -> None:
     words = argument.split()
     if not words:
         raise CommandError("/create needs a name: /create garden.")
+    if len(words) > 2 and words[-2:] == ["private", "members"]:
+        _create_members(host, " ".join(words[:-2]), secret=True)
+        return
     if len(words) > 1 and words[-1] == "members":
-        _create_members(host, " ".join(words[:-1]))
+        _create_members(host, " ".join(words[:-1]), secret=False)
         return
     try:
         name = host.open_channel(private.create(host.view.node, argument.strip()))
@@ -30,20 +33,21 @@ def _create(host: Host, argument: str) -> None:
     host.answer(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.", _CREATED)
 
 
-def _create_members(host: Host, wanted: str) -> None:
+def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
+    make = members.create_private if secret else members.create
     try:
-        name = host.open_channel(members.create(host.view.node, wanted))
+        name = host.open_channel(make(host.view.node, wanted))
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(name)
-    host.answer(
-        f"{clean_name(name)} is a members' channel, and you are its first member. /invite NICK lets others in.",
-        _CREATED,
-    )
+    what = "a private members' channel" if secret else "a members' channel"
+    how = "/invite makes a link, and /invite NICK lets in who came by it" if secret else "/invite NICK lets others in"
+    host.answer(f"{clean_name(name)} is {what}, and you are its first member. {how}.", _CREATED)
 
 
 def _invite(host: Host, argument: str) -> None:
-    if has_members(host.view.node, host.room):
+    secret = private.privacy(host.view.node, host.room) is not None
+    if has_members(host.view.node, host.room) and not (secret and all(map(_limits, argument.split()))):
         _let_in(host, argument)
         return
     uses, lasts = 0, 0
@@ -73,6 +77,14 @@ def _let_in(host: Host, nick: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
+
+
+def _limits(word: str) -> bool:
+    """True if a word is a number of people or a time, and no nick."""
+    try:
+        return word.isdecimal() or duration(word) > 0
+    except ValueError:
+        return False
 
 
 def _time(word: str) -> int:
@@ -112,6 +124,7 @@ COMMANDS = (
         "/create CHANNEL [members]",
         "Make a private channel, for those whom you invite, or a members' channel",
         _create,
+        details="/create CHANNEL private members makes a members' channel that is private as well.",
         group="private",
     ),
     Command(
@@ -120,7 +133,7 @@ COMMANDS = (
         "A link and a QR code that let others into this channel",
         _invite,
         details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in. In a members' "
-        "channel, /invite NICK lets in somebody who is here.",
+        "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link.",
         complete=_people,
         group="private",
     ),

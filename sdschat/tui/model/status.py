@@ -89,8 +89,9 @@ def last_heard_words(people: list[Participant], now: int) -> str:
 
 
 def privacy_words(privacy: Privacy) -> str:
-    """Return in words that a channel is private, and the number of its key."""
-    return f"private, epoch {privacy.epoch}" if privacy.is_member else "private, not a member"
+    """Return in words that a channel is private, and of members if it is, and the number of its key."""
+    kind = "private members" if privacy.of_posts else "private"
+    return f"{kind}, epoch {privacy.epoch}" if privacy.is_member else f"{kind}, not a member"
 
 
 def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int) -> str:

@@ -9,6 +9,7 @@ import pytest
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
+from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.tui.model.gaps import gap_words
@@ -20,6 +21,7 @@ from sdschat.tui.model.status import (
     heard_words,
     last_heard_words,
     offline_words,
+    privacy_words,
     provenance,
     sync_words,
 )
@@ -166,3 +168,9 @@ def test_where_a_message_is_from() -> None:
     assert "nobody proven (b0b00000)" in found
     assert "nothing vouches" in found
     assert "came by repair" in found
+
+
+def test_a_private_channel_says_its_key_and_if_it_is_of_members() -> None:
+    assert privacy_words(Privacy(1, 2, is_member=True, of_posts=False)) == "private, epoch 1"
+    assert privacy_words(Privacy(2, 2, is_member=True, of_posts=True)) == "private members, epoch 2"
+    assert privacy_words(Privacy(2, 2, is_member=False, of_posts=True)) == "private members, not a member"

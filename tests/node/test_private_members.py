@@ -1,0 +1,152 @@
+"""Members' channels that are private as well: the data set inside of the sealed packets."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.events import Knocked, MemberStatusChanged, MessageDelivered, PostDeleted, PostEdited, PostSaid
+from sdschat.node.members.channel import MembersChannel
+from sdschat.node.members.creating import create_private_members
+from sdschat.node.members.opening import install
+from sdschat.node.members.record import is_members_channel
+from sdschat.node.members.saved import saved_posts
+from sdschat.node.node import Node
+from sdschat.node.private.events import EpochChanged, MessageWithheld, NotAMember
+from sdschat.node.private.membership import PrivateChannel
+from sdschat.transport.base import Received
+from tests.node.test_members import SHORT
+from tests.node.worlds import Member, World, world
+from tests.transport.worlds import Recorder, run
+
+
+def _creator(here: World) -> Member:
+    def make(node: Node) -> None:
+        install(node)
+        create_private_members(node.profile.store, node.gate.identity, "garden", node.settings.timber)
+
+    return here.start("ann", "garden", changes=SHORT, before=make)
+
+
+def _private(member: Member) -> PrivateChannel:
+    (session,) = member.node.sessions.values()
+    assert session.private is not None
+    return session.private
+
+
+def _posts(member: Member) -> MembersChannel:
+    (session,) = member.node.sessions.values()
+    assert session.members is not None
+    return session.members
+
+
+def _link(member: Member) -> str:
+    return _private(member).invite(member.node.clock.now().wall)
+
+
+def _join(here: World, name: str, link: str) -> Member:
+    return here.start(name, link, changes=SHORT, before=install)
+
+
+def _say(member: Member, text: str) -> str:
+    return member.node.say(next(iter(member.node.sessions)), text)
+
+
+async def _let_in(host: Member, guest: Member) -> None:
+    sender_id = guest.node.sender_id
+    await host.until(Knocked, lambda knock: knock.sender_id == sender_id)
+    _posts(host).invite(sender_id)
+    await guest.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (sender_id, "member"))
+
+
+async def _until_said(member: Member, text: str) -> str:
+    return (await member.until(PostSaid, lambda one: one.post.text == text)).post.message_id
+
+
+def test_who_has_the_link_knocks_is_let_in_and_changes_posts_that_the_broker_cannot_read(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            outside, seen = here.network.transport(), Recorder()
+            outside.listen(seen)
+            outside.subscribe("#")
+            outside.start()
+            ann = _creator(here)
+            bob = _join(here, "bob", _link(ann))
+            await _let_in(ann, bob)
+            first, second = _say(bob, "under the oak"), _say(ann, "a mistake")
+            assert await _until_said(ann, "under the oak") == first
+            await _until_said(bob, "a mistake")
+            _posts(bob).edit(first, "under the elm")
+            _posts(ann).delete(second)
+            assert await ann.until(PostEdited) == PostEdited(first, "under the elm")
+            assert await bob.until(PostDeleted) == PostDeleted(second)
+            assert ann.of(MessageDelivered) == bob.of(MessageDelivered) == []
+            name, data_set = _private(ann).record.name, _posts(ann).data_set
+            secrets = [b"garden", b"ann", b"bob", b"under the", b"mistake", bytes.fromhex(data_set), data_set.encode()]
+            secrets += [name.encode(), *(each.node.sender_id.encode() for each in (ann, bob))]
+            passed = b"".join(each.topic.encode() + each.payload for each in seen.of(Received))
+            assert [secret for secret in secrets if secret in passed] == []
+            store = bob.node.profile.store
+            with contextlib.closing(store.open_read_only(store.path, bob.node.profile.codec)) as reader:
+                assert is_members_channel(reader, name)
+                assert [post.text for post in saved_posts(reader, name, bob.node.sender_id, "bob")] == ["under the elm"]
+
+    run(scenario)
+
+
+def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            link = _link(ann)
+            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            for guest in (bob, carol):
+                await _let_in(ann, guest)
+            _say(carol, "I am here")
+            await _until_said(ann, "I am here")
+            await _until_said(bob, "I am here")
+            _private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            await carol.until(NotAMember)
+            _say(ann, "without carol")
+            await _until_said(bob, "without carol")
+            with pytest.raises(ValueError, match="no member"):
+                _say(carol, "may I?")
+            # A program that does not ask writes all the same, with the key that it has.
+            _posts(carol).engine.say("under the old key", carol.node.clock.now())
+            gone = carol.node.sender_id
+            for each in (ann, bob):
+                await each.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
+                assert "under the old key" not in [one.post.text for one in each.of(PostSaid)]
+            assert "without carol" not in [one.post.text for one in carol.of(PostSaid)]
+            with pytest.raises(ValueError, match="has not joined"):
+                _posts(ann).invite(gone)
+
+    run(scenario)
+
+
+def test_it_is_what_it_was_after_a_restart_and_messages_of_sds_are_not_shown(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            link = _link(ann)
+            bob = _join(here, "bob", link)
+            await _let_in(ann, bob)
+            _say(bob, "before")
+            await _until_said(ann, "before")
+            await bob.node.close(0.1)
+            here.members.remove(bob)
+            _say(ann, "while bob was away")
+            bob = _join(here, "bob", "garden")
+            await _until_said(bob, "while bob was away")
+            # A program that does not ask says something in SDS.
+            session = next(iter(bob.node.sessions.values()))
+            members, session.members = session.members, None
+            bob.node.send(session.name, "beside the posts")
+            session.members = members
+            await ann.until(MessageWithheld)
+            assert ann.of(MessageDelivered) == []
+
+    run(scenario)
