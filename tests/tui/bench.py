@@ -185,8 +185,8 @@ def _pace(sender: subprocess.Popen[bytes], rate: int, seconds: float, stopped: t
 
 
 def _newest(terminal: Terminal) -> int:
-    words = terminal.text().split()
-    return max((int(word) for before, word in pairwise(words) if before == "line"), default=0)
+    words = terminal.text().split()  # in a frame that is half drawn, a number may be missing behind its word
+    return max((int(word) for before, word in pairwise(words) if before == "line" and word.isdecimal()), default=0)
 
 
 def _echo(terminal: Terminal, letter: str) -> float:
