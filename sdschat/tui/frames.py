@@ -64,18 +64,19 @@ class Frames:
         name = clean(screen.label(screen.desktop.shown), limit=_NAME)
         entry.set_class(alone, "-alone")
         title = f"to {name} alone" if alone else f"message {name}"
-        entry.border_title = Content(self._rule(title) if self.ruled else title)
+        entry.border_title = self._rule(title) if self.ruled else Content(title)
         entry.border_subtitle = Content(self._fitted(self._keys, screen.width - len(name) - 30))
         channels, _ = self._lists
         channels.border_title = "channels"
 
-    def _rule(self, title: str) -> str:
+    def _rule(self, title: str) -> Content:
         """Return the line above the input: where the text goes, and at its right the other channels."""
         width = self._screen.width
         badges = self._fitted(self._others, width - cell_len(title) - 10)
         if not badges:
-            return f" {title} "
-        return f" {title} {self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)} {badges} "
+            return Content(f" {title} ")
+        rule = self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)
+        return Content.assemble(f" {title} ", (rule, "$secondary"), f" {badges} ")
 
     def _fitted(self, parts: Sequence[str], room: int) -> str:
         """Return as many of the parts as fit whole, joined."""
