@@ -61,6 +61,15 @@ def test_each_mistake_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ..
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_link_that_is_altered_or_has_expired_is_refused_in_a_line(tmp_path: Path) -> None:
+    link = run(tmp_path, "create", "garden", "--private", "--name", "ann", "--expires", "1ms").stdout.strip()
+    forged = link[:60] + ("A" if link[60] != "A" else "B") + link[61:]
+    for text, words in ((link, "has expired"), (forged, "is forged"), (link[:-20], "not a whole invite")):
+        done = run(tmp_path, "send", text, "hello", "--name", "bob")
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+        assert words in done.stderr
+
+
 def forms(text: str) -> list[bytes]:
     """Return a text as somebody might find it in a packet: plain, in hex, base64 or base32; an id also as its bytes."""
     plain = text.encode()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import EpochChanged, MessageDelivered, NotAMember
+from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
 from sdschat.node.node import Node
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
@@ -15,6 +15,8 @@ from sdschat.transport.base import Received
 from sdschat.transport.memory import MemoryTransport
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import Recorder, run
+
+_LIES = 300  # at most
 
 
 def creator(here: World, name: str = "ann") -> tuple[Member, str]:
@@ -44,6 +46,11 @@ def say(member: Member, text: str) -> None:
 
 def said(member: Member) -> list[str]:
     return [body.said.opened.text or "" for body in member.of(MessageDelivered) if body.said.opened.kind == 0]
+
+
+def log(member: Member) -> list[tuple[int, str]]:
+    (session,) = member.node.sessions.values()
+    return [(entry.lamport, entry.message_id) for entry in session.channel.state.history.between(0, 1 << 62, 100)]
 
 
 async def until_said(member: Member, text: str) -> None:
@@ -181,6 +188,42 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
             say(bob, "later")
             await until_said(ann, "later")
             assert "let me in" not in said(ann)
+
+    run(scenario)
+
+
+def test_a_broker_that_alters_repeats_and_swaps_topics_has_nothing_shown_that_was_not_said(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            bob = here.start("bob", link_of(ann), changes={"fault.loss": 0.1, "fault.reorder": 0.1})
+            await until([ann, bob], lambda each: len(private(each).roster.members) == 2)
+            liar, heard = here.network.transport(), list[Received]()
+            told: set[tuple[str, bytes]] = set()
+
+            def lie(event: object) -> None:
+                if not isinstance(event, Received) or (event.topic, event.payload) in told or len(told) >= _LIES:
+                    return
+                heard.append(event)
+                altered = event.payload[:-1] + bytes([event.payload[-1] ^ 1])
+                elsewhere = heard[len(heard) // 2].topic
+                for topic, payload in ((event.topic, altered), (elsewhere, event.payload), event[:2]):
+                    told.add((topic, payload))
+                    liar.publish(topic, payload)
+
+            liar.listen(lie)
+            liar.subscribe("#")
+            liar.start()
+            texts = [f"number {number}" for number in range(10)]
+            for number, text in enumerate(texts):
+                say((ann, bob)[number % 2], text)
+                await asyncio.sleep(0.02)
+            await until([ann, bob], lambda each: len(said(each)) >= len(texts))
+            assert sorted(said(ann)) == sorted(said(bob)) == texts
+            assert len(told) >= 30
+            assert all(private(each).transport.counts.strange for each in (ann, bob))
+            assert ann.of(MessageWithheld) == bob.of(MessageWithheld) == []
+            assert log(ann) == log(bob)
 
     run(scenario)
 

@@ -6,6 +6,7 @@ import segno
 
 from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
+from sdschat.node.members.opening import install
 from tests.cli.test_private import BLOCKS, modules
 from tests.tui.stage import Stage, staged
 
@@ -17,6 +18,18 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     await stage.until_text("private, epoch 1")
     link, picture = await invited(stage)
     assert modules(picture) == matrix(link)
+
+
+@staged("lobby", size=(100, 60), extends=install)
+async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_and_by_nick(stage: Stage) -> None:
+    await stage.enter("/create garden private members")
+    await stage.until_text("private members, epoch 1")
+    link, picture = await invited(stage)
+    assert modules(picture) == matrix(link)
+    await stage.enter("the first post")
+    await stage.until_text("the first post")
+    await stage.enter_instead("/invite nobody")
+    await stage.until_text("Nobody called nobody")
 
 
 @staged("lobby", size=(100, 60), theme="light")
