@@ -11,11 +11,13 @@ import pytest
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import ConnectionChanged
+from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import RangeDiffered
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
+from tests.node.catching import caught_up, say, start
 from tests.node.worlds import Member, World, world
 
 CODEC = SdsCodec()
@@ -90,5 +92,24 @@ def test_two_that_have_different_copies_know_it_and_fall_silent(tmp_path: Path) 
             before = len(ann.of(RangeDiffered)) + len(bob.of(RangeDiffered))
             await asyncio.sleep(2.0)  # ten sync intervals
             assert len(ann.of(RangeDiffered)) + len(bob.of(RangeDiffered)) - before <= 4
+
+    asyncio.run(story())
+
+
+def test_a_newcomer_sees_by_catching_up_that_there_are_two_copies_and_comparing_ends(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", alone=True)
+            message = foreign(ann.node.sessions["lobby"])
+            ann.node.sessions["lobby"].receive(CODEC.encode(message), "live")
+            await say(ann, *(f"number {number}" for number in range(30)))
+            bob = start(w, "bob", alone=True)
+            later = replace(message, lamport_timestamp=(message.lamport_timestamp or 0) + 1)
+            bob.node.sessions["lobby"].receive(CODEC.encode(later), "live")
+            await caught_up(bob)
+            assert shown(bob) == f"another Lamport time ({message.lamport_timestamp})"
+            told = len(bob.of(CatchingUp))
+            await asyncio.sleep(1.0)  # five sync intervals
+            assert len(bob.of(CatchingUp)) == told
 
     asyncio.run(story())
