@@ -1,7 +1,8 @@
 """A queue of events for the handler: in order, between two steps of the loop, also if the handler raises.
 
 Where they come from a broker, only a few are handled between two steps, so that the socket is read faster than packets
-are processed: a broker keeps a few that it cannot hand over, and drops the rest. They wait here, up to `KEPT` bytes.
+are processed: a broker keeps a few that it cannot hand over, and drops the rest. They wait here, up to `KEPT` bytes and
+`MOST` events: of a flood that is faster than this machine, what comes next must not wait for minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sdschat.transport.base import Event, Handler, HandlerFailed, Received
 
 AT_ONCE: Final = 8  # events of a broker between two steps of the loop
 KEPT: Final = 16 << 20  # bytes of packets; beyond, the loop reads nothing until fewer wait
+MOST: Final = 8192  # events, likewise: some seconds of work
 
 Schedule = Callable[[Callable[[], None]], object]
 
@@ -56,7 +58,7 @@ class EventQueue:
         # Not "while": a handler that causes a new event with each one would block the loop for ever.
         few = len(self._news) if self._at_once is None or self._schedule is None else self._at_once
         for handled in range(len(self._news)):
-            if handled >= few and self._bytes <= KEPT:
+            if handled >= few and self._bytes <= KEPT and len(self._news) <= MOST:
                 break
             event = self._news.popleft()
             self._bytes -= _size(event)

@@ -52,6 +52,12 @@ def test_what_would_take_too_much_memory_is_handled_before_more_is_read() -> Non
     assert len(handled) == 3 * AT_ONCE
 
 
+def test_no_more_wait_than_some_seconds_of_work() -> None:
+    loop, _, handled = queue_of(event_queue.MOST + 5 * AT_ONCE)
+    loop.step()
+    assert len(handled) == 5 * AT_ONCE
+
+
 def test_at_the_end_everything_is_handled() -> None:
     _, queue, handled = queue_of(5 * AT_ONCE)
     queue.finish()
