@@ -392,7 +392,7 @@ GROUP BY run_id, channel, source, kind;
 -- Did filters hold what their senders had, and did others draw the right acknowledgements from them?
 CREATE VIEW metrics_filter AS
 SELECT run_id, channel, node, SUM(filters) AS filters, SUM(checks) AS checks, SUM(hits) AS hits,
-  SUM(expected) AS expected, SUM(claims) AS claims, SUM(wrong) AS wrong, SUM(undecided) AS undecided
+  ROUND(SUM(expected), 6) AS expected, SUM(claims) AS claims, SUM(wrong) AS wrong, SUM(undecided) AS undecided
 FROM (
   SELECT run_id, channel, node, filters, checks, hits, expected, 0 AS claims, 0 AS wrong, 0 AS undecided
   FROM trial
