@@ -90,6 +90,7 @@ def test_a_post_answers_another_and_quotes_it_until_it_is_gone(tmp_path: Path) -
         _members(bob.node).delete(asked)
         await made.until(lambda: "shall we meet?" not in made.text(), "the post and its quote are gone")
         assert "at noon" in made.text()
+        assert "bob is a member" in made.text(), "lines of the program stay"
 
     _told(tmp_path, story)
 

@@ -91,7 +91,7 @@ class ChannelModel:
     def reload(self) -> None:
         """Read the rows again, since something about them or their authors has changed."""
         if self.loaded:
-            self.timeline.replace_all((), at_start=False, at_end=False)  # none of the old rows is quoted
+            self.timeline.replace_all((), at_start=True, at_end=True)  # none of the old rows is quoted
             self.open_at_end()
 
     def open_at_end(self) -> None:
