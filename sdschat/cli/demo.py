@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import DONE, UNREACHABLE, WRONG_USE, CommandProblem
+from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.terminal import require_screen
 from sdschat.transport.tasks import first
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 _CHANNEL: Final = "demo"
 _PEERS: Final = 4
 _SYNC_INTERVAL: Final = 2000  # milliseconds
+QUICK: Final = {  # timers of members' channels, in milliseconds; a member is silent after three rounds
+    "timber.heartbeat": 400,
+    "timber.stagger": 50,
+    "timber.retry": 400,
+    "timber.sync_interval": 400,
+    "timber.rounds": 3,
+}
 _TALKING: Final = 0.6  # share of the time without a screen; in the rest, missing messages are repaired
 
 
@@ -37,6 +44,9 @@ _TALKING: Final = 0.6  # share of the time without a screen; in the rest, missin
 @click.option("--loss", default="30%", show_default=True, metavar="SHARE", help="Packets lost in bad times.")
 @click.option("--seconds", type=float, metavar="N", help="End after so long. Default: when you quit.")
 @click.option("--theatre", is_flag=True, help="Four participants on one screen: cut and mend the links between them.")
+@click.option(
+    "--members", is_flag=True, help="Three members: a post vanishes from all disks; one is put out, and back."
+)
 @click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
 @click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
@@ -46,6 +56,7 @@ def command(
     loss: str,
     seconds: float | None,
     theatre: bool,
+    members: bool,
     headless: bool,
     ascii_only: bool,
     theme: str | None,
@@ -57,6 +68,7 @@ def command(
     Examples:
       sdschat demo
       sdschat demo --theatre
+      sdschat demo --members
       sdschat demo --peers 2 --loss 50%
       sdschat demo --headless --seconds 20 | jq .equal_logs
 
@@ -71,6 +83,14 @@ def command(
     if theatre and (headless or record is not None or peers != _PEERS):
         text = "--theatre has four participants on one screen: leave out --headless, --record and --peers."
         raise CommandProblem(text, WRONG_USE)
+    if members:
+        if theatre or record is not None or peers != _PEERS:
+            text = "--members has three participants on one screen: leave out --theatre, --record and --peers."
+            raise CommandProblem(text, WRONG_USE)
+        if not headless:
+            require_screen("demo needs a terminal. Use --headless for a summary as JSON.")
+        theme = "plain" if os.environ.pop("NO_COLOR", "") else theme
+        return asyncio.run(_until_stopped(_members(seconds, ascii_only, theme, headless=headless)))
     if headless:
         return asyncio.run(_until_stopped(_headless(peers, share, 30.0 if seconds is None else seconds, record)))
     require_screen("demo needs a terminal. Use --headless for a summary as JSON.")
@@ -177,3 +197,29 @@ async def _in_theatre(loss: float, seconds: float | None, ascii_only: bool, them
             return await show(company, loss, seconds, ascii_only=ascii_only, theme=theme)
         finally:
             await company.close()
+
+
+async def _members(seconds: float | None, ascii_only: bool, theme: str | None, *, headless: bool) -> int:
+    from sdschat.node.settings import make_settings
+    from sdschat.node.tools.local_group import LocalGroup
+    from sdschat.tui.theatre.garden import Garden, GardenPlayer, good
+    from sdschat.tui.theatre.garden_app import show
+
+    with tempfile.TemporaryDirectory(prefix="sdschat-members-") as folder:
+        garden = Garden(LocalGroup(Path(folder), make_settings(QUICK, "demo"), "garden"), Path(folder))
+        try:
+            await garden.open()
+        except TimeoutError as error:
+            raise CommandProblem(
+                "The members cannot begin: their broker did not start in time.", UNREACHABLE
+            ) from error
+        try:
+            if not headless:
+                return await show(garden, seconds, ascii_only=ascii_only, theme=theme)
+            player = GardenPlayer(garden, say if sys.stderr.isatty() else lambda _: None)
+            await player.play_once(0.0)
+            summary = player.summary()
+        finally:
+            await garden.close()
+    print(json.dumps(summary, ensure_ascii=False))
+    return DONE if good(summary) else UNEXPECTED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from textual.app import App
 
 
@@ -24,3 +26,10 @@ class Ending(App[int]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+
+async def end_after(app: Ending, seconds: float | None) -> None:
+    """End the application after so many seconds; None: never."""
+    if seconds is not None:
+        await asyncio.sleep(seconds)
+        app.exit(0)

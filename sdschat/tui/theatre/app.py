@@ -18,7 +18,7 @@ from textual.geometry import Size
 from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
-from sdschat.tui.ending import Ending
+from sdschat.tui.ending import Ending, end_after
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.terminal import driver
@@ -304,7 +304,7 @@ async def show(company: Company, loss: float, seconds: float | None, *, ascii_on
     company.failed = app.fail
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
-    tasks = [start(app.player.play(), app.fail), start(_end(app, seconds), app.fail)]
+    tasks = [start(app.player.play(), app.fail), start(end_after(app, seconds), app.fail)]
     try:
         await app.run_async()
     finally:
@@ -315,9 +315,3 @@ async def show(company: Company, loss: float, seconds: float | None, *, ascii_on
     if app.crash is not None:
         raise app.crash
     return app.return_code or 0
-
-
-async def _end(app: TheatreApp, seconds: float | None) -> None:
-    if seconds is not None:
-        await asyncio.sleep(seconds)
-        app.exit(0)

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from sdschat.tui.line_style import Line, LineStyle
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import GapItem, Item, MessageItem
+from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
 from sdschat.tui.model.words import countdown
 from sdschat.tui.model.wrapping import fitted, wrapped
 from sdschat.tui.tick import tick
@@ -52,13 +52,27 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: 
     return lines
 
 
+def note_lines(note: NoteItem, width: int, line_style: LineStyle) -> list[Line]:
+    """Return a line of the program as lines."""
+    alert = note.tone is Tone.ALERT
+    style = line_style.style("alert" if alert else "note")
+    sign = line_style.glyphs.alert if alert else line_style.glyphs.system
+    lines: list[Line] = []
+    for low, high in wrapped(note.text, max(_LEAST, width - 2)):
+        lines.append([Segment(f"{sign} ", style), Segment(note.text[low:high], style)])
+        sign = " "
+    return lines
+
+
 class LogEnd(Widget):
     """The last lines of a log. The cost of drawing it does not grow with the log."""
 
     DEFAULT_CSS = "LogEnd { height: 1fr; }"
 
-    def __init__(self, line_style: LineStyle) -> None:
+    def __init__(self, line_style: LineStyle, *, notes: bool = False) -> None:
+        """`notes`: show lines of the program, too."""
         super().__init__()
+        self.notes = notes
         self.line_style = line_style
         self.model: ChannelModel | None = None
         self._strips: list[Strip] = []
@@ -73,7 +87,10 @@ class LogEnd(Widget):
         for item in reversed(model.timeline.items):
             if len(found) >= height:
                 break
-            found[:0] = row_lines(item, width, self.line_style, now, model.present)
+            if self.notes and isinstance(item, NoteItem):
+                found[:0] = note_lines(item, width, self.line_style)
+            else:
+                found[:0] = row_lines(item, width, self.line_style, now, model.present)
         self._strips = [Strip(line) for line in found[-height:]] if height else []
         self.refresh()
 
@@ -86,10 +103,10 @@ class LogEnd(Widget):
 class Pane(Vertical):
     """A participant: its name and the fingerprint of its log stand on the border."""
 
-    def __init__(self, nick: str, line_style: LineStyle, *, plays: bool = False) -> None:
+    def __init__(self, nick: str, line_style: LineStyle, *, plays: bool = False, notes: bool = False) -> None:
         super().__init__(id=nick, classes="pane")
         self.nick = nick
-        self.log_end = LogEnd(line_style)
+        self.log_end = LogEnd(line_style, notes=notes)
         self.entry = Input(placeholder="Enter: write", compact=True, disabled=True) if plays else None
 
     def compose(self) -> ComposeResult:

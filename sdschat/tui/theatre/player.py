@@ -15,20 +15,13 @@ _PATIENCE: Final = 15.0  # seconds in which logs may become equal before the scr
 _LOOK: Final = 0.2
 
 
-class TheatrePlayer:
-    """Plays the acts again and again. `tell` shows a line, `failed` hears of an error of a restart."""
+class ScriptPace:
+    """The pauses of a script, in which it can be halted, and taken one act further."""
 
-    def __init__(
-        self, company: Company, loss: float, tell: Callable[[str], object], failed: Callable[[Exception], object]
-    ) -> None:
+    def __init__(self) -> None:
         self.paused = False
-        self.loss = loss
-        self._company = company
-        self._tell = tell
-        self._failed = failed
-        self._steps = 0
+        self.steps = 0  # acts to be played at once
         self._moved = asyncio.Event()
-        self._restarts: set[asyncio.Task[None]] = set()
 
     def pause(self) -> None:
         """Stop the script, or let it go on."""
@@ -37,20 +30,15 @@ class TheatrePlayer:
 
     def step(self) -> None:
         """Play the next act now."""
-        self._steps += 1
+        self.steps += 1
         self._moved.set()
 
-    async def play(self) -> None:
-        for act in cycle(ACTS):
-            await self._wait(act.pause)
-            await self._do(act)
-
-    async def _wait(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while self.paused or loop.time() < end:
-            if self._steps:
-                self._steps -= 1
+            if self.steps:
+                self.steps -= 1
                 return
             self._moved.clear()
             try:
@@ -58,6 +46,25 @@ class TheatrePlayer:
                     await self._moved.wait()
             except TimeoutError:
                 return
+
+
+class TheatrePlayer(ScriptPace):
+    """Plays the acts again and again. `tell` shows a line, `failed` hears of an error of a restart."""
+
+    def __init__(
+        self, company: Company, loss: float, tell: Callable[[str], object], failed: Callable[[Exception], object]
+    ) -> None:
+        super().__init__()
+        self.loss = loss
+        self._company = company
+        self._tell = tell
+        self._failed = failed
+        self._restarts: set[asyncio.Task[None]] = set()
+
+    async def play(self) -> None:
+        for act in cycle(ACTS):
+            await self.wait(act.pause)
+            await self._do(act)
 
     def restart(self, nick: str) -> None:
         task = start(self._company.restart(nick), self._failed)
@@ -90,5 +97,5 @@ class TheatrePlayer:
     async def _meet(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + _PATIENCE
-        while loop.time() < end and not self._steps and not self._company.equal():
+        while loop.time() < end and not self.steps and not self._company.equal():
             await asyncio.sleep(_LOOK)

@@ -1,0 +1,247 @@
+"""The three members: real nodes with a database each, in a members' channel, and the script that they play."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sdschat.node.events import MemberStatusChanged, NodeEvent, PostSaid
+from sdschat.node.members.opening import install
+from sdschat.node.node import Node
+from sdschat.node.tasks import start
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import LocalGroup
+from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import create, members_of
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.theatre.garden_script import ACTS, FOUNDER, MEMBERS, WORD, GardenAct, GardenDeed
+from sdschat.tui.theatre.player import ScriptPace
+
+_PATIENCE: Final = 30.0  # seconds that an act waits for what it wants to see
+_LOOK: Final = 0.1
+
+
+class WordSearch(NamedTuple):
+    """The result of a search of all files for the word."""
+
+    having: int
+    files: int
+
+
+class Garden:
+    """The nodes and their models. `failed` is called with the error that ends a node."""
+
+    def __init__(self, group: LocalGroup, folder: Path) -> None:
+        self.group = group
+        self.models: dict[str, ChannelModel] = {}
+        self.silent: set[str] = set()
+        self.put_out = 0  # times that somebody was put out
+        self.said: list[str] = []  # texts that the founder has heard, in their order
+        self.failed: Callable[[Exception], object] = lambda error: None
+        self._folder = folder
+        self._last: dict[str, str] = {}  # the last post of each, by nick
+        self._watching: list[asyncio.Task[object]] = []
+
+    async def open(self) -> None:
+        """Start all nodes. Raises TimeoutError if no broker could be started."""
+        await self.group.admit(MEMBERS, self._present)
+
+    async def close(self) -> None:
+        for task in self._watching:
+            task.cancel()
+        for model in self.models.values():
+            model.view.close()
+        await self.group.close()
+
+    def _present(self, node: Node) -> None:
+        install(node)
+        if node.nick == FOUNDER:
+            create(node, self.group.channel)
+        model = self.models[node.nick] = ChannelModel(Conversations(node), self.group.channel)
+        model.open_at_end()
+
+        def hear(event: NodeEvent) -> None:
+            if event.channel in ("", self.group.channel):
+                model.hear(event, True)
+            if node.nick == FOUNDER and isinstance(event.body, MemberStatusChanged):
+                self.put_out += event.body.status == "evicted"
+            elif node.nick == FOUNDER and isinstance(event.body, PostSaid):
+                self.said.append(event.body.post.text)
+
+        node.listen(hear)
+        self._watching.append(start(_failure(node), lambda error: self.failed(error)))
+
+    # What they do.
+
+    def say(self, nick: str, text: str) -> None:
+        self._last[nick] = self.group.nodes[nick].say(self.group.channel, text)
+
+    def edit(self, nick: str, text: str) -> None:
+        members_of(self.group.nodes[nick], self.group.channel).edit(self._last[nick], text)
+
+    def delete(self, nick: str) -> None:
+        members_of(self.group.nodes[nick], self.group.channel).delete(self._last[nick])
+
+    def invite(self, nick: str) -> bool:
+        """Let somebody in, if they are out. Return True once they are a member."""
+        if self.is_member(nick):
+            return True
+        try:
+            members_of(self._founder, self.group.channel).invite(self.group.nodes[nick].sender_id)
+        except ValueError:
+            return False  # not seen yet, or invited already
+        return False
+
+    def silence(self, nick: str, silent: bool) -> None:
+        """Lose all packets of a node in both directions, or no more."""
+        (self.silent.add if silent else self.silent.discard)(nick)
+        Injection(self.group.nodes[nick], self.group.channel).share("loss", 1.0 if silent else 0.0)
+
+    # What is seen of them.
+
+    @property
+    def _founder(self) -> Node:
+        return self.group.nodes[FOUNDER]
+
+    def settled(self, nick: str) -> int | None:
+        """Return the number of operations that somebody has settled; None before they were let in."""
+        found = self.group.nodes[nick].sessions[self.group.channel].members
+        return None if found is None or not found.engine.checkpoint.number else found.engine.checkpoint.number
+
+    def is_member(self, nick: str) -> bool:
+        """True if somebody is a member, as they and the founder see it."""
+        found = self.group.nodes[nick].sessions[self.group.channel].members
+        if found is None or found.engine.me is None:
+            return False
+        keys = {one.key for one in members_of(self._founder, self.group.channel).engine.members()}
+        return self.group.nodes[nick].gate.identity.public_key in keys
+
+    def equal(self) -> bool:
+        """True if all who are members have settled the same, and nothing of theirs is open."""
+        engines = [
+            members_of(self.group.nodes[nick], self.group.channel).engine for nick in MEMBERS if self.is_member(nick)
+        ]
+        return len({one.checkpoint for one in engines}) == 1 and not any(one.open_events() for one in engines)
+
+    async def search(self) -> WordSearch:
+        """WordSearch all files of all profiles for the word, as `grep -c` would."""
+        return await asyncio.to_thread(self._search)
+
+    def _search(self) -> WordSearch:
+        paths = [path for path in self._folder.rglob("*") if path.is_file()]
+        return WordSearch(sum(WORD.encode() in _content(path) for path in paths), len(paths))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # a socket, or a file that has gone meanwhile
+        return b""
+
+
+async def _failure(node: Node) -> object:
+    return await asyncio.shield(node.failed)
+
+
+class GardenPlayer(ScriptPace):
+    """Plays the acts. `tell` shows a line; `late` names the acts that did not see in time what they waited for."""
+
+    def __init__(self, garden: Garden, tell: Callable[[str], object]) -> None:
+        super().__init__()
+        self.searches: list[WordSearch] = []
+        self.late: list[str] = []
+        self._garden = garden
+        self._tell = tell
+
+    async def play(self) -> None:
+        """Play the acts again and again."""
+        await self._play(cycle(ACTS), 1.0)
+
+    async def play_once(self, pace: float) -> None:
+        """Play the acts once. `pace`: 1 with all pauses, 0 with none."""
+        await self._play(ACTS, pace)
+
+    async def _play(self, acts: Iterable[GardenAct], pace: float) -> None:
+        for act in acts:
+            await self.wait(act.pause * pace)
+            await self._do(act)
+
+    async def _do(self, act: GardenAct) -> None:
+        garden = self._garden
+        match act.deed:
+            case GardenDeed.SAY:
+                garden.say(act.who, act.text)
+            case GardenDeed.EDIT:
+                garden.edit(act.who, act.text)
+            case GardenDeed.DELETE:
+                garden.delete(act.who)
+            case GardenDeed.TELL:
+                self._tell(act.text)
+            case GardenDeed.SILENCE | GardenDeed.HEAR:
+                garden.silence(act.who, act.deed is GardenDeed.SILENCE)
+            case GardenDeed.SEARCH:
+                found = await garden.search()
+                self.searches.append(found)
+                self._tell(f"“{WORD}” is in {found.having} of the {found.files} files of the three profiles.")
+            case GardenDeed.INVITE:
+                await self._until(act, lambda: garden.invite(act.who))
+            case GardenDeed.SETTLE:
+                await self._until(act, garden.equal)
+            case GardenDeed.PUT_OUT:
+                await self._until(act, lambda: not garden.is_member(act.who))
+            case GardenDeed.VANISH:
+                await self._vanished(act)
+
+    async def _until(self, act: GardenAct, condition: Callable[[], bool]) -> None:
+        end = self._end()
+        while not condition():
+            if self._is_late(act, end):
+                return
+            await asyncio.sleep(_LOOK)
+
+    async def _vanished(self, act: GardenAct) -> None:
+        end = self._end()
+        while (await self._garden.search()).having:
+            if self._is_late(act, end):
+                return
+            await asyncio.sleep(_LOOK)
+
+    def _end(self) -> float:
+        return asyncio.get_running_loop().time() + _PATIENCE
+
+    def _is_late(self, act: GardenAct, end: float) -> bool:
+        """Return True, and note the act, if it waits for too long, or the next one is to be played."""
+        if not self.steps and asyncio.get_running_loop().time() <= end:
+            return False
+        self.late.append(f"{act.deed} {act.who}".rstrip())
+        return True
+
+    def summary(self) -> dict[str, Any]:
+        """Return what was seen, for a program."""
+        before, after = (self.searches + [WordSearch(0, 0)] * 2)[:2]
+        garden = self._garden
+        return {
+            "files_with_the_word_before": before.having,
+            "files_with_the_word_after": after.having,
+            "put_out": garden.put_out,
+            "members": sum(map(garden.is_member, MEMBERS)),
+            "came_back_once": garden.said.count("does anybody hear me?") == 1,
+            "equal": garden.equal(),
+            "late": self.late,
+        }
+
+
+def good(summary: dict[str, Any]) -> bool:
+    """True if everything happened as the script tells it."""
+    return (
+        summary["files_with_the_word_before"] > 0
+        and not summary["files_with_the_word_after"]
+        and summary["put_out"] > 0
+        and summary["members"] == len(MEMBERS)
+        and summary["came_back_once"]
+        and summary["equal"]
+        and not summary["late"]
+    )

@@ -1,0 +1,161 @@
+"""The three members on the screen: their logs side by side, and how many files have the word."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import ClassVar, Final
+
+from rich.style import Style
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.widgets import Static
+
+from sdschat.node.tasks import start
+from sdschat.tui.ending import Ending, end_after
+from sdschat.tui.line_style import LineStyle
+from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.terminal import driver
+from sdschat.tui.theatre.garden import Garden, GardenPlayer, WordSearch
+from sdschat.tui.theatre.garden_script import MEMBERS, WORD
+from sdschat.tui.theatre.pane import Pane
+from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
+
+LEAST: Final = (60, 12)  # columns and lines
+_FRAME: Final = 0.2  # seconds
+_SEARCH: Final = 1.0  # seconds between two searches of the files
+_KEYS: Final = "space pause · → next act · q quit"
+
+
+class GardenApp(Ending):
+    """Three panes; above them the state of all, below them the words of the script."""
+
+    TITLE = "sdschat"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #told, #state, #keys { height: 1; padding: 0 1; }
+    #told { height: 2; }
+    #state { background: $panel; }
+    #keys { color: $foreground 70%; }
+    #panes { height: 1fr; }
+    #stage { height: 1fr; }
+    .pane { border: round $secondary; width: 1fr; height: 1fr; }
+    #small { display: none; height: 1fr; padding: 1 2; }
+    GardenApp.-small #stage { display: none; }
+    GardenApp.-small #small { display: block; }
+    GardenApp.-ascii .pane { border: ascii $secondary; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "pause", show=False),
+        Binding("right", "step", show=False),
+        Binding("q,ctrl+c,ctrl+q,escape", "end", show=False),
+    ]
+
+    def __init__(self, garden: Garden, *, ascii_only: bool = False, theme: str | None = None) -> None:
+        super().__init__(driver())
+        self.garden = garden
+        self.palette = PALETTES[theme_in_force(theme or AUTO)]
+        self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
+        self.player = GardenPlayer(garden, self.tell)
+        self.panes = {nick: Pane(nick, self.line_style, notes=True) for nick in MEMBERS}
+        self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
+        self.keys, self.small = Static("", id="keys", markup=False), Static("", id="small", markup=False)
+        self.found = WordSearch(0, 0)
+        self._fitted = Size()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="stage"):
+            yield self.state
+            yield Horizontal(*self.panes.values(), id="panes")
+            yield self.told
+            yield self.keys
+        yield self.small
+
+    def on_mount(self) -> None:
+        self.register_theme(self.palette.theme)
+        self.theme = self.palette.theme.name
+        self.set_class(self.line_style.glyphs is ASCII, "-ascii")
+        self.keys.update(self._plain(_KEYS))
+        self.set_interval(_FRAME, self.draw)
+
+    async def search_on(self) -> None:
+        """WordSearch the files again and again."""
+        while True:
+            self.found = await self.garden.search()
+            await asyncio.sleep(_SEARCH)
+
+    def _plain(self, text: str) -> str:
+        if self.line_style.glyphs is UNICODE:
+            return text
+        return text.replace(" · ", " | ").replace("→", "right").replace("“", '"').replace("”", '"')
+
+    def draw(self) -> None:
+        """Draw everything: little, and the same however long the logs are."""
+        if self.size != self._fitted:
+            self._fitted = self.size
+            width, height = self.size
+            self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
+            needs = f"The three members need {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}."
+            self.small.update(f"{needs} q quits.")
+        numbers = {nick: self.garden.settled(nick) for nick in MEMBERS}
+        for nick, pane in self.panes.items():
+            self._entitle(pane, numbers)
+            pane.log_end.draw(self.garden.models[nick])
+        self._draw_state()
+
+    def _entitle(self, pane: Pane, numbers: dict[str, int | None]) -> None:
+        glyphs, number = self.line_style.glyphs, numbers[pane.nick]
+        here = self.garden.is_member(pane.nick)
+        equal = len(set(numbers.values())) == 1
+        sign = glyphs.acked if equal and here else glyphs.maybe if here else glyphs.refused
+        style = self.line_style.style("acked" if equal and here else "unacked" if here else "refused")
+        shown = f"settled {number}" if number else "knocks"
+        deaf = "hears nobody" if pane.nick in self.garden.silent else ""
+        out = "" if here or not number else "was put out"
+        pane.entitle(sign, shown, " and ".join(filter(None, (deaf, out))), style, flash=False)
+
+    def _draw_state(self) -> None:
+        glyphs = self.line_style.glyphs
+        members = sum(map(self.garden.is_member, MEMBERS))
+        text = Text(self._plain(f"{members} members {glyphs.between} "))
+        style = self.line_style.style("unacked" if self.found.having else "acked")
+        words = self._plain(f"“{WORD}” is in {self.found.having} of {self.found.files} files")
+        text.append(words, style + Style(bold=True))
+        if self.player.paused:
+            text.append(f" {glyphs.between} paused", self.line_style.style("unacked"))
+        self.state.update(text)
+
+    def tell(self, text: str) -> None:
+        self.told.update(self._plain(text))
+
+    # Keys.
+
+    def action_pause(self) -> None:
+        self.player.pause()
+
+    def action_step(self) -> None:
+        self.player.step()
+
+    def action_end(self) -> None:
+        self.exit(0)
+
+
+async def show(garden: Garden, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
+    """Run until the user quits, or for `seconds`, and return the exit code."""
+    app = GardenApp(garden, ascii_only=ascii_only, theme=theme)
+    garden.failed = app.fail
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
+    tasks = [start(one, app.fail) for one in (app.player.play(), app.search_on(), end_after(app, seconds))]
+    try:
+        await app.run_async()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    if app.crash is not None:
+        raise app.crash
+    return app.return_code or 0

@@ -1,0 +1,60 @@
+"""`sdschat demo --members` in a real terminal, and as a summary: the three nodes are real."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import run
+from tests.needs import needs_module
+from tests.tui.terminal import Terminal
+
+RUN = """
+import sys
+from sdschat.cli.program import run
+from sdschat.tui.theatre import garden
+garden.ACTS = tuple(act._replace(pause=act.pause / 8) for act in garden.ACTS[:-1])
+garden.cycle = lambda acts: acts
+sys.exit(run(["demo", "--members", *sys.argv[1:]]))
+"""
+
+
+def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    command = [sys.executable, "-c", RUN, "--ascii"]
+    with Terminal(command, tmp_path, size=(120, 40)) as terminal:
+        terminal.until_text('"wombat" is in 3 of the ')
+        terminal.until_text('"wombat" is in 0 of the ')
+        terminal.until_text("cleo hears nobody")
+        terminal.until_text("we wait for her word")
+        terminal.until_text("I agree")
+        terminal.until_text("was put out")
+        terminal.until_text("we go on")
+        terminal.until_text("here I am again")
+        terminal.until_text("All three have settled the same")
+        assert "see you at ten (edited)" in " ".join(terminal.text().split())
+        assert all(ord(sign) < 128 for sign in terminal.text())
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.restored()
+
+
+def test_the_summary_says_that_all_happened(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    done = run(tmp_path, "demo", "--members", "--headless")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["files_with_the_word_before"] >= 3
+    assert found["files_with_the_word_after"] == 0
+    assert (found["members"], found["came_back_once"], found["late"]) == (3, True, [])
+    assert found["put_out"] >= 1
+
+
+@pytest.mark.parametrize("option", [("--theatre",), ("--record", "x"), ("--peers", "3")])
+def test_options_of_the_other_demonstrations_are_refused(tmp_path: Path, option: tuple[str, ...]) -> None:
+    done = run(tmp_path, "demo", "--members", *option)
+    assert done.returncode == 2
+    assert "three participants on one screen" in done.stderr
