@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.members import seal_packet
 from sdschat.node.events import Knocked, MemberStatusChanged, MessageDelivered, PostDeleted, PostEdited, PostSaid
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.creating import create_private_members
@@ -16,7 +17,10 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.events import EpochChanged, MessageWithheld, NotAMember
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.timber.ids import member_id
+from sdschat.timber.values import Sync
 from sdschat.transport.base import Received
+from sdschat.wire.timber_codec import TimberCodec
 from tests.node.test_members import SHORT
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import Recorder, run
@@ -92,6 +96,28 @@ def test_who_has_the_link_knocks_is_let_in_and_changes_posts_that_the_broker_can
             with contextlib.closing(store.open_read_only(store.path, bob.node.profile.codec)) as reader:
                 assert is_members_channel(reader, name)
                 assert [post.text for post in saved_posts(reader, name, bob.node.sender_id, "bob")] == ["under the elm"]
+
+    run(scenario)
+
+
+def test_a_link_alone_gets_no_operation_by_asking_for_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            link = _link(ann)
+            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            await _let_in(ann, bob)
+            _say(ann, "for those who are let in")
+            await _until_said(bob, "for those who are let in")
+            await ann.until(Knocked, lambda knock: knock.sender_id == carol.node.sender_id)
+            for host in (ann, bob):
+                channel, identity = _posts(host), carol.node.gate.identity
+                question = TimberCodec().encode(Sync(channel.engine.checkpoint, (), bytes(32)))
+                data_set = bytes.fromhex(channel.data_set)
+                asked = seal_packet(identity, _private(ann).record.name, data_set, "carol", question)
+                channel._heard(carol.node.sender_id, asked, host.node.clock.now())
+                packets = channel.engine.take().packets
+                assert member_id(identity.public_key) not in [packet.peer for packet in packets]
 
     run(scenario)
 

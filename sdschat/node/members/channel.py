@@ -334,6 +334,8 @@ class MembersChannel:
         self._meet(envelope, now)
         if not self.engine.admits(peer):
             self._knock(frm, envelope.nick)
+            if private is not None and self.engine.me is not None:
+                return  # the engine would answer whoever may be asked for the state, and a link is enough for that
         self.engine.receive(peer, self._codec.decode(envelope.packet), now)
 
     def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
