@@ -1,4 +1,4 @@
-"""An application as SVG, and as PNG. Installed fonts only: a picture fetches nothing."""
+"""An application as SVG. Installed fonts only: a picture fetches nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tests.screenshots.scenes import SCENES
 _FONT_FACE = re.compile(r"\s*@font-face\s*\{.*?\}", re.DOTALL)
 _FAMILY = re.compile(r"font-family:\s*Fira Code,\s*monospace")
 _FONTS = "font-family: DejaVu Sans Mono, Menlo, Consolas, monospace"
-# Signs that the font with which PNGs are drawn lacks, and what it has in their place.
-_DRAWN_AS = str.maketrans({"⧗": "◷"})
 
 
 def svg_of(app: App[int], title: str) -> str:
@@ -22,11 +20,4 @@ def svg_of(app: App[int], title: str) -> str:
 
 
 def write(folder: Path, name: str, app: App[int]) -> None:
-    """Both files of a picture."""
-    import cairosvg  # type: ignore[import-untyped]
-
-    svg = svg_of(app, SCENES[name].title)
-    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-    cairosvg.svg2png(
-        bytestring=svg.translate(_DRAWN_AS).encode(), write_to=str(folder / f"{name}.png"), output_width=1400
-    )
+    (folder / f"{name}.svg").write_text(svg_of(app, SCENES[name].title), encoding="utf-8")

@@ -22,7 +22,6 @@ def words_of(svg: Path) -> str:
 @pytest.mark.timeout(300)
 def test_all_pictures_are_made_and_show_what_they_are_for(tmp_path: Path) -> None:
     needs_module("iotcore")
-    needs_module("cairosvg")
     folder = tmp_path / "pictures"
     folder.mkdir()
 
@@ -35,7 +34,6 @@ def test_all_pictures_are_made_and_show_what_they_are_for(tmp_path: Path) -> Non
         words = words_of(folder / f"{name}.svg")
         assert all(text in words for text in scene.expected), (name, scene.expected)
         assert "@font-face" not in words
-        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -43,4 +41,3 @@ def test_the_pictures_of_the_readme_are_there_and_fetch_nothing(name: str) -> No
     svg = FOLDER / f"{name}.svg"
     assert all(text in words_of(svg) for text in SCENES[name].expected)
     assert "url(http" not in svg.read_text(encoding="utf-8")
-    assert (FOLDER / f"{name}.png").stat().st_size > 10_000
