@@ -97,7 +97,7 @@ async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
     assert "There is no action nonsense" in s.hint()
 
 
-@staged(size=(100, 40))
+@staged(size=(100, 60))
 async def test_legend_shows_every_sign_with_its_word(s: Stage) -> None:
     await s.enter("/legend")
     for shown in ("⧗ queued", "⇡ unacked", "◐ perhaps", "✓ acked", "✗ refused"):

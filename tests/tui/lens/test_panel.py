@@ -150,8 +150,8 @@ def test_why_takes_the_beginning_of_an_id_and_says_who_acknowledged(tmp_path: Pa
         await s.until(lambda: len(s.peers["bob"].texts()) == 1)
         s.peers["bob"].node.send("lobby", "hello ann")
         await s.until_text("✓")
-        message_id = next(line for line in s.log() if "hello bob" in line).split()[-1]
-        await s.enter(f"/why {message_id}")
+        message_id = next(entry.message_id for entry in s.app.model.timeline.messages() if entry.own)
+        await s.enter(f"/why {message_id[:6]}")
         await s.until_text("acked: bob")
 
     play(tmp_path, story, "bob")
