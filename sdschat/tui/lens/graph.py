@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph
+from rich.cells import cell_len
+
+from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph, plain
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.words import clock
 
 _SHOWN: Final = 120
+_LEAST_TEXT: Final = 8  # cells of a text, however narrow the view
 _LANES: Final = 12  # side by side; what is further to the right is cut
 _CORNERS: Final = {"+": "├┼┤", "'": "╰┴╯", ".": "╭┬╮"}  # with a line to the right, to both sides, to the left
 _NODES: Final = str.maketrans("*o|-", "●○│─")
@@ -58,15 +61,14 @@ def _shown(view: ViewInput, rails: str, node: GraphNode) -> Line:
     chosen = "mention" if node.message_id == view.selection else style
     if node.state == "missing":
         return line(*head, (f"by {view.who(node.sender_id)}, missing", chosen))
-    text = "waits for what it names" if node.state == "held" else view.text_of(node.message_id)
     frontier = " <" if node.message_id in view.peek.heads else ""
-    return line(
-        *head,
+    head += [
         (f"{clock(node.lamport, seconds=False)} ", "time"),
         (f"{view.who(node.sender_id)} ", f"nick:{node.sender_id}"),
-        (text, chosen or "text"),
-        (frontier, "acked"),
-    )
+    ]
+    room = view.width - cell_len(plain(tuple(head))) - len(frontier)
+    text = "waits for what it names" if node.state == "held" else view.text_of(node.message_id, max(_LEAST_TEXT, room))
+    return line(*head, (text, chosen or "text"), (frontier, "acked"))
 
 
 def nodes(view: ViewInput) -> list[GraphNode]:

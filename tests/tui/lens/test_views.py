@@ -75,9 +75,9 @@ def test_a_view_or_channel_that_there_is_not_is_refused(tmp_path: Path) -> None:
 def test_no_view_is_wider_than_its_room_by_its_own_words(tmp_path: Path, width: int) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
-            mine = look.say("ann", "hello")
+            mine = look.say("ann", f"hello {'to all of you ' * 20}")
             await look.until("why", "acked", selection=mine)
-            for view, least in (("why", 30), ("matrix", 30), ("filter", 50)):
+            for view, least in (("why", 30), ("matrix", 30), ("filter", 50), ("graph", 41)):
                 for line in look.eye.lines(view, ROOM, mine, width=width):
                     assert len(plain(line)) <= max(width, least), (view, plain(line))
 
