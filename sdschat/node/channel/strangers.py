@@ -11,7 +11,6 @@ from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.strangers_share import PREFIX, StrangerAccount, StrangersShare, account_from
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.rows import Append
-from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
@@ -19,6 +18,7 @@ from sdschat.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
+    from sdschat.sds.state import Ready
 
 EVERY: Final = 1_000  # milliseconds between two events
 _SHORTEST_ID: Final = 4
