@@ -41,9 +41,12 @@ def written(s: Stage) -> Iterator[str]:
 
 
 async def all_logged(view: Conversations) -> None:
-    """Wait until every text of the corpus is in the log."""
+    """Wait until every text of the corpus is in the log, and open all of its authors: so many new keys wait."""
     async with asyncio.timeout(PATIENCE):
         while view.channel("lobby").count() < len(CORPUS):
+            await asyncio.sleep(0.02)
+        view.node.open_strangers([stranger.sender_id for stranger in view.strangers("lobby")])
+        while view.strangers("lobby"):
             await asyncio.sleep(0.02)
 
 
