@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,7 @@ from sdschat.store.errors import DirectoryRefused, ProfileInUse, StoreReadOnly, 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 RESERVE_BYTES: Final = 1024 * 1024
+_COPY: Final = ".schema-"
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
 
 
@@ -56,6 +58,20 @@ def prepare_file(path: Path) -> None:
         raise StoreReadOnly(path, error.strerror or "no permission") from error
     except OSError as error:
         raise StoreUnavailable(path, error.strerror or str(error)) from error
+
+
+def copy_before(path: Path, version: int) -> Path:
+    """The copy of the database that is kept before a migration."""
+    return beside(path, f"{_COPY}{version}")
+
+
+def remove_copies(path: Path) -> None:
+    """Remove the copies that were kept before migrations: they have texts that are deleted now."""
+    copies = list(path.parent.glob(f"{glob.escape(path.name)}{_COPY}*"))
+    for copy in copies:
+        copy.unlink(missing_ok=True)
+    if copies:
+        sync_directory(path)
 
 
 def sync_directory(path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from zlib import crc32
 
 from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, as_store_error
-from sdschat.store.files import FILE_MODE, beside, sync_directory
+from sdschat.store.files import FILE_MODE, beside, copy_before, sync_directory
 from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 
 # SQLite words the inner tables of FTS5 itself, differently from version to version.
@@ -99,7 +99,8 @@ def _require_digest(connection: sqlite3.Connection, path: Path, migration: Migra
 
 def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     """Copy the database; the copy is complete and on disk before it gets its name."""
-    final, draft = beside(path, f".schema-{version}"), beside(path, f".schema-{version}.new")
+    final = copy_before(path, version)
+    draft = beside(final, ".new")
     try:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))

@@ -27,7 +27,7 @@ from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import RowAltered
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, as_store_error
-from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, sync_directory
+from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, remove_copies, sync_directory
 from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings, JournalWriter
@@ -194,6 +194,8 @@ class Store(UserState):
         connection = self.connection
         try:
             with as_store_error(self.path):
+                if transaction.wipes:
+                    remove_copies(self.path)
                 connection.execute("BEGIN IMMEDIATE")
                 transaction.write(connection)
                 connection.execute("COMMIT")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from sdschat.store.migrate import keep_copy
 from sdschat.store.store import Store
 from sdschat.store.timber import load_timber, save_timber
 from sdschat.timber.config import Config
@@ -188,3 +189,16 @@ def test_no_copy_of_a_deleted_text_is_left_in_any_page(tmp_path: Path) -> None:
             files = _bytes(path)
             assert [word for word in gone if word in files] == []
             assert all(post.text[:9].encode() in files for post in alive)
+
+
+def test_the_copy_kept_before_a_migration_goes_with_the_first_deletion(tmp_path: Path) -> None:
+    path = tmp_path / "ann" / "sdschat.db"
+    post = Post(PostId(0, 1), 1, 0, "a secret word")
+    with Store.open(path, SDS_CODEC) as store:
+        with store.transaction() as transaction:
+            save_timber(transaction, "garden", [Put(ReplicaTable.POST, post.name, post)])
+        copy = keep_copy(store.connection, path, 9)
+        assert b"a secret word" in copy.read_bytes()
+        with store.transaction() as transaction:
+            save_timber(transaction, "garden", [Drop(ReplicaTable.POST, post.name)], wipe=True)
+        assert not [file for file in path.parent.iterdir() if b"a secret word" in file.read_bytes()]
