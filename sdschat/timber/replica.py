@@ -77,6 +77,7 @@ class Replica:
         self.settled_seq: dict[int, int] = {}  # by slot, behind the checkpoint
         self.ends_passed = 0  # memberships that whoever has this checkpoint knows to have ended
         self.leaves_passed = 0
+        self.ends_told = 0  # of these, as told by operations behind the checkpoint
         self.proven: set[int] = set()  # slots that have a `proof`
         self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
         self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
@@ -249,7 +250,8 @@ class Replica:
         self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
         left = [row for row in state.slots if row.why == "left"]
         self.leaves_passed = sum(row.last is not None and row.seq >= row.last for row in left)
-        self.ends_passed = max(self.leaves_passed, *(row.closed for row in state.slots), 0)
+        self.ends_told = max(*(row.closed for row in state.slots), 0)
+        self.ends_passed = max(self.leaves_passed, self.ends_told)
         self.turn = Turn(state.turn, state.electors)
         self.turn.load(state.votes, self.held)
         self.mark = self.base = state.mark
@@ -352,6 +354,7 @@ class Replica:
         node.settled = True
         self.settled = node
         self.settled_seq[body.slot] = body.seq
+        self.ends_told = max(self.ends_told, body.closed)
         self.ends_passed = max(self.ends_passed, body.closed)
         self.mark = CheckpointMark(self.mark.number + 1, chained(self.mark.hash, node.id))
         if node is self.weighty:
@@ -365,8 +368,8 @@ class Replica:
         if counts and event is not None:
             self.chat.note(event.name)
             self._effect(event, body.slot, body.seq)
-        if self.proven and self.ends_passed >= self.committee.ended:
-            # Whoever has this checkpoint knows of all ends, so that none has to be proven any more.
+        if self.proven and self.ends_told >= self.committee.ended:
+            # Whoever comes to this checkpoint has what all ends rest on, so that none has to be proven any more.
             for number in self.proven:
                 self.committee.slots[number].proof = 0
             self.proven.clear()
@@ -384,6 +387,8 @@ class Replica:
                 self.leaves_passed += 1
                 self.ends_passed = max(self.ends_passed, self.leaves_passed)
             if body.author == writer and slot.last is None:
+                if slot.seq > seq:  # its last words let the checkpoint come here: we name them, as others lack them
+                    self._prove(slot)
                 self._close(slot, seq, "left")
         else:
             self.chat.apply(body, self.mark.number, creator=body.author == 0)
@@ -406,6 +411,11 @@ class Replica:
                 None, self.committee.open
             )  # all electors left: their last words are known, and decide nothing
 
+    def _prove(self, slot: Slot) -> None:
+        """Name all that this member said, until everybody knows of its end: what follows here rests on its words."""
+        slot.proof = slot.seq
+        self.proven.add(slot.number)
+
     def _names_uncounted(self, body: OperationBody) -> bool:
         slots = self.committee.slots
         return any((last := slots[one].last) is not None and seq > last for one, seq in body.delta)
@@ -426,8 +436,7 @@ class Replica:
             slot = self.committee.slots[number]
             if slot.last is None:
                 if by_their_word:
-                    slot.proof = slot.seq
-                    self.proven.add(number)
+                    self._prove(slot)
                 if slot.leaving is not None and slot.leaving <= last:
                     self._close(slot, slot.leaving, "left")  # as where the checkpoint passes the leave first
                 else:

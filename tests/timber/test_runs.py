@@ -85,6 +85,12 @@ def test_somebody_let_in_again_after_a_leave_gets_the_state(seed: int) -> None:
     assert problem == ""
 
 
+def test_who_came_to_a_leave_by_the_last_words_of_the_leaver_names_them() -> None:
+    """Others cannot see the end of that membership without them, and would refuse what knows of it."""
+    problem, _ = outcome(408453)
+    assert problem == ""
+
+
 @pytest.mark.parametrize("seed", [245, 104198, 109058])
 def test_somebody_let_in_again_names_no_more_of_its_old_operations_than_others_did(seed: int) -> None:
     """It holds some that prove its removal to it alone; others compact as soon as its invitation is settled."""
