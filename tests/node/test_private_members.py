@@ -176,3 +176,20 @@ def test_it_is_what_it_was_after_a_restart_and_messages_of_sds_are_not_shown(tmp
             assert ann.of(MessageDelivered) == []
 
     run(scenario)
+
+
+def test_who_leaves_the_committee_writes_nothing_more_and_reads_on_with_the_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            bob = _join(here, "bob", _link(ann))
+            await _let_in(ann, bob)
+            _posts(bob).leave()
+            await ann.until(
+                MemberStatusChanged, lambda one: (one.sender_id, one.status) == (bob.node.sender_id, "left")
+            )
+            assert len(_private(ann).roster.members) == 2
+            _say(ann, "after bob left")
+            await _until_said(bob, "after bob left")
+
+    run(scenario)
