@@ -35,6 +35,7 @@ _ALT_BIT: Final = 2
 _ENTER: Final = 13
 
 # The question about the background (OSC 11), and its answer, which ends with BEL or with ST.
+_ESCAPE: Final = "\x1b"
 _QUESTION: Final = "\x1b]11;"
 _ANSWER: Final = re.compile(r"\x1b\]11;([^\x07\x1b]{0,80})(?:\x07|\x1b\\)")
 _PART: Final = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,80}\x1b?)?)?)?)?\Z")
@@ -88,6 +89,8 @@ class KeyParser(XTermParser):
             held, self._held = self._held, ""
             if not held.startswith(_QUESTION):
                 yield from self._keys(held)
+                if held == _ESCAPE:
+                    self._timeout_time = 0.0  # it came alone: nobody waits for what follows a second time
         yield from super().tick()
 
     def _keys(self, data: str) -> Iterable[Message]:

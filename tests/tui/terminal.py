@@ -18,6 +18,7 @@ import pyte
 
 from tests.cli.processes import environment
 
+_ESCAPE_ALONE = 0.3  # seconds
 PATIENCE = 30.0
 
 
@@ -66,6 +67,13 @@ class Terminal:
 
     def enter(self, text: str) -> None:
         self.press(f"{text}\r")
+
+    def escape(self) -> None:
+        """Press Esc, and nothing else for as long as a key that follows would belong to it."""
+        self.press("\x1b")
+        over = time.monotonic() + _ESCAPE_ALONE
+        while time.monotonic() < over:
+            self.read()
 
     def text(self) -> str:
         """Return the text of the screen, as far as its bytes were read."""

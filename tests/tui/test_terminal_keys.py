@@ -161,10 +161,14 @@ def test_alt_is_not_lost(sent: str, key: str) -> None:
     assert (event.key, event.character) == (key, None)
 
 
-def test_esc_alone_is_esc() -> None:
+@pytest.mark.parametrize("over", ["_held_until", "_timeout_time"])
+def test_esc_alone_is_esc(over: str) -> None:
+    """While the terminal may answer, and afterwards."""
     parser = KeyParser()
+    if over == "_timeout_time":
+        parser._asked_until = 0.0
     assert list(parser.feed(ESC)) == []
-    parser._timeout_time = 0.0  # it is over
+    setattr(parser, over, 0.0)
     (event,) = parser.tick()
     assert isinstance(event, events.Key)
     assert event.key == "escape"
