@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,9 +32,14 @@ def people(group: Group) -> tuple[Pipe, Pipe, Pipe]:
     return admit(group)
 
 
+@pytest.fixture(scope="module")
+def chatted(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> dict[str, Any]:
+    return chat_and_delete(group, *people)
+
+
 @pytest.mark.xdist_group("timber processes")
-def test_create_knock_invite_chat_edit_and_delete(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
-    found = chat_and_delete(group, *people)
+def test_create_knock_invite_chat_edit_and_delete(chatted: dict[str, Any]) -> None:
+    found = chatted
     assert len(found["before"]) >= 3  # each profile had the words on its disk
     assert found["left"] == []
     assert found["logs"] == ["I saw nothing", "good morning"]
@@ -43,6 +49,7 @@ def test_create_knock_invite_chat_edit_and_delete(group: Group, people: tuple[Pi
 
 
 @pytest.mark.xdist_group("timber processes")
+@pytest.mark.usefixtures("chatted")
 def test_commands_beside_a_running_node_know_the_channel(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
     found = look_from_outside(group, people[1])
     assert found["tail"] == ["bob: I saw nothing (edited)", "cid: good morning", "bob: I saw it all (edited)"]
@@ -55,6 +62,7 @@ def test_commands_beside_a_running_node_know_the_channel(group: Group, people: t
 
 
 @pytest.mark.xdist_group("timber processes")
+@pytest.mark.usefixtures("chatted")
 def test_who_was_stopped_is_put_out_and_comes_back(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
     found = stop_and_continue(group, *people)
     assert found["seen"] == {name: [1, 1, 1] for name in ("ann", "bob", "cid")}
