@@ -2,7 +2,8 @@
 
 Saving costs a wait for the disk, however much is saved. Under load it is put off by a moment too short to be felt, so
 that more is saved at once. Meanwhile the loop is free for others, such as the keys of whoever types: it is so for as
-long as it was held by the turn before, on a slow disk too, unless so many wait that the next turn would be long.
+long as it was held by the turn before, on a slow disk too, unless so many wait that the next turn would be long. Where
+packets come in faster than that, it is so for longer: what a transaction costs is shared by more of them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 BUSY: Final = 8  # messages in one transaction
 PAUSE: Final = 0.004  # seconds
+LONGER: Final = 4  # times as long as the last turn took, if it saved so many
 LONGEST: Final = 0.05  # seconds
 KEY: Final = 0.03  # seconds, from a key to what it makes on the screen
 MOST: Final = 512  # packets; a transaction has to end
@@ -62,5 +64,5 @@ class TurnScheduler:
     def end(self, messages: int) -> None:
         """The turn is over, and saved so many."""
         self._ended = self._loop.time()
-        least = PAUSE if messages >= BUSY else 0.0
-        self._free_until = self._ended + min(LONGEST, max(self._ended - self._began, least))
+        took = self._ended - self._began
+        self._free_until = self._ended + min(LONGEST, max(PAUSE, LONGER * took) if messages >= BUSY else took)

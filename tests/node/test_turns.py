@@ -92,6 +92,33 @@ def test_after_a_turn_the_loop_is_free_for_as_long_as_it_was_held(
     asyncio.run(story())
 
 
+def test_after_a_turn_that_saved_many_the_loop_is_free_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a transaction costs is shared by all that come meanwhile."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            packets = await packets_of_bob(w, turn_scheduler.BUSY + 2)
+            ann = await alone(w, monkeypatch)
+            clock = SlowDisk(monkeypatch, 0.01)
+            for packet in packets[:-2]:
+                hand_over(ann, packet)
+            await step()
+            assert len(ann.of(MessageDelivered)) == turn_scheduler.BUSY
+            hand_over(ann, packets[-2])
+            clock.now += turn_scheduler.LONGER * 0.01 - 0.001
+            await step()
+            hand_over(ann, packets[-1])
+            assert clock.savings == 1
+            clock.now += 0.002
+            await step()
+            assert len(ann.of(MessageDelivered)) == len(packets)
+            assert clock.savings == 2
+
+    asyncio.run(story())
+
+
 def test_a_key_comes_before_what_is_to_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

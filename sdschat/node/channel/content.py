@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Final
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
 from sdschat.identity.key_book import (
@@ -30,6 +31,8 @@ from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place, is_ours
 
 _CLAIMS_KEPT = 256
+_IGNORED: Final = int(KeyStanding.IGNORED)
+_HIDDEN_BY_THE_USER: Final = int(KeyStanding.MUTED | KeyStanding.IGNORED)
 _VERIFIED_KEPT = 4096
 
 
@@ -149,7 +152,7 @@ class ContentGate:
 
     def is_muted(self, sender_id: str) -> bool:
         """True if the user wants to see nothing of this participant."""
-        return bool(self.book.standing(sender_id) & (KeyStanding.MUTED | KeyStanding.IGNORED))
+        return self.book.is_any(sender_id, _HIDDEN_BY_THE_USER)
 
     def is_hidden(self, sender_id: str) -> bool:
         """True if what this participant says is not shown: they are muted, or a stranger who waits."""
@@ -161,7 +164,7 @@ class ContentGate:
 
     def is_ignored(self, sender_id: str) -> bool:
         """True if the user wants nothing of this participant to be kept."""
-        return bool(self.book.standing(sender_id) & KeyStanding.IGNORED)
+        return self.book.is_any(sender_id, _IGNORED)
 
     def meet(
         self, said: Said, wall: int, *, welcome: bool = False, dated: int | None = None
