@@ -102,7 +102,7 @@ class Panes:
             Health.WAITS: (glyphs.missing, "unacked"),
             Health.BAD: (glyphs.alert, "refused"),
         }[found]
-        words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that nobody else is here
+        words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
         return Text(f" {sign} {words}", screen.line_style.style(name))
@@ -119,7 +119,7 @@ class Panes:
             yield f"only {nick_text(partner.nick) or 'the other one'} and you read this", plain
         elif model.connection.state == "connected":
             here = sum(person.online for person in people)
-            yield "nobody else is here" if here == 1 else f"{here} here", plain
+            yield "alone here" if here == 1 else f"{here} here", plain
             if screen.desktop.hosting:
                 yield "hosting the broker", plain
             heard = last_heard_words(people, screen.view.now().wall)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.events import ConnectionChanged, HandedOver, MessageDelivered, NodeEvent, NotPublished
+from sdschat.node.events import ConnectionChanged, HandedOver, HostingChanged, MessageDelivered, NodeEvent, NotPublished
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
@@ -271,7 +271,7 @@ async def test_presence_is_in_the_list_and_in_the_head(s: Stage) -> None:
     await s.until_text("I am here")
     await s.until_text("2 here")
     await s.peers["bob"].node.close(0.1)
-    await s.until_text("nobody else is here")
+    await s.until_text("alone here")
     assert "▫ bob" in s.text()
 
 
@@ -279,7 +279,7 @@ async def test_presence_is_in_the_list_and_in_the_head(s: Stage) -> None:
 async def test_who_said_nothing_and_left_keeps_the_nick(s: Stage) -> None:
     await s.until_text("▪ bob")
     await s.peers["bob"].node.close(0.1)
-    await s.until_text("nobody else is here")
+    await s.until_text("alone here")
     people = {person.nick for person in s.app.model.conversation.people()}
     assert people <= {"ann", "bob"}
     assert s.app.model.name_of(s.peers["bob"].node.sender_id) == "bob"
@@ -299,12 +299,20 @@ async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
     await s.until_text("nothing missing")
 
 
+@staged(size=(80, 24))
+async def test_the_host_of_the_broker_reads_it_in_80_columns_beside_the_keys(s: Stage) -> None:
+    await s.until_text("alone here")
+    s.app._hear(NodeEvent("", s.app.view.now().wall, HostingChanged(True)))
+    await s.until_text("alone here ⋅ hosting the broker")
+    assert "F1 help  F2 lens" in s.text()
+
+
 @staged()
 async def test_the_head_says_at_once_what_is_known_after_connecting(s: Stage) -> None:
     Injection(s.app.node, "lobby").offline(True)
     await s.until_text("lobby  ‼ offline")
     Injection(s.app.node, "lobby").offline(False)
-    await s.until_text("lobby  ▪ nothing missing ⋅ nobody else is here")
+    await s.until_text("lobby  ▪ nothing missing ⋅ alone here")
     s.world.start("bob").node.send("lobby", "hello")
     await s.until_text("lobby  ▪ nothing missing ⋅ 2 here ⋅ heard bob 0s ago")
 

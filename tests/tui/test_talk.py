@@ -106,7 +106,7 @@ async def test_an_absence_is_said(s: Stage) -> None:
     s.say("I have to go")
     await s.until_text("I have to go")
     await s.peers["bob"].node.close(0.1)
-    await s.until_text("nobody else is here")
+    await s.until_text("alone here")
     await s.enter("/msg bob are you there?")
     await s.until_text("not here, 1 on its way")
     await s.until(lambda: s.app.model.timeline.messages().__next__().fate == Fate(Phase.UNACKED))

@@ -69,6 +69,8 @@ class Workspace:
         """Take an event. Return True if something has to be drawn."""
         if isinstance(event.body, HostingChanged):
             self.hosting = event.body.hosting
+            for model in self.models.values():
+                model.changes |= ModelChange.BADGES
         before = {name: model.mentions for name, model in self.models.items()} if _is_news(event) else None
         concerned = self.concerned(event)
         for model in concerned:
