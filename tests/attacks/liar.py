@@ -1,5 +1,5 @@
-"""A broker that lies. Each member has a prefix of its own on the broker, and nothing passes from one prefix to another
-but what the liar passes on: late, twice, altered, in another channel, under another name, or not at all."""
+"""A broker that lies. Each member has a broker of its own, and nothing passes from one to another but what the liar
+passes on: late, twice, altered, in another channel, under another name, or not at all."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _DROPPED, _LATE, _TWICE, _ALTERED, _SWAPPED = 0.2, 0.3, 0.2, 0.25, 0.1  # chance
 _LATEST = 1.5  # seconds
 _KEPT = 512  # packets that may be sent again
 
-Withhold = Callable[[str, bytes], bool]
+_TOP = "sds/1/"
 
-
-def prefix(member: str) -> str:
-    return f"liar/{member}"
+Withhold = Callable[[str, str, bytes], bool]  # what this author says, from this member, with this payload
 
 
 class _Due(NamedTuple):
     at: float
     number: int
-    topic: str
+    member: str
+    rest: str  # of the topic
     payload: bytes
     retain: bool
 
 
 class LyingBroker:
-    """Passes packets between the members of two channels. `withhold`: what this member must never get."""
+    """Passes packets between the members of two channels. `withhold`: what a member must never get."""
 
-    def __init__(self, port: int, members: dict[str, str], seed: int, withhold: Withhold) -> None:
-        self._members = members  # name of each to its channel
+    def __init__(self, ports: dict[str, int], members: dict[str, str], seed: int, withhold: Withhold) -> None:
+        """`ports`: of the broker of each member. `members`: the level of topics that stands for the channel of each."""
+        self._members = members
         self._withhold = withhold
         self._random = random.Random(seed)
         self._due: list[_Due] = []
@@ -55,17 +55,8 @@ class LyingBroker:
         self.withheld = 0
         self.honest = False
         self._ended = False
-        self._client = paho.Client(CallbackAPIVersion.VERSION2)
-        self._client.max_queued_messages_set(0)
-        self._client.on_message = self._on_message
-        subscribed = threading.Event()
-        self._client.on_subscribe = lambda *_: subscribed.set()
-        self._client.connect(LOOPBACK, port)
-        self._client.subscribe("liar/+/#", qos=1)
-        self._client.loop_start()
-        if not subscribed.wait(30):
-            raise TimeoutError("the broker does not answer")
-        self._own: set[tuple[str, bytes]] = set()  # what we sent ourselves and hear again
+        self._own: set[tuple[str, str, bytes]] = set()  # what we sent ourselves and hear again
+        self._clients = {member: self._connect(member, port) for member, port in ports.items()}
         self._thread = threading.Thread(target=self._send_due, daemon=True)
         self._thread.start()
 
@@ -74,24 +65,40 @@ class LyingBroker:
             self._ended = True
             self._lock.notify()
         self._thread.join()
-        self._client.disconnect()
-        self._client.loop_stop()
+        for client in self._clients.values():
+            client.disconnect()
+            client.loop_stop()
 
     # Hearing.
 
-    def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
-        payload = bytes(message.payload)
+    def _connect(self, member: str, port: int) -> paho.Client:
+        client = paho.Client(CallbackAPIVersion.VERSION2, userdata=member)
+        client.max_queued_messages_set(0)
+        client.on_message = self._on_message
+        subscribed = threading.Event()
+        client.on_subscribe = lambda *_: subscribed.set()
+        client.connect(LOOPBACK, port)
+        client.subscribe(f"{_TOP}#", qos=1)
+        client.loop_start()
+        if not subscribed.wait(30):
+            raise TimeoutError("the broker does not answer")
+        return client
+
+    def _on_message(self, _client: Any, author: str, message: paho.MQTTMessage) -> None:
+        rest, payload = message.topic.removeprefix(_TOP), bytes(message.payload)
         with self._lock:
-            if (message.topic, payload) in self._own:
-                self._own.discard((message.topic, payload))
+            if (author, rest, payload) in self._own:
+                self._own.discard((author, rest, payload))
                 return
-        _, author, rest = message.topic.split("/", 2)
-        if "!echo" not in rest:
-            self._pass_on(author, rest, payload, "/who/" in f"/{rest}")
+            if "!echo" not in rest:
+                self._pass_on(author, rest, payload, "/who/" in f"/{rest}")
 
     def _pass_on(self, author: str, rest: str, payload: bytes, retain: bool) -> None:
         for member, channel in self._members.items():
             if member == author:
+                continue
+            if self._withhold(author, member, payload):
+                self.withheld += 1
                 continue
             if rest.startswith(f"{channel}/"):
                 self._tell(member, rest, payload, retain)
@@ -138,15 +145,11 @@ class LyingBroker:
     # Sending.
 
     def _send(self, member: str, rest: str, payload: bytes, retain: bool, later: float = 0.0) -> None:
-        if self._withhold(member, payload):
-            self.withheld += 1
-            return
-        due = _Due(time.monotonic() + later, next(self._numbers), f"{prefix(member)}/{rest}", payload, retain)
-        with self._lock:
-            if due.number >= MOST:
-                raise RuntimeError(f"an attack sends at most {MOST} packets")
-            heapq.heappush(self._due, due)
-            self._lock.notify()
+        due = _Due(time.monotonic() + later, next(self._numbers), member, rest, payload, retain)
+        if due.number >= MOST:
+            raise RuntimeError(f"an attack sends at most {MOST} packets")
+        heapq.heappush(self._due, due)
+        self._lock.notify()
 
     def _send_due(self) -> None:
         while True:
@@ -156,9 +159,9 @@ class LyingBroker:
                 if self._ended:
                     return
                 due = heapq.heappop(self._due)
-                self._own.add((due.topic, due.payload))
+                self._own.add((due.member, due.rest, due.payload))
             with suppress(ValueError):
-                self._client.publish(due.topic, due.payload, qos=1, retain=due.retain)
+                self._clients[due.member].publish(f"{_TOP}{due.rest}", due.payload, qos=1, retain=due.retain)
 
 
 def altered_messages(packet: bytes, chance: random.Random) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sdschat.node.profile import database_path
 from tests.attacks.attacker import LOOPBACK, Attacker
-from tests.cli.processes import Line, Pipe, command, environment
+from tests.cli.processes import Line, Pipe, command, environment, run
 from tests.transport.worlds import free_port, listens
 
 CHANNEL = "lobby"
@@ -28,21 +28,32 @@ class Stage:
 
     def __init__(self, home: Path, *, quiet: bool = False) -> None:
         self.home = home
-        self.port = free_port()
         self._quiet = quiet
         self._ends = ExitStack()
-        self._start(command("broker", "--listen", f"{LOOPBACK}:{self.port}"))
-        until = time.monotonic() + _BROKER_PATIENCE
-        while not listens(LOOPBACK, self.port):
-            if time.monotonic() > until:
-                raise TimeoutError("the broker does not start")
-            time.sleep(0.05)
+        self.port = self.broker()
         self.attacker = Attacker(self.port, CHANNEL)
         self._ends.callback(self.attacker.close)
 
     @property
     def options(self) -> tuple[str, ...]:
         return ("--timing", "demo", "--broker", f"mqtt://{LOOPBACK}:{self.port}")
+
+    def broker(self) -> int:
+        """Start a broker, and return its port."""
+        port = free_port()
+        self._start(command("broker", "--listen", f"{LOOPBACK}:{port}"))
+        until = time.monotonic() + _BROKER_PATIENCE
+        while not listens(LOOPBACK, port):
+            if time.monotonic() > until:
+                raise TimeoutError("the broker does not start")
+            time.sleep(0.05)
+        return port
+
+    def private(self, name: str, creator: str) -> str:
+        """Make a private channel of this name, and return its link."""
+        done = run(self.home, "create", name, "--private", "--name", creator, *self.options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
 
     def pipe(self, name: str, *more: str, channel: str = CHANNEL) -> Pipe:
         """Start an honest `sdschat pipe`, and wait for its connection."""

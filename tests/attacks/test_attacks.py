@@ -10,7 +10,7 @@ from tests.attacks.altered import altered
 from tests.attacks.attacker import MOST, Attacker
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
-from tests.attacks.lying_broker import lying_broker
+from tests.attacks.lying_broker import lying_broker, lying_broker_private
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.stage import CHANNEL, Attack, stage
@@ -21,7 +21,15 @@ needs_module("iotcore")
 
 @pytest.mark.parametrize(
     ("attack", "size"),
-    [(altered, 6), (invented_acks, 3), (emptied, 3), (junk, 300), (lying_broker, 3), (many_keys, 40)],
+    [
+        (altered, 6),
+        (invented_acks, 3),
+        (emptied, 3),
+        (junk, 300),
+        (lying_broker, 3),
+        (lying_broker_private, 3),
+        (many_keys, 40),
+    ],
 )
 def test_an_attack_is_defended(attack: Attack, size: int, tmp_path: Path) -> None:
     with stage(tmp_path, quiet=True) as made:
