@@ -177,6 +177,10 @@ class Host:
         """Copy a text to the clipboard and to the file for copies, and say so. `what` names the text."""
 
     @abstractmethod
+    def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
+        """Show a secret once, as an answer with words and a picture of it. It is kept in no log and in no file."""
+
+    @abstractmethod
     def leave(self) -> None:
         """End the program."""
 

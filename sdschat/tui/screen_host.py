@@ -165,6 +165,12 @@ class ScreenHost(Window, App[int]):
     def apply_keys(self) -> None:
         self.set_keymap(self.preferences.keys)
 
+    def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
+        """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""
+        self.sheet.open([Page(title, [words, text, *picture])])
+        self.copy_to_clipboard(text)
+        self.warn(f"the {title} is copied to the clipboard (where the terminal allows that), and kept in no file")
+
     def key_table(self) -> list[tuple[str, str, str]]:
         return [
             (binding.id, self.preferences.keys.get(binding.id, binding.key), binding.description)

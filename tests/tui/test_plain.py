@@ -57,6 +57,15 @@ def plain(folder: Path, story: Callable[[Lines], Awaitable[None]], *channels: st
     asyncio.run(told())
 
 
+def test_an_invite_is_written_once(tmp_path: Path) -> None:
+    async def story(lines: Lines) -> None:
+        await lines.enter("/create garden")
+        await lines.enter("/invite 2 7d")
+        assert lines.text().count("sdschat:") == 1
+
+    plain(tmp_path, story)
+
+
 def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         assert await s.enter("hello")

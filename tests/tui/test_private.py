@@ -7,6 +7,7 @@ import segno
 from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from sdschat.node.members.opening import install
+from sdschat.node.sharing.of_node import page_of
 from tests.cli.test_private import BLOCKS, modules
 from tests.tui.stage import Stage, staged
 
@@ -41,17 +42,38 @@ async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_module
     assert modules([line.translate(exchanged) for line in picture]) == matrix(link)
 
 
+@staged("lobby", size=(100, 60))
+async def test_an_invite_goes_away_with_esc_and_is_kept_in_no_log_and_no_file(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, epoch 1")
+    await stage.enter("/log on")
+    await stage.enter("the first post")
+    await stage.until_text("the first post")
+    link, picture = await invited(stage)
+    assert link[:40] in stage.text()
+    await stage.press("escape")
+    await stage.settle()
+    shown = stage.text()
+    assert link[:40] not in shown
+    assert picture[8] not in shown
+    page = page_of(stage.app.node, stage.app.channel, 0, has_texts=True)
+    assert "the first post" in page
+    files = {path: path.read_bytes() for path in stage.world.folder.rglob("*") if path.is_file()}
+    assert any(b"the first post" in raw for raw in files.values()), "the search finds what is kept"
+    secret = link.removeprefix("sdschat:")[:40]
+    assert secret not in page
+    assert [path for path, raw in files.items() if secret.encode() in raw] == []
+
+
 async def invited(stage: Stage) -> tuple[str, list[str]]:
     """Make an invite. Return the link, and the lines of its picture on the screen."""
-    copied: list[str] = []
-    stage.app.copy = lambda text, what: copied.append(text)  # type: ignore[method-assign]
     await stage.enter("/invite 2 7d")
     await stage.settle()
-    (link,) = copied
-    picture = [line[2:] for line in stage.log() if len(part := line[2:].strip()) > 40 and set(part) <= set(BLOCKS)]
-    width = max(map(len, picture))
-    start = min(len(line) - len(line.lstrip()) for line in picture)
-    return link, [line[start:].ljust(width - start) for line in picture]
+    rows = [line.strip()[1:-1] for line in stage.lines()]  # without the frame of the sheet
+    picture = [row for row in rows if len(row.strip()) > 40 and set(row) <= set(BLOCKS)]
+    width = max(len(row.rstrip()) for row in picture)
+    start = min(len(row) - len(row.lstrip()) for row in picture)
+    return stage.app.clipboard, [row[start:].ljust(width)[: width - start] for row in picture]
 
 
 def matrix(text: str) -> list[list[int]]:

@@ -63,9 +63,7 @@ def _invite(host: Host, argument: str) -> None:
     how_many = f"{uses} may" if uses else "whoever has it may"
     until = "" if not lasts else f", for {argument.split()[-1]}"
     words = f"An invite: {how_many} join by it{until}. Give it to people, not to places."
-    host.show_notice("\n".join([words, *qr_lines(link, dark_ink=host.on_light)]))
-    host.show_notice(link)
-    host.copy(link, "the invite")
+    host.show_secret(link, _INVITE, words, qr_lines(link, dark_ink=host.on_light))
 
 
 def _let_in(host: Host, nick: str) -> None:

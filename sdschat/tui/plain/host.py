@@ -184,6 +184,9 @@ class PlainHost(Host):
         self.show_notice(f"{what}:")
         self.show_notice(text)
 
+    def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
+        self.show_notice("\n".join([words, *picture, text]))
+
     def leave(self) -> None:
         self.ended.set()
 
