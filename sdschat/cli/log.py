@@ -135,9 +135,9 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
 
 def _tell_strangers(reader: Reader, channel: str) -> None:
     """Say that messages are left out because their authors came with too many others."""
-    if found := saved_strangers(reader, channel):
-        keys, messages = len(found), sum(number for _, number in found)
-        waiting = f"{counted(keys, 'key')} more, with {counted(messages, 'message')}, not shown"
+    senders, messages = saved_strangers(reader, channel)
+    if senders:
+        waiting = f"{counted(senders, 'sender')} more, with {counted(messages, 'message')}, not shown"
         say(f"{waiting}: /strangers in the chat opens them")
 
 

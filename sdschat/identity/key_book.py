@@ -27,10 +27,12 @@ class KeyStanding(IntFlag):
     IGNORED = 4  # only the ids of what they say are kept
     VERIFIED = 8  # the user has compared words with this person
     WAITING = 16  # a stranger: what they say is kept, and not shown until the user opens it
+    UNSIGNED = 32  # somebody without a key was among the first to speak in a minute, or, with `WAITING`, was not
 
 
 _PERSON: Final = int(KeyStanding.PERSON)
 _WAITING: Final = int(KeyStanding.WAITING)
+_STRANGE: Final = KeyStanding.WAITING | KeyStanding.UNSIGNED  # nothing else is known of somebody of this standing
 
 
 class KeyRow(NamedTuple):
@@ -119,6 +121,7 @@ class KeyBook:
         "_senders",
         "_standing",
         "_strangers",
+        "_unsigned",
         "_users",
         "openings",
     )
@@ -132,6 +135,7 @@ class KeyBook:
         self._nicks_of: dict[bytes, set[str]] = {}
         self._standing: dict[str, StandingRow] = {}
         self._strangers: dict[bytes, None] = {}  # who was heard last stands last
+        self._unsigned: dict[str, None] = {}  # the same of those without a key: sender ids
         self._admitted: deque[int] = deque()  # times at which keys became people, of the last minute
         self._from_history: Counter[int] = Counter()  # keys of older messages that became people, by minute
         self.openings = 0  # number of times that a stranger who waits became a person
@@ -164,6 +168,10 @@ class KeyBook:
     def is_waiting(self, sender_id: str) -> bool:
         """True for a stranger who came when too many did, and whom the user has not opened."""
         return self.is_any(sender_id, _WAITING)
+
+    def is_shown(self, sender_id: str) -> bool:
+        """True for a person, and for somebody without a key who does not wait."""
+        return self.is_any(sender_id, _PERSON) or self.standing(sender_id) == KeyStanding.UNSIGNED
 
     @property
     def strangers(self) -> int:
@@ -209,7 +217,7 @@ class KeyBook:
         rows: list[BookRow] = []
         facts: list[KeyEvent] = []
         standing = self.standing(sender_id)
-        if not standing & ~KeyStanding.WAITING:
+        if not standing & ~_STRANGE:
             if welcome or self._admits(now, now if dated is None else dated):
                 rows.append(StandingRow(sender_id, KeyStanding.PERSON, now))
             elif not standing:
@@ -225,6 +233,22 @@ class KeyBook:
             self._strangers[key] = self._strangers.pop(key)
             rows += self._forget_oldest()
         return Meeting(tuple(rows), tuple(facts))
+
+    def meet_unsigned(self, sender_id: str, now: int, *, dated: int | None = None) -> tuple[BookRow, ...]:
+        """Learn that somebody without a key spoke: such names cost even less than keys, and are shown under the same
+        limit. Return the rows to save."""
+        standing = self.standing(sender_id)
+        if standing & ~_STRANGE or standing == KeyStanding.UNSIGNED or sender_id in self._senders:
+            return ()
+        if self._admits(now, now if dated is None else dated):
+            row = StandingRow(sender_id, int(KeyStanding.UNSIGNED), now)
+        elif not standing:
+            row = StandingRow(sender_id, int(_STRANGE), now)
+        else:
+            self._unsigned[sender_id] = self._unsigned.pop(sender_id, None)
+            return ()
+        self._take(row)
+        return (row,)
 
     def _admits(self, now: int, dated: int) -> bool:
         """True if one more key may become a person in this minute, or in that of an older message."""
@@ -248,7 +272,7 @@ class KeyBook:
     def waits(self, sender_id: str, now: int) -> bool:
         """True for a stranger who waits, and for a new one who would if they spoke now."""
         standing = self.standing(sender_id)
-        return not standing & ~KeyStanding.WAITING and not self._has_room(now)
+        return (not standing or bool(standing & KeyStanding.WAITING)) and not self._has_room(now)
 
     def introduction(self, sender_id: str) -> tuple[KeyEvent, ...]:
         """Return what there is to tell of a known key that nothing was told of yet."""
@@ -276,14 +300,27 @@ class KeyBook:
             sender_id = sender_id_of(key)
             del self._strangers[key], self._keys[key], self._senders[sender_id]
             self._standing.pop(sender_id, None)
+            self._unsigned.pop(sender_id, None)
             for form in self._nicks_of.pop(key, ()):
                 del self._nicks[form]
             yield KeyForgotten(key)
 
+    def _forget_oldest_unsigned(self) -> None:
+        """Forget who was heard least lately. The row on disk goes on hiding what they said."""
+        while len(self._unsigned) > MAX_STRANGERS:
+            oldest = next(iter(self._unsigned))
+            del self._unsigned[oldest]
+            if oldest not in self._senders:  # otherwise it is forgotten with its key
+                del self._standing[oldest]
+
     def _take(self, row: BookRow) -> None:
         if isinstance(row, StandingRow):
-            self.openings += self.is_waiting(row.sender_id) and row.standing != KeyStanding.WAITING
+            self.openings += self.is_waiting(row.sender_id) and not row.standing & _WAITING
             self._standing[row.sender_id] = row
+            self._unsigned.pop(row.sender_id, None)
+            if row.standing == _STRANGE:
+                self._unsigned[row.sender_id] = None
+                self._forget_oldest_unsigned()
             key = self._senders.get(row.sender_id)
             if key is not None and row.standing != KeyStanding.WAITING:
                 self._strangers.pop(key, None)
@@ -292,7 +329,7 @@ class KeyBook:
             self._use(skeleton(row.nick), row.public_key)
             self._keys[row.public_key] = row
             self._senders[sender_id] = row.public_key
-            if not self.standing(sender_id) & ~KeyStanding.WAITING:
+            if not self.standing(sender_id) & ~_STRANGE:
                 self._strangers[row.public_key] = None
         elif isinstance(row, NickRow):
             self._nicks[row.skeleton] = row

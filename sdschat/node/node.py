@@ -45,7 +45,12 @@ class Node:
         """Needs a running loop. The profile is ours from now on, and closed with the node."""
         self.settings = settings
         self.gate = ContentGate(
-            profile.identity, nick, settings.content_format, profile.store, settings.strangers_share
+            profile.identity,
+            nick,
+            settings.content_format,
+            profile.store,
+            settings.strangers_share,
+            unsigned_wait=not settings.unsigned_counts,
         )
         self.sessions: dict[str, ChannelSession] = {}
         self.broker = ""  # address to invite others to; empty: the broker of this machine

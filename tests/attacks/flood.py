@@ -131,7 +131,7 @@ def _talk(ann: Pipe, eve: Pipe, screen: Terminal, figures: Figures, seconds: flo
             pressed = (letter.encode(), len(screen.written), moment)
             screen.press(f"\x7f{letter}" if keys else letter)
             keys += 1
-        figures.memory = max(figures.memory, _memory(screen.process.pid))
+        figures.memory = max(figures.memory, memory_of(screen.process.pid))
     figures.messages += [seconds + _LAST] * len(waiting)
     if pressed is not None:
         figures.keys.append(time.monotonic() - pressed[2])
@@ -145,7 +145,8 @@ def _head(screen: Terminal) -> str:
     return str(shown.display[0]).strip()
 
 
-def _memory(pid: int) -> float:
+def memory_of(pid: int) -> float:
+    """Return the resident memory of a process in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1000
 

@@ -14,6 +14,7 @@ from tests.attacks.lying_broker import lying_broker, lying_broker_private
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.stage import CHANNEL, Attack, stage
+from tests.attacks.unsigned_names import unsigned_names
 from tests.needs import needs_module
 
 needs_module("iotcore")
@@ -29,6 +30,7 @@ needs_module("iotcore")
         (lying_broker, 3),
         (lying_broker_private, 3),
         (many_keys, 40),
+        (unsigned_names, 60),
     ],
 )
 def test_an_attack_is_defended(attack: Attack, size: int, tmp_path: Path) -> None:

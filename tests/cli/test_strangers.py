@@ -20,4 +20,4 @@ def test_log_leaves_out_who_waits_and_says_so(tmp_path: Path) -> None:
     done = run(tmp_path, "log", "lobby", "--name", "ann")
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == PEOPLE_A_MINUTE
-    assert f"{MORE} keys more, with {MORE} messages, not shown" in done.stderr
+    assert f"{MORE} senders more, with {MORE} messages, not shown" in done.stderr

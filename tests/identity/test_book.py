@@ -177,6 +177,51 @@ def test_who_is_forgotten_leaves_nothing_in_memory_but_the_row_that_hides_them(m
     assert [one.standing(gone) for one in (book, KeyBook(kept))] == [0, 0]
 
 
+def test_names_without_a_key_wait_as_new_keys_do_and_are_known_after_a_restart() -> None:
+    book = KeyBook()
+    names = [f"name{number}" for number in range(PEOPLE_A_MINUTE + 1)]
+    rows = [row for name in names for row in book.meet_unsigned(name, 1000)]
+    for each in (book, KeyBook(row for row in rows if isinstance(row, StandingRow))):
+        assert [name for name in names if each.is_waiting(name)] == names[-1:]
+        assert (each.waits(names[0], 1000), each.is_person(names[0])) == (False, False)
+        assert each.meet_unsigned(names[0], 2000) == ()
+    assert book.waits(names[-1], 1000)
+    assert book.meet_unsigned(names[-1], 61_000) == (StandingRow(names[-1], KeyStanding.UNSIGNED, 61_000),)
+    assert (book.is_waiting(names[-1]), book.openings) == (False, 1)
+
+
+def test_whoever_speaks_in_the_id_of_a_key_without_it_takes_nothing_from_its_owner() -> None:
+    book = KeyBook()
+    book.meet_unsigned(ONE, 0)
+    book.meet(said(K1, "ann"), 1)
+    assert book.is_person(ONE)
+    assert book.meet_unsigned(ONE, 100_000) == ()
+
+
+def test_of_names_without_a_key_those_heard_least_lately_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 2)
+    book = KeyBook()
+    for number in range(PEOPLE_A_MINUTE):
+        book.meet_unsigned(f"early{number}", 0)
+    for name in ("a", "b", "a", "c"):
+        book.meet_unsigned(name, 1)
+    assert [name for name in "abc" if book.is_waiting(name)] == ["a", "c"]
+
+
+def test_a_key_that_spoke_unsigned_first_can_be_forgotten_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 1)
+    book = KeyBook()
+    crowd(book, range(PEOPLE_A_MINUTE), 0)
+    book.meet_unsigned(ONE, 1)
+    book.meet(said(K1, "two-faced"), 1)
+    assert book.is_waiting(ONE)
+    book.meet_unsigned("a", 1)
+    assert book.is_waiting(ONE)  # its key is known
+    crowd(book, range(100, 101), 1)
+    book.meet_unsigned("b", 1)
+    assert [book.is_waiting(name) for name in (ONE, "a", "b")] == [False, False, True]
+
+
 def test_a_claimed_nick_is_told_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "MAX_STRANGERS", 3)
     book = KeyBook()

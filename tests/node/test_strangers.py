@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity import key_book as book_module
 from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
 from sdschat.identity.keys import Identity
+from sdschat.node.channel import strangers as strangers_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.channel.strangers import strangers_of
 from sdschat.node.clock import Clock
@@ -187,6 +189,72 @@ def test_beyond_the_share_of_all_strangers_only_ids_are_kept_until_they_are_open
         ann.node.open_strangers(one.sender_id for one in strangers_of(room))
         await ann.until(StrangersChanged, lambda told: told.keys == 0)
         assert await kept(ann, say(room, Identity(b"v" * 32), "hi", nick="late"))
+
+    run(tmp_path, story)
+
+
+async def told_of(ann: Member, keys: int) -> None:
+    await ann.until(StrangersChanged, lambda told: told.keys == keys)
+
+
+def test_more_than_are_known_apart_are_one_account_and_counted_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = MORE - 2
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", most)
+    monkeypatch.setattr(strangers_module, "MAX_STRANGERS", most)
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        for number, key in enumerate(CROWD):
+            say(room, key, "hi")
+            if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
+                await told_of(ann, waiting)
+        assert {one.sender_id for one in strangers_of(room)} == {key.sender_id for key in LATE[2:]}
+        assert ann.of(StrangersChanged)[-1].messages == MORE
+        assert len(ann.node.profile.store.values("stranger/")) == most + 1
+        await ann.node.close(0.1)
+        again = w.start("ann")
+        told = await again.until(StrangersChanged)
+        assert (told.keys, told.messages) == (MORE, MORE)
+
+    run(tmp_path, story)
+
+
+def unsigned(room: ChannelSession, name: str) -> Message:
+    """Say something as another make does, which signs nothing."""
+    text = f"I am {name}".encode()
+    message = Message(name * 32, name * 64, "lobby", Clock().now().wall, (), content=text)
+    room.receive(CODEC.encode(message), "live")
+    return message
+
+
+def test_names_that_sign_nothing_wait_too_and_have_the_same_share(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, _ = await crowded(w, 100)
+        assert not await kept(ann, unsigned(room, "a"))
+        ann.node.open_strangers(one.sender_id for one in strangers_of(room))
+        await ann.until(StrangersChanged, lambda told: told.keys == 0)
+        waiting = unsigned(room, "b")
+        assert await kept(ann, waiting)
+        await ann.until(StrangersChanged, lambda told: told.keys == 1)
+        assert "I am b" not in ann.texts() + shown(ann)
+        ann.node.open_strangers([waiting.sender_id])
+        await ann.until(StrangersChanged, lambda told: bool(told.opened))
+        assert "I am b" in shown(ann)
+
+    run(tmp_path, story)
+
+
+def test_they_are_shown_at_once_where_the_user_counts_them(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann = w.start("ann", changes={"trust.unsigned": "count"})
+        await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+        room = ann.node.sessions["lobby"]
+        for key in CROWD:
+            say(room, key, "hi")
+        unsigned(room, "a")
+        await ann.until(MessageDelivered, lambda told: told.said.opened.text == "I am a")
 
     run(tmp_path, story)
 

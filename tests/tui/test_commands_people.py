@@ -78,7 +78,7 @@ async def test_what_was_kept_as_an_id_is_fetched_on_demand(s: Stage) -> None:
 async def crowded(s: Stage) -> None:
     for key in CROWD:
         say(s.app.node.sessions["lobby"], key, f"I am {nick_of(key)}")
-    await s.until_text(f"{MORE} keys more, with {MORE} messages, not shown")
+    await s.until_text(f"{MORE} senders more, with {MORE} messages, not shown")
 
 
 @staged(size=(120, 60))
@@ -91,7 +91,7 @@ async def test_new_keys_that_are_too_many_wait_on_one_line_until_they_are_opened
     await s.press("escape")
     await s.enter_instead(f"/strangers open {LATE[0].sender_id[:8]}")
     await s.until(lambda: any(f"I am {nick_of(LATE[0])}" in line for line in s.log()))
-    await s.until_text(f"{MORE - 1} keys more")
+    await s.until_text(f"{MORE - 1} senders more")
     await s.enter("/strangers open all")
     await s.until(lambda: sum("I am nick" in line for line in s.log()) == PEOPLE_A_MINUTE + MORE)
     assert not any("not shown" in line for line in s.log())

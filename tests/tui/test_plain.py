@@ -82,7 +82,7 @@ def test_strangers_wait_on_one_line_and_what_they_said_is_written_once_they_are_
     async def story(s: Lines) -> None:
         for key in CROWD:
             say(s.host.node.sessions["lobby"], key, f"I am {nick_of(key)}")
-        await s.until(f"{MORE} keys more")
+        await s.until(f"{MORE} senders more")
         assert s.text().count("I am nick") == PEOPLE_A_MINUTE
         assert await s.enter("/strangers open all")
         await s.until(f"I am {nick_of(LATE[-1])}")

@@ -40,8 +40,16 @@ class ContentGate:
     """One for a node: the key book is the profile's, not a channel's."""
 
     def __init__(
-        self, identity: Identity, nick: str, content_format: str, store: Store, strangers_share: int = 0
+        self,
+        identity: Identity,
+        nick: str,
+        content_format: str,
+        store: Store,
+        strangers_share: int = 0,
+        *,
+        unsigned_wait: bool = False,
     ) -> None:
+        """`unsigned_wait`: of those who sign nothing, a few new ones are shown at once, as of new keys."""
         self.identity = identity
         self.nick = nick
         keys, nicks, people = store.keys(), store.nicks(), store.standings()
@@ -54,6 +62,7 @@ class ContentGate:
         )
         self.share = StrangersShare(strangers_share, store.values(PREFIX).values())
         self._format = content_format
+        self._unsigned_wait = unsigned_wait
         self.chains = OwnChains(store)
         self.copies = OtherCopies()
         self._composed: OpenedContent | None = None
@@ -160,7 +169,8 @@ class ContentGate:
 
     def is_crowded_out(self, message: Message, wall: int) -> bool:
         """True if a message is of a stranger who waits, or would, and their share of the disk is full."""
-        return self.share.full and is_placed(message) and self.book.waits(message.sender_id, wall)
+        may_wait = self._unsigned_wait or is_placed(message)
+        return self.share.full and may_wait and self.book.waits(message.sender_id, wall)
 
     def is_ignored(self, sender_id: str) -> bool:
         """True if the user wants nothing of this participant to be kept."""
@@ -170,7 +180,10 @@ class ContentGate:
         self, said: Said, wall: int, *, welcome: bool = False, dated: int | None = None
     ) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""
-        return self.book.meet(said.opened, wall, welcome=welcome or said.own, dated=dated)
+        known = welcome or said.own
+        if self._unsigned_wait and not known and not said.opened.verdict.signed:
+            return self.book.meet_unsigned(said.message.sender_id, wall, dated=dated), ()
+        return self.book.meet(said.opened, wall, welcome=known, dated=dated)
 
     def note_claim(self, message: Message) -> None:
         """A message bears our sender id. If the engine does not know it, somebody has to look at its signature."""

@@ -4,9 +4,10 @@ user opens them, or they speak again when there is room for new people (see `ide
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
+from sdschat.identity.key_book import MAX_STRANGERS, KeyBook, KeyEvent, KeyStanding
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.strangers_share import PREFIX, StrangerAccount, StrangersShare, account_from
 from sdschat.node.events import StrangersChanged
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 EVERY: Final = 1_000  # milliseconds between two events
 _SHORTEST_ID: Final = 4
+_FORGOTTEN: Final = ""  # in the place of a sender id: all strangers who are not known apart any more
+_NOBODY: Final = StrangerAccount(senders=0)
 
 
 class Stranger(NamedTuple):
@@ -46,8 +49,10 @@ class ChannelStrangers(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._prefix = f"{PREFIX}{session.name}/"
-        kept = self._store.values(self._prefix).items()
-        self._accounts = {name.removeprefix(self._prefix): account_from(value) for name, value in kept}
+        values = self._store.values(self._prefix).items()
+        kept = {name.removeprefix(self._prefix): account_from(value) for name, value in values}
+        self._forgotten = kept.pop(_FORGOTTEN, _NOBODY)
+        self._accounts = dict(sorted(kept.items(), key=lambda item: item[1].heard_at))  # who was heard last stands last
         self._openings = -1  # some may have been opened while nobody was in this channel
         self._stale = bool(self._accounts)
 
@@ -59,18 +64,20 @@ class ChannelStrangers(PassiveExtension):
         heard: dict[str, StrangerAccount] = {}
         for write in ready.writes:
             if isinstance(write, Append) and self._book.is_waiting(sender_id := write.row.entry.sender_id):
-                before = self._accounts.get(sender_id, StrangerAccount())
+                before = self._accounts.pop(sender_id, StrangerAccount())
                 after = before.with_message(len(write.row.raw), now.wall, again=write.instead_of is not None)
                 self._share.change(before.size, after.size)
                 heard[sender_id] = self._accounts[sender_id] = after
+        forgotten = self._forget_oldest()
         self._stale = self._stale or bool(heard)
         events = self._tell(now) if self._stale and now.mono - self._told_at >= EVERY else ()
 
         def save(transaction: Transaction) -> None:
-            for sender_id in gone:
+            for sender_id in gone + forgotten:
                 transaction.forget_value(f"{self._prefix}{sender_id}")
-            for sender_id, account in heard.items():
-                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d %d" % account)
+            changed = {one: account for one, account in heard.items() if one not in forgotten}
+            for sender_id, account in (changed | {_FORGOTTEN: self._forgotten} if forgotten else changed).items():
+                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d %d %d" % account)
 
         return ExtensionOutput(save if gone or heard else None, events=events)
 
@@ -80,19 +87,25 @@ class ChannelStrangers(PassiveExtension):
     def waiting(self) -> list[Stranger]:
         """Return who waits, the one heard last first."""
         found = sorted(self._accounts.items(), key=lambda item: (-item[1].heard_at, item[0]))
-        rows = ((sender_id, self._book.row(sender_id), account) for sender_id, account in found)
         return [
-            Stranger(sender_id, row.nick, account.messages, account.heard_at)
-            for sender_id, row, account in rows
-            if row is not None
+            Stranger(sender_id, "" if (row := self._book.row(sender_id)) is None else row.nick, *account[:2])
+            for sender_id, account in found
+            if self._book.is_waiting(sender_id)
         ]
+
+    def _forget_oldest(self) -> list[str]:
+        """Keep but one account for those who were heard least lately, if there are too many. Return their ids."""
+        gone = list(islice(self._accounts, max(0, len(self._accounts) - MAX_STRANGERS)))
+        for sender_id in gone:
+            self._forgotten = self._forgotten.with_account(self._accounts.pop(sender_id))
+        return gone
 
     def _take_opened(self) -> list[str]:
         """Let go of the accounts of those who wait no more. Nothing is looked at unless somebody was opened."""
         if self._openings == self._book.openings:
             return []
         self._openings = self._book.openings
-        gone = [sender_id for sender_id in self._accounts if self._book.is_person(sender_id)]
+        gone = [sender_id for sender_id in self._accounts if self._book.is_shown(sender_id)]
         for sender_id in gone:
             self._share.change(self._accounts.pop(sender_id).size, 0)
         self._opened += gone
@@ -104,9 +117,9 @@ class ChannelStrangers(PassiveExtension):
         self._stale, self._told_at = False, now.mono
         opened, self._opened = self._opened, []
         facts = (fact for sender_id in opened for fact in self._book.introduction(sender_id))
-        waiting = self.waiting()
-        messages = sum(stranger.messages for stranger in waiting)
-        return (*facts, StrangersChanged(len(waiting), messages, tuple(opened)))
+        waiting = [*self._accounts.values(), self._forgotten]
+        senders, messages = sum(one.senders for one in waiting), sum(one.messages for one in waiting)
+        return (*facts, StrangersChanged(senders, messages, tuple(opened)))
 
 
 def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
@@ -124,12 +137,13 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
     return found
 
 
-def saved_strangers(reader: Reader, channel: str) -> list[tuple[str, int]]:
-    """Return the sender ids of the strangers of a channel in a database, and the numbers of their messages."""
+def saved_strangers(reader: Reader, channel: str) -> tuple[int, int]:
+    """Return the numbers of the strangers of a channel in a database, and of their messages."""
     prefix = f"{PREFIX}{channel}/"
     waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
-    saved = {name.removeprefix(prefix): kept for name, kept in reader.values(prefix).items()}
-    return [(sender_id, account_from(kept).messages) for sender_id, kept in saved.items() if sender_id in waiting]
+    saved = {name.removeprefix(prefix): account_from(kept) for name, kept in reader.values(prefix).items()}
+    found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == _FORGOTTEN]
+    return sum(one.senders for one in found), sum(one.messages for one in found)
 
 
 def is_waiting(session: ChannelSession, sender_id: str) -> bool:

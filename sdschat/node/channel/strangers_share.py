@@ -6,20 +6,27 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 PREFIX: Final = "stranger/"  # names of the values begin so; the channel and the sender follow
-_ROW: Final = 500  # bytes of a message on disk besides its packet, about: its row, its text and their indexes
+_ROW: Final = 500  # bytes of a message on disk besides its packet and, about as long, its text: rows and indexes
 
 
 class StrangerAccount(NamedTuple):
-    """The messages of one stranger in one channel."""
+    """The messages of one stranger in one channel, or of all who were forgotten there."""
 
     messages: int = 0
     heard_at: int = 0  # epoch milliseconds
     size: int = 0  # bytes on disk, about
+    senders: int = 1
 
     def with_message(self, packet: int, wall: int, *, again: bool) -> StrangerAccount:
         """Add a message of so many bytes. `again`: its id was here already."""
-        size = self.size + packet + _ROW if packet else self.size
+        size = self.size + 2 * packet + _ROW if packet else self.size
         return StrangerAccount(self.messages + (not again), wall, size)
+
+    def with_account(self, other: StrangerAccount) -> StrangerAccount:
+        """Add the account of others."""
+        heard_at = max(self.heard_at, other.heard_at)
+        senders = self.senders + other.senders
+        return StrangerAccount(self.messages + other.messages, heard_at, self.size + other.size, senders)
 
 
 def account_from(kept: bytes) -> StrangerAccount:

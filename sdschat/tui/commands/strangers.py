@@ -27,10 +27,10 @@ def _list(host: Host) -> None:
     found, now = host.view.strangers(host.room), host.view.now().wall
     if not found:
         raise CommandError("Nobody waits here: everybody who speaks is shown.")
-    lines = [f"{count(len(found), 'key')} more, whose messages are not shown; /strangers open KEY or all:"]
+    lines = [f"{count(len(found), 'sender')} more, whose messages are not shown; /strangers open KEY or all:"]
     for one in found[:_LISTED]:
         said = f"{count(one.messages, 'message')}, the last {duration(now - one.heard_at)} ago"
-        lines.append(f"  {nick_text(one.nick)} {short(one.sender_id, 8)}: {said}")
+        lines.append(f"  {nick_text(one.nick) or '(unsigned)'} {short(one.sender_id, 8)}: {said}")
     if len(found) > _LISTED:
         lines.append(f"  and {len(found) - _LISTED} more")
     host.answer("\n".join(lines), "strangers")
@@ -41,7 +41,7 @@ def _open(host: Host, name: str) -> None:
         opened = host.view.open_strangers(host.room, name)
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
-    host.warn(f"{count(opened, 'key')} opened: what they say is shown, and what they said before")
+    host.warn(f"{count(opened, 'sender')} opened: what they say is shown, and what they said before")
 
 
 def _complete(host: Host, argument: str) -> Iterable[str]:

@@ -86,7 +86,7 @@ def over_limit_words(messages: int, name: str, key: str) -> str:
 
 def strangers_words(keys: int, messages: int) -> str:
     """Return the line for new keys that wait until they are opened."""
-    return f"{count(keys, 'key')} more, with {count(messages, 'message')}, not shown: too many at once | /strangers"
+    return f"{count(keys, 'sender')} more, with {count(messages, 'message')}, not shown: too many at once | /strangers"
 
 
 def bodies_words(fetched: int, left: int) -> str:
