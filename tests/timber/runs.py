@@ -1,5 +1,7 @@
 """Random runs of replicas without a network: `python -m tests.timber.runs --seeds N --first M`.
 
+`--members 50` makes groups of that size, all members from the start.
+
 Groups of 2 to 7: partitions of every shape, members that sleep and come back or crash for good, invitations, leaves,
 posts, edits, deletions, handing over in part, compaction at random, restarts from a state. At every step the rules of
 `Judge` must hold; at the end whoever is alive must agree, and go on settling where a majority is alive.
@@ -8,6 +10,7 @@ posts, edits, deletions, handing over in part, compaction at random, restarts fr
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 from collections import Counter, defaultdict
@@ -18,6 +21,7 @@ from tests.timber.world import Participant, genesis, key_of
 
 ALLOWED: Final = {Reason.REMOVED}  # what honest members may be refused for
 HEALING_TURNS: Final = 34
+MOST_PAIRS: Final = 7  # replicas of which each hands over to each other; in larger groups, each to the next
 
 
 class Broken(AssertionError):
@@ -74,17 +78,18 @@ class Judge:
 class Run:
     """One random run."""
 
-    def __init__(self, seed: int, *, compact: bool = True, steps: int = 120) -> None:
-        self.seed, self.steps = seed, steps
+    def __init__(self, seed: int, *, compact: bool = True, steps: int = 120, members: int = 0) -> None:
+        """`members`: the size of the group; 0 for one at random."""
+        self.seed, self.steps = seed, steps + 5 * members
         self.rng = rng = random.Random(seed)
-        self.count = rng.randint(2, 7)
+        self.count = members or rng.randint(2, 7)
         data_set, first = genesis(key_of(0), seed)
         self.all = [Participant(number, data_set, first) for number in range(self.count)]
         self.compact = compact
         self.judge = Judge()
         self.groups = [set(range(self.count))]
         self.sleepy = rng.random() < 0.5
-        self.stormy = rng.random() < 0.6  # all are members from the start, and partitions move often
+        self.stormy = rng.random() < 0.6 or members > 0  # all are members from the start, and partitions move often
         self.leaving = rng.random() < 0.3
         self.dead: set[int] = set()
         self.crash_at = rng.randint(30, 90) if rng.random() < 0.5 else steps + 1
@@ -104,12 +109,29 @@ class Run:
         creator = self.all[0]
         for number in range(1, self.count):
             creator.write(creator.event(Kind.INVITE, key=key_of(number)))
-        for _ in range(self.count + 2):
-            for one in self.all:
+        for _ in range(self.count + 2 if self.count <= MOST_PAIRS else 3):
+            self._exchange(self.all)
+
+    def _exchange(self, group: list[Participant]) -> None:
+        """Let each write, and all take in what all have."""
+        if len(group) <= MOST_PAIRS:
+            for one in group:
                 one.write()
-                for other in self.all:
+                for other in group:
                     if other is not one:
                         other.take_from(one)
+                self._judge(group)
+            return
+        for one, following in zip(group, [*group[1:], group[0]], strict=True):
+            one.write()
+            following.take_from(one)
+        for one, following in itertools.pairwise(group):
+            following.take_from(one)
+        self._judge(group)
+
+    def _judge(self, group: list[Participant]) -> None:
+        for one in group:
+            self.judge.look(one)
 
     def _step(self, step: int) -> None:
         rng = self.rng
@@ -174,13 +196,7 @@ class Run:
         living = [one for one in self.all if one.name not in self.dead]
         before = 0
         for turn in range(HEALING_TURNS):
-            for one in living:
-                one.write()
-                for other in living:
-                    if other is not one:
-                        other.take_from(one)
-                for other in living:
-                    self.judge.look(other)
+            self._exchange(living)
             if turn == HEALING_TURNS - 10:
                 before = max(len(one.prefix) for one in living)
         best = max(living, key=lambda one: len(one.prefix))
@@ -223,8 +239,8 @@ class Run:
                 raise Broken("an event of a member in good standing is lost")
 
 
-def outcome(seed: int) -> tuple[str, Counter[str]]:
-    run = Run(seed)
+def outcome(seed: int, members: int = 0) -> tuple[str, Counter[str]]:
+    run = Run(seed, members=members)
     try:
         return "", run.go()
     except Broken as error:
@@ -237,11 +253,12 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Random runs of Timber replicas.")
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--members", type=int, default=0, help="the size of the groups; 2 to 7 at random without it")
     options = parser.parse_args(argv)
     facts: Counter[str] = Counter()
     broken: defaultdict[str, list[int]] = defaultdict(list)
     for seed in range(options.first, options.first + options.seeds):
-        problem, found = outcome(seed)
+        problem, found = outcome(seed, options.members)
         facts += found
         if problem:
             broken[problem].append(seed)

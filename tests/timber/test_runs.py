@@ -96,3 +96,11 @@ def test_somebody_let_in_again_names_no_more_of_its_old_operations_than_others_d
     """It holds some that prove its removal to it alone; others compact as soon as its invitation is settled."""
     problem, _ = outcome(seed)
     assert problem == ""
+
+
+def test_fifty_members() -> None:
+    """All are members from the start; partitions move often, and nearly half of them crash for good."""
+    problem, facts = outcome(1, members=50)
+    assert not problem
+    assert facts["slots"] >= 50
+    assert facts["removed"] > 0
