@@ -106,7 +106,18 @@ def test_the_second_mutation_of_a_file_is_not_taken_for_the_first(toy: Path, tmp
 
 def test_a_test_that_takes_too_long_is_ended(toy: Path, tmp_path: Path) -> None:
     (toy / "tests/bounds/test_within.py").write_text("import time\n\ndef test_long():\n    time.sleep(60)\n")
-    assert Copy(toy, tmp_path / "copy").run_tests(["tests/bounds"], 1.5).result == "timed out"
+    assert Copy(toy, tmp_path / "copy").run_tests(["tests/bounds"], 2).result == "timed out"
+
+
+def test_only_processor_time_counts(toy: Path, tmp_path: Path) -> None:
+    """On a busy machine a test takes long by the clock without a fault of the code."""
+    slow, endless = "time.sleep(4)", "while True: pass"
+    copy = Copy(toy, tmp_path / "copy")
+    results = []
+    for body in (slow, endless):
+        (copy.root / "tests/bounds/test_within.py").write_text(f"import time\n\ndef test_it():\n    {body}\n")
+        results.append(copy.run_tests(["tests/bounds"], 3).result)
+    assert results == ["survived", "timed out"]
 
 
 def test_it_goes_on_where_it_stopped(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import resource
@@ -18,7 +19,8 @@ from typing import Final, NamedTuple
 
 from tests.mutation.draw import Mutation
 
-LIMIT: Final = 300.0  # seconds for all tests of one mutation
+LIMIT: Final = 300.0  # seconds of processor time for all tests of one mutation
+_PATIENCE: Final = 4  # seconds by the clock for each of them: other programs may have the processor
 _MEMORY: Final = 6 * 1024**3
 _NOT_COPIED: Final = shutil.ignore_patterns(
     ".*", "__pycache__", "node_modules", "screenshots", "snapshots", "build", "dist", "*.egg-info"
@@ -69,7 +71,7 @@ class Copy:
             "-q",
             "--tb=no",
             "-rfE",
-            "--timeout=60",
+            f"--timeout={60 * _PATIENCE}",
             "-p",
             "no:cacheprovider",
             "-p",
@@ -111,8 +113,10 @@ class Copy:
             )
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(running.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            processor = math.ceil(limit)
+            resource.prlimit(running.pid, resource.RLIMIT_CPU, (processor, processor))
         try:
-            text, _ = running.communicate(timeout=limit)
+            text, _ = running.communicate(timeout=_PATIENCE * limit)
         except subprocess.TimeoutExpired:
             return None
         finally:
@@ -121,6 +125,8 @@ class Copy:
             self._running = None
         if self._stopped:
             raise KeyboardInterrupt
+        if running.returncode == -signal.SIGKILL:  # by the system, at the limit of processor time
+            return None
         return running.returncode, text
 
     def _clean(self) -> None:
