@@ -35,9 +35,9 @@ from sdschat.audit.tables.metrics import (
     MetricsRepair,
     MetricsTraffic,
 )
-from sdschat.audit.tables.silver import Copy, Event, Fingerprint, Presence
+from sdschat.audit.tables.silver import Copy, Event, Presence
 
-VERSION: Final = 1
+VERSION: Final = 2
 FIELD: Final = "field"
 
 
@@ -83,7 +83,6 @@ __all__ = [
     "Copy",
     "Declared",
     "Event",
-    "Fingerprint",
     "Ids",
     "Journal",
     "Log",

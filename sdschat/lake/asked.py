@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit.schemas import AuditBase, Declared, Journal, Message, Node
+from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,14 +26,17 @@ class Asked(ABC):
 
     words: ClassVar[str]  # what the name of a file of statements ends in
 
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
     @property
     @abstractmethod
     def engine(self) -> str:
         """Return the name and version of the engine."""
 
-    @abstractmethod
     def has(self, table: type) -> bool:
         """Return True if the table was ever written."""
+        return table in self.tables
 
     @abstractmethod
     def name(self, table: type, name: str) -> None:
@@ -62,19 +66,15 @@ class Asked(ABC):
     def forget(self) -> None:
         """Free the memory of what was computed once."""
 
-    @abstractmethod
-    def bronze_files(self) -> Iterable[str]:
-        """Return the files that an audit reads, each with the folder of its table."""
-
     def statements(self, package: str, name: str) -> list[tuple[str, str, bool]]:
-        """Return the name and query of each statement in a file, in the words of this engine, and if it is a table."""
-        text = files(package).joinpath(f"{name}{self.words}.sql").read_text("utf-8")
-        made = [_MADE.search(each) for each in text.strip().removesuffix(";").split(";\n")]
-        return [(each[2], each[3], each[1] == "TABLE") for each in made if each is not None]
+        """Return the statements of a file in the words of this engine."""
+        return statements(package, f"{name}{self.words}")
 
     def bronze(self) -> str:
         """Return a digest of the files that an audit reads: another one after each ingest that brought something."""
-        return hashlib.sha256("\n".join(sorted(self.bronze_files())).encode()).hexdigest()
+        files = [file for table in READ_BY_AUDIT for file in self.tables.files(table)]
+        names = (file.removeprefix(self.tables.root) for file in files)
+        return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
     def note_bronze(self) -> None:
         """Note what silver is made from. A whole verdict on the same rows stays one."""
@@ -95,3 +95,10 @@ class Asked(ABC):
 
     def _note(self, base: AuditBase) -> None:
         self.keep_answer(AuditBase, "base", f"SELECT '{base.bronze}' AS bronze, {base.whole} AS whole")
+
+
+def statements(package: str, name: str) -> list[tuple[str, str, bool]]:
+    """Return the name and query of each statement in a file, and if it is a table."""
+    text = files(package).joinpath(f"{name}.sql").read_text("utf-8")
+    made = [_MADE.search(each) for each in text.strip().removesuffix(";").split(";\n")]
+    return [(each[2], each[3], each[1] == "TABLE") for each in made if each is not None]

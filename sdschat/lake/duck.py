@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from uuid import uuid4
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.asked import READ_BY_AUDIT, Asked
-from sdschat.lake.places import PLACES, check_version
+from sdschat.lake.asked import Asked
+from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,17 +36,25 @@ CREATE MACRO lane(digits) AS CASE
 
 
 @contextmanager
-def open_duck(folder: Path) -> Iterator[DuckLake]:
-    """Open the lake in this folder. What does not fit into memory goes to a folder that is removed afterwards."""
+def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
+    """Connect to DuckDB. What does not fit into memory goes to the folder `scratch`."""
     import duckdb
 
-    check_version(folder)
-    with TemporaryDirectory(prefix="sdschat-") as spare, duckdb.connect() as connection:
-        connection.execute(f"SET temp_directory = {_text(spare)}")
+    with duckdb.connect() as connection:
+        connection.execute(f"SET temp_directory = {_text(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
+        yield connection
+
+
+@contextmanager
+def open_duck(folder: Path) -> Iterator[DuckLake]:
+    """Open the lake in this folder."""
+    import duckdb
+
+    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         connection.execute(_LANE)
         try:
-            yield DuckLake(connection, folder)
+            yield DuckLake(connection, Tables(str(folder)))
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
             raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
@@ -57,19 +63,15 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
 class DuckLake(Asked):
     words: ClassVar = "_duckdb"
 
-    def __init__(self, connection: DuckDBPyConnection, folder: Path) -> None:
+    def __init__(self, connection: DuckDBPyConnection, tables: Tables) -> None:
+        super().__init__(tables)
         self._connection = connection
-        self._folder = folder
-        self._files: dict[type, list[Path]] = {table: self._look(table) for table in PLACES}
 
     @property
     def engine(self) -> str:
         import duckdb
 
         return f"DuckDB {duckdb.__version__}"
-
-    def has(self, table: type) -> bool:
-        return bool(self._files[table])
 
     def name(self, table: type, name: str) -> None:
         self._drop(name)
@@ -84,22 +86,8 @@ class DuckLake(Asked):
 
     def keep_answer(self, table: type, name: str, query: str) -> None:
         self.make(name, query, once=True)
-        place = self._folder / PLACES[table]
-        place.mkdir(parents=True, exist_ok=True)
-        fresh = place / f"part-{uuid4()}.parquet"
-        hidden = place / f".{fresh.name}"
-        typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in _columns(table).items())
-        try:
-            self._connection.execute(
-                f"COPY (SELECT {typed} FROM {name}) TO {_text(hidden)} (FORMAT parquet, COMPRESSION zstd)"
-            )
-            hidden.rename(fresh)
-        finally:
-            hidden.unlink(missing_ok=True)
-        for old in place.iterdir():
-            if old != fresh:
-                shutil.rmtree(old) if old.is_dir() else old.unlink()
-        self._files[table] = [fresh]
+        typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in duck_columns(table).items())
+        self.tables.replace(table, self._connection.sql(f"SELECT {typed} FROM {name}"))
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow
@@ -109,19 +97,13 @@ class DuckLake(Asked):
             self._connection.register(f"{name}_rows", pyarrow.Table.from_batches(made))
             self.make(name, f"SELECT * FROM {name}_rows", once=True)
         else:
-            self.make(name, _no_rows(table), once=True)
+            self.make(name, no_rows(table), once=True)
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, list(values)).fetchall()
 
     def forget(self) -> None:
         """Do nothing: the memory is freed with the connection."""
-
-    def bronze_files(self) -> Iterable[str]:
-        for table in READ_BY_AUDIT:
-            yield from (
-                f"{PLACES[table]}/{file.relative_to(self._folder / PLACES[table])}" for file in self._files[table]
-            )
 
     def _batches(self, query: str) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of a query. The ways of DuckDB's versions to give Arrow differ; rows they all give."""
@@ -132,10 +114,6 @@ class DuckLake(Asked):
         while rows := found.fetchmany(_AT_ONCE):
             yield pyarrow.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
 
-    def _look(self, table: type) -> list[Path]:
-        found = (self._folder / PLACES[table]).rglob("*.parquet")
-        return sorted(file for file in found if not file.name.startswith((".", "_")))
-
     def _drop(self, name: str) -> None:
         found = self._connection.execute(
             "SELECT table_type FROM information_schema.tables WHERE table_name = ?", [name]
@@ -144,29 +122,38 @@ class DuckLake(Asked):
             self._connection.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name} CASCADE")
 
     def _rows_of(self, table: type) -> str:
-        """Return a query for the rows with the columns of this version. What an older program did not write is null."""
-        wanted = _columns(table)
-        if not self.has(table):
-            return _no_rows(table)
-        paths = ", ".join(_text(_as_it_is(file)) for file in self._files[table])
-        source = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
-        there = {row[0] for row in self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-        typed = (f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}" for each, kind in wanted.items())
-        return f"SELECT {', '.join(typed)} FROM {source}"
+        files = self.tables.files(table)
+        return parquet_rows(self._connection, table, files) if files else no_rows(table)
 
 
-def _no_rows(table: type) -> str:
-    nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in _columns(table).items())
+def parquet_rows(
+    connection: DuckDBPyConnection, table: type, files: Iterable[Path | str], more: Mapping[str, str] | None = None
+) -> str:
+    """Return a query for the rows of Parquet files, with the columns of this version and `more` ones with their types.
+    What an older program did not write is null."""
+    wanted = duck_columns(table) | dict(more or {})
+    paths = ", ".join(_text(_as_it_is(str(file))) for file in files)
+    source = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true)"
+    there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    typed = (f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}" for each, kind in wanted.items())
+    return f"SELECT {', '.join(typed)} FROM {source}"
+
+
+def no_rows(table: type, more: Mapping[str, str] | None = None) -> str:
+    """Return a query for no rows of a table."""
+    wanted = duck_columns(table) | dict(more or {})
+    nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in wanted.items())
     return f"SELECT {nothing} WHERE FALSE"
 
 
-def _columns(table: type) -> dict[str, str]:
+def duck_columns(table: type) -> dict[str, str]:
+    """Return the types of the columns of a table."""
     return {name: _TYPES[SPARK_TYPES[kind]] for name, (kind, _) in columns(table).items()}
 
 
-def _as_it_is(file: Path) -> str:
+def _as_it_is(file: str) -> str:
     """Return the path for a reader that takes brackets and stars for a pattern."""
-    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in file)
 
 
 def _text(value: Path | str) -> str:

@@ -9,7 +9,7 @@ from sdschat.audit import schemas as tables
 from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
 from sdschat.lake.asked import Asked
 
-_BRONZE: Final[Mapping[type, str]] = {
+BRONZE: Final[Mapping[type, str]] = {
     tables.Journal: "bronze_journal",
     tables.Message: "bronze_message",
     tables.Node: "bronze_node",
@@ -34,11 +34,15 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     """Make silver from bronze."""
     lake.begin()
     lake.note_bronze()
-    for table, name in _BRONZE.items():
+    for table, name in BRONZE.items():
         lake.name(table, name)
-    limits = f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {MAX_LAMPORT} AS max_lamport"
-    lake.make("rule", limits, once=False)
+    lake.make("rule", rule_query(rules), once=False)
     _run(lake, lake.statements("sdschat.lake", "silver"))
+
+
+def rule_query(rules: Rules) -> str:
+    """Return the query for the limits that statements refer to."""
+    return f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {MAX_LAMPORT} AS max_lamport"
 
 
 def consolidate(lake: Asked) -> None:

@@ -1,18 +1,14 @@
-"""The folder of a lake, and of each table in it."""
+"""The folder of a lake, and of each table in it, and how bronze is laid out there."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from pathlib import Path
 from typing import Final
 
 from sdschat.audit import schemas
-from sdschat.audit.problem import PipelineProblem
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
-VERSION_FILE: Final = "_schema"
 PLACES: Final[dict[type, str]] = {
     schemas.Journal: f"{BRONZE}/journal",
     schemas.Message: f"{BRONZE}/messages",
@@ -40,6 +36,15 @@ PLACES: Final[dict[type, str]] = {
     schemas.MetricsParts: f"{GOLD}/metrics_parts",
     schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
+# Parts of bronze tables: a channel of a campaign, and a day by this column. A row comes again in the same part.
+PARTS: Final = ("channel_key", "day")
+PARTED: Final[dict[type, str]] = {
+    schemas.Journal: "ts_ms",
+    schemas.Packet: "ts_ms",
+    schemas.Message: "received_ms",
+}
+ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
+DAY_MS: Final = 86_400_000
 _FILE: Final = re.compile("file:///(?!/)")
 
 
@@ -48,33 +53,3 @@ def folder_of(root: str) -> Path | None:
     if _FILE.match(root):
         return Path(root.removeprefix("file://"))
     return None if "://" in root else Path(root).absolute()
-
-
-def check_version(folder: Path) -> None:
-    """Note the version of the tables in a new lake. Raises PipelineProblem if a newer program wrote this one."""
-    file = folder / VERSION_FILE
-    if file.exists():
-        found = _version_in(file)
-        if found > schemas.VERSION:
-            raise PipelineProblem(
-                f"{folder} was written by a newer sdschat (tables of version {found}; this one knows "
-                f"{schemas.VERSION}). Update the program.",
-            )
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f".{VERSION_FILE}.new")
-    with open(fresh, "w", encoding="utf-8") as output:
-        output.write(json.dumps({"version": schemas.VERSION}))
-        output.flush()
-        os.fsync(output.fileno())
-    fresh.replace(file)
-
-
-def _version_in(file: Path) -> int:
-    try:
-        return int(json.loads(file.read_text("utf-8"))["version"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise PipelineProblem(
-            f"{file} is damaged: it should name the version of the tables in this lake. If this version of sdschat "
-            "made the lake, delete the file; it is written anew."
-        ) from error

@@ -30,7 +30,7 @@ _IN_LOG_ORDER: Final = "run_id, channel, position NULLS FIRST, node"
 # A row counts until the same file, or a database of the same node that is at least as far, was taken in to its end.
 # Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
 # another. If the node of a damaged database is unknown, the next database from its path counts as its repair.
-_STANDING: Final = """
+STANDING: Final = """
 SELECT b.*
 FROM quarantined AS b
 WHERE NOT EXISTS (
@@ -146,7 +146,7 @@ def standing(lake: Asked) -> str:
     """Return the query for the rows of the quarantine that still count."""
     lake.name(Quarantine, "quarantined")
     lake.name(Whole, "whole")
-    return _STANDING
+    return STANDING
 
 
 def refused_in(lake: Asked, run_id: str | None = None, most: int = MOST) -> Refused:

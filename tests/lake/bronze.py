@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from sdschat.audit.schemas import Declared, Journal, Message, Node, columns
+from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns
 from sdschat.audit.taken import Taken
-from sdschat.lake.places import PLACES, check_version
+from sdschat.lake.places import PARTED, PARTS, ROW_SUM
 
 
 def bronze(folder: Path, taken: Taken) -> Path:
-    """Make a lake with only these rows."""
-    import pyarrow
-    from pyarrow import parquet
+    """Make a lake with only these rows, or add them."""
+    from sdschat.lake.tables import Tables
 
-    from sdschat.pipeline.sources.batch import ARROW
-
-    check_version(folder)
+    tables = Tables(str(folder))
     every: dict[type, Sequence[object]] = {
         Journal: taken.journal,
         Message: taken.messages,
@@ -25,11 +24,37 @@ def bronze(folder: Path, taken: Taken) -> Path:
         Declared: taken.declared,
     }
     for table, held in every.items():
-        if not held:
-            continue
-        schema = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])
-        values = {name: [getattr(row, name) for row in held] for name in columns(table)}
-        place = folder / PLACES[table]
-        place.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(pyarrow.table(values, schema=schema), place / f"part-{len(list(place.iterdir()))}.parquet")
+        if held:
+            tables.append(table, stored(table, held))
     return folder
+
+
+def stored(table: type, held: Sequence[Any]) -> Any:
+    """Return rows with the columns that a lake adds."""
+    import pyarrow
+
+    from sdschat.lake.sources.batch import table_of
+
+    rows = table_of(table, [tuple(getattr(row, name) for name in columns(table)) for row in held])
+    if table in PARTED:
+        for name, kind, value in (
+            (ROW_SUM, pyarrow.int64(), 0),
+            (PARTS[0], pyarrow.string(), "x"),
+            (PARTS[1], pyarrow.int64(), 0),
+        ):
+            rows = rows.append_column(pyarrow.field(name, kind), pyarrow.repeat(pyarrow.scalar(value, kind), len(held)))
+    return rows
+
+
+def rows_in(tables: Any, table: type) -> list[Any]:
+    """Return the rows of a table, in no order."""
+    from sdschat.lake.duck import connected, no_rows, parquet_rows
+
+    lists = [at for at, (kind, _) in enumerate(columns(table).values()) if kind == Ids]
+    with TemporaryDirectory() as scratch, connected(scratch) as connection:
+        files = tables.files(table)
+        found = connection.execute(parquet_rows(connection, table, files) if files else no_rows(table)).fetchall()
+    return [
+        table(*(tuple(value) if at in lists and value is not None else value for at, value in enumerate(row)))
+        for row in found
+    ]

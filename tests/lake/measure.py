@@ -16,26 +16,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.audit.schemas import AuditMissing, Message, Node
+from sdschat.audit.schemas import AuditMissing
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import audit, consolidate, refine
-from sdschat.lake.places import PLACES, check_version
 
 
 def make(folder: Path, count: int) -> int:
     """Make the lake, and return how many messages are missing."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from tests.pipeline.bench_data import make_copies, make_messages, readings
+    from tests.pipeline.bench_data import lake_of_copies, make_copies
 
     lost = make_copies(folder / "copies", count)
-    lake = folder / "lake"
-    check_version(lake)
-    make_messages(folder / "copies", lake / PLACES[Message])
-    (lake / PLACES[Node]).mkdir()
-    rows = pa.Table.from_pylist([each._asdict() for each in readings()])
-    parquet.write_table(rows, lake / PLACES[Node] / "nodes.parquet")
+    lake_of_copies(folder / "copies", folder / "lake")
     return lost
 
 

@@ -6,21 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import refine
-from sdschat.lake.places import VERSION_FILE, check_version
 from tests.audit.worlds import drawn, node, taken
 from tests.lake.bronze import bronze
 from tests.needs import needs_module
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "x"}'])
-def test_a_damaged_version_file_is_named(tmp_path: Path, content: str) -> None:
-    (tmp_path / VERSION_FILE).write_text(content)
-    with pytest.raises(PipelineProblem, match=f"{VERSION_FILE} is damaged.*delete the file"):
-        check_version(tmp_path)
 
 
 def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

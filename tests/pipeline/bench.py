@@ -21,20 +21,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.pipeline import archive_bench, bench_simulation
+from tests.pipeline import archive_bench, bench_ingest, bench_simulation, bench_stream
 from tests.pipeline.bench_bars import Bars
 from tests.pipeline.bench_data import make_copies
-from tests.pipeline.bench_ingest import ingest
 from tests.pipeline.bench_rows import FULL, engines, verdicts, warmed_up
 from tests.pipeline.bench_start import load, sessions, small_audit, start_up
-from tests.pipeline.bench_stream import stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _HONEST = (
     "On one machine and at these sizes DuckDB answers first, and needs no Java. Spark pays where rows are on several "
-    "machines or do not fit into one, for a stream that counts every row once, and for spreading simulations."
+    "machines or do not fit into one, and for spreading simulations."
 )
 
 
@@ -66,13 +64,11 @@ def _rows(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
 
 
 def _ingest(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
-    with session(bars, options) as spark:
-        ingest(bars, spark, folder, options.messages)
+    bench_ingest.measure(bars, folder, options.messages)
 
 
 def _stream(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
-    with session(bars, options) as spark:
-        stream(bars, spark, folder)
+    bench_stream.measure(bars, folder)
 
 
 def _simulation(bars: Bars, folder: Path, options: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ ABOUT: Final = {
     5: "fingerprints, an audit with few differences, one from stored fingerprints",
     6: "100,000,000 rows: --only hundred-million",
     7: "percentiles of latency; equal to SQLite: pytest tests/pipeline/test_equal_on_spark.py",
-    8: "taking databases and journals in; killed on the way: python -m tests.pipeline.kills",
+    8: "taking databases and journals in; killed on the way: python -m tests.lake.stream_kills",
     9: "the stream: --only stream",
     10: "simulations: --only simulation",
     11: "the archive: --only archive",

@@ -59,9 +59,12 @@ def make_copies(path: Path, count: int) -> int:
     return int(lost.sum())
 
 
-def make_messages(copies: Path, path: Path) -> None:
-    """Write the same copies as bronze messages; every twentieth is in an earlier reading too."""
+def lake_of_copies(copies: Path, lake: Path) -> None:
+    """Make a lake with the same copies as messages in logs; every twentieth is in an earlier reading too."""
     import duckdb
+
+    from sdschat.lake.sources.batch import table_of
+    from sdschat.lake.tables import Tables
 
     plain = {
         "nick": "NULL::VARCHAR",
@@ -71,15 +74,18 @@ def make_messages(copies: Path, path: Path) -> None:
         "raw": "NULL::BLOB",
         "gone": "false",
         "read_ms": "1::BIGINT",
+        "row_sum": "lamport",
+        "channel_key": "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)",
+        "day": "received_ms // 86400000",
     }
     sizes = {name: "NULL::BIGINT" for name in Message._fields if name == "bytes" or name.endswith("_bytes")}
     columns = ", ".join(f"{value} AS {name}" for name, value in {**plain, **sizes}.items())
     rows = f"SELECT * EXCLUDE (origin), {columns}, {{}}::BIGINT AS as_of FROM '{copies}/*.parquet' WHERE {{}}"
-    path.mkdir(parents=True)
+    tables = Tables(str(lake))
     with duckdb.connect() as database:
-        earlier = rows.format(0, "hash(message_id, node) % 20 = 0")
-        query = f"{rows.format(1, 'true')} UNION ALL {earlier}"
-        database.execute(f"COPY ({query}) TO '{path}/messages.parquet' (FORMAT parquet, COMPRESSION zstd)")
+        for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
+            tables.append(Message, database.sql(rows.format(reading, which)))
+    tables.append(Node, table_of(Node, readings()))
 
 
 def readings() -> list[Node]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sdschat.audit.schemas import FIELD, Journal, Packet
+from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.sources.files import read_file
+from sdschat.lake.ingest import ingest
+from sdschat.lake.sources.files import read_file
+from sdschat.lake.tables import Tables
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import make_databases
 from tests.store.samples import CODEC
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _NODES: Final = 10
 _SMALLER: Final = 10
@@ -24,15 +23,15 @@ _DATABASES: Final = Bar(8, 150_000, "rows/s", least=True)
 _EXPORTS: Final = Bar(8, 100_000, "rows/s", least=True)
 
 
-def ingest(bars: Bars, spark: SparkSession, folder: Path, messages: int) -> None:
+def measure(bars: Bars, folder: Path, messages: int) -> None:
     """Measure the ingest. `messages`: in each large database, with one event for each message."""
     few = make_databases(folder / "few", _NODES, messages // _SMALLER)
     _in_plain_python(bars, few)
-    _taken(bars, spark, folder / "few-lake", few, "small databases", None)
+    _taken(bars, folder / "few-lake", few, "small databases", None)
     many = make_databases(folder / "many", _NODES, messages)
     exports = [_export(path, folder / f"{path.parent.name}.jsonl") for path in many]
-    _taken(bars, spark, folder / "exports-lake", exports, "exported journals", _EXPORTS)
-    _taken(bars, spark, folder / "many-lake", many, "databases", _DATABASES)
+    _taken(bars, folder / "exports-lake", exports, "exported journals", _EXPORTS)
+    _taken(bars, folder / "many-lake", many, "databases", _DATABASES)
 
 
 def _in_plain_python(bars: Bars, paths: Sequence[Path]) -> None:
@@ -47,20 +46,16 @@ def _export(database: Path, to: Path) -> Path:
     return to
 
 
-def _taken(bars: Bars, spark: SparkSession, root: Path, paths: Sequence[Path], what: str, bar: Bar | None) -> None:
-    from sdschat.pipeline.ingest import ingest as take_in
-    from sdschat.pipeline.lake import Lake
-
-    lake = Lake(spark, str(root))
+def _taken(bars: Bars, root: Path, paths: Sequence[Path], what: str, bar: Bar | None) -> None:
+    tables = Tables(str(root))
     count = _rows_of(paths)
-    with bars(f"{count:,} rows of {len(paths)} {what} into a lake", "Spark", count, bar):
-        found = take_in(lake, paths, FIELD, 1)
+    with bars(f"{count:,} rows of {len(paths)} {what} into a lake", "DuckDB", count, bar):
+        found = ingest(tables, paths, FIELD, 1)
     assert sum(row.added for row in found if row.table != "file") == count, found
-    with bars(f"{len(paths)} {what}, the same once more", "Spark"):
-        again = take_in(lake, paths, FIELD, 2)
+    with bars(f"{len(paths)} {what}, the same once more", "DuckDB"):
+        again = ingest(tables, paths, FIELD, 2)
     assert not any(row.added for row in again), again
-    assert lake.read(Packet).isEmpty()
-    assert lake.read(Journal).select("node", "boot", "seq").distinct().count() == lake.read(Journal).count()
+    assert Packet not in tables
 
 
 def _rows_of(paths: Sequence[Path]) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdschat.audit.schemas import AuditMissing, Message, Node
+from sdschat.audit.schemas import AuditMissing
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session.warm import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
-from tests.pipeline.bench_data import make_messages, readings
+from tests.pipeline.bench_data import lake_of_copies
 from tests.pipeline.bench_engines import LATENCIES, MISSING, of_duckdb, of_pandas, of_spark
 from tests.pipeline.bench_start import run
 
@@ -72,9 +72,8 @@ def verdicts(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count:
     from sdschat.lake.duck import open_duck
     from sdschat.pipeline.lake import Lake
 
+    lake_of_copies(copies, folder)
     lake = Lake(spark, str(folder))
-    make_messages(copies, Path(lake.path(Message)))
-    lake.keep(Node, readings())
     with open_duck(folder) as duck:
         _judged(bars, duck, "DuckDB", count)
     assert lake.read(AuditMissing).count() == lost

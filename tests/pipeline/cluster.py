@@ -22,7 +22,7 @@ from pathlib import Path
 from sdschat.experiment.grid.table import RunTable
 from sdschat.pipeline.session.java import find_java, usable_home
 from tests.audit.field import talk
-from tests.pipeline.kills import Arriving
+from tests.lake.stream_kills import Arriving
 
 _PATIENCE = 300  # seconds for a server to listen
 
@@ -147,7 +147,7 @@ def results(folder: Path, name: str, where: list[str], variables: Mapping[str, s
     lake = folder / name
     sdschat("simulate", "--grid", "ci", "--lake", str(lake), *where, variables=variables)
     runs = {run_id: run.figures for run_id, run in RunTable(lake).read().items()}
-    stream = ["pipeline", "stream", str(folder / "segments"), "--lake", str(lake / "live"), "--once", *where]
+    stream = ["pipeline", "stream", str(folder / "segments"), "--lake", str(lake / "live"), "--once"]
     told = sdschat(*stream, variables=variables)
     run = ["pipeline", "run", str(folder / "field"), "--json", "--lake", str(lake / "field"), "-o", f"{lake}.html"]
     verdict = json.loads(sdschat(*run, *where, variables=variables))

@@ -1,4 +1,4 @@
-"""The project of `init-sdp`, run by `spark-pipelines`, compared with the same tables made at once.
+"""The project of `init-sdp`, run by `spark-pipelines`, compared with the same tables made by DuckDB.
 
     python -m tests.pipeline.declarative
 
@@ -14,23 +14,21 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import Fingerprint, Journal, columns
-from sdschat.audit.sources.databases import PacketMemory, Reading
-from sdschat.lake.places import PLACES
+from sdschat.audit.schemas import Copy, Event, Presence
+from sdschat.lake.duck import open_duck
+from sdschat.lake.ingest import ingest
+from sdschat.lake.judge import refine
+from sdschat.lake.tables import Tables
 from sdschat.pipeline.sdp import init_sdp
-from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.java import find_java, usable_home
-from sdschat.pipeline.sources.batch import ARROW
-from sdschat.pipeline.sources.files import read_file
-from sdschat.pipeline.stream.tables import Activity
 from tests.cli.processes import ROOT
+from tests.lake.bronze import rows_in
+from tests.lake.stream_kills import Arriving
 from tests.needs import needs_program
-from tests.pipeline.kills import Arriving
 
-TABLES = {"node_activity": Activity, "fingerprints": Fingerprint}
+TABLES = {"silver_event": Event, "silver_copy": Copy, "silver_presence": Presence}
 
 
 def lake_of_journals(folder: Path) -> Path:
@@ -38,12 +36,7 @@ def lake_of_journals(folder: Path) -> Path:
     segments, lake = folder / "segments", folder / "lake"
     segments.mkdir()
     Arriving(segments, 2, 3).rest()
-    rows = [row for path in segments.iterdir() for row in read_file(Reading("field", path, 1, PacketMemory()))]
-    schema = pa.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
-    values = {name: [getattr(row, name) for row in rows] for name in columns(Journal)}
-    target = lake / PLACES[Journal]
-    target.mkdir(parents=True)
-    pq.write_table(pa.table(values, schema=schema), target / "part-0.parquet")
+    ingest(Tables(str(lake)), sorted(segments.iterdir()), "field", 1)
     return lake
 
 
@@ -84,27 +77,20 @@ def main() -> int:
             name: _rows(pq.read_table(folder / "project" / "spark-warehouse" / name).to_pylist(), table)
             for name, table in TABLES.items()
         }
-        with spark(Where("local[2]", conf=(("spark.driver.memory", "1g"),), cache=folder / "cache")) as session:
-            wanted = _at_once(session, lake)
+        with open_duck(lake) as there:
+            refine(there)
+        wanted = {
+            name: _rows([row._asdict() for row in rows_in(Tables(str(lake)), table)], table)
+            for name, table in TABLES.items()
+        }
     for name in TABLES:
-        print(
-            f"{name}: {len(found[name])} rows, {'equal' if found[name] == wanted[name] else 'NOT equal'} to the batch"
-        )
+        print(f"{name}: {len(found[name])} rows, {'equal' if found[name] == wanted[name] else 'NOT equal'} to DuckDB's")
     return 0 if found == wanted and all(found.values()) else 1
 
 
-def _at_once(session: Any, lake: Path) -> dict[str, list[tuple[Any, ...]]]:
-    from sdschat.audit.schemas import ddl
-    from sdschat.pipeline.stream.tables import activity, copies_of, prints
-
-    journal = session.read.schema(ddl(Journal)).parquet(str(lake / PLACES[Journal]))
-    once = journal.dropDuplicates(["run_id", "node", "boot", "seq"])
-    made = {"node_activity": activity(once), "fingerprints": prints(copies_of(session, journal))}
-    return {name: _rows([row.asDict() for row in made[name].collect()], table) for name, table in TABLES.items()}
-
-
 def _rows(found: list[dict[str, Any]], table: type) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row[name] for name in table.__annotations__) for row in found)
+    plain = ({name: list(value) if isinstance(value, tuple) else value for name, value in row.items()} for row in found)
+    return sorted((tuple(row[name] for name in table.__annotations__) for row in plain), key=repr)
 
 
 if __name__ == "__main__":

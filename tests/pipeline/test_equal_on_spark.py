@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 needs_module("pyspark")
 needs_module("pyarrow")
 
-# One process: what all of them look at takes a minute to make.
-pytestmark = pytest.mark.xdist_group("equal on Spark")
 SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "60"))
 
 

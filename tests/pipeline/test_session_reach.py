@@ -168,17 +168,15 @@ def test_whoever_waits_for_long_is_told_what_for() -> None:
     assert said == ["an executor"]
 
 
-@pytest.mark.parametrize("name", ["audit", "stream"])
-def test_whichever_command_waits_for_spark_says_so(
-    name: str, silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+def test_a_command_that_waits_for_spark_says_so(
+    silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
 ) -> None:
     needs_module("grpc")
     monkeypatch.setattr(reach, "_CONNECT_LIMIT", 2.0)
     monkeypatch.setattr(waiting, "told_what_for", functools.partial(told_what_for, after=0.0))
     (tmp_path / "bronze").mkdir()
-    segments = [str(tmp_path)] if name == "stream" else []
     place = f"sc://127.0.0.1:{silent}"
-    assert run(["pipeline", name, *segments, "--lake", str(tmp_path), "--remote", place]) == NO_SPARK
+    assert run(["pipeline", "audit", "--lake", str(tmp_path), "--remote", place]) == NO_SPARK
     assert f"still waiting for Spark at {place}" in capsys.readouterr().err
 
 

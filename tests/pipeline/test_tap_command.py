@@ -14,8 +14,8 @@ import pytest
 from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.cli.tap_folder import tap_folder
-from sdschat.pipeline.sources.files import read_file
-from sdschat.pipeline.sources.folders import find
+from sdschat.lake.sources.files import read_file
+from sdschat.lake.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport

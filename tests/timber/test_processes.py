@@ -37,7 +37,6 @@ def chatted(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> dict[str, Any]:
     return chat_and_delete(group, *people)
 
 
-@pytest.mark.xdist_group("timber processes")
 def test_create_knock_invite_chat_edit_and_delete(chatted: dict[str, Any]) -> None:
     found = chatted
     assert len(found["before"]) >= 3  # each profile had the words on its disk
@@ -48,7 +47,6 @@ def test_create_knock_invite_chat_edit_and_delete(chatted: dict[str, Any]) -> No
     assert found["refused"][1].startswith("it must be one of")
 
 
-@pytest.mark.xdist_group("timber processes")
 @pytest.mark.usefixtures("chatted")
 def test_commands_beside_a_running_node_know_the_channel(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
     found = look_from_outside(group, people[1])
@@ -61,7 +59,6 @@ def test_commands_beside_a_running_node_know_the_channel(group: Group, people: t
     assert "garden: 3 members, checkpoint" in found["checked"][0]
 
 
-@pytest.mark.xdist_group("timber processes")
 @pytest.mark.usefixtures("chatted")
 def test_who_was_stopped_is_put_out_and_comes_back(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
     found = stop_and_continue(group, *people)

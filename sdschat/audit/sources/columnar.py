@@ -20,12 +20,10 @@ from sdschat.store.columns import LOG_COLUMNS, dump_ids
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
-from sdschat.store.schema import PLACE_BITS
 
 Columns = list[tuple[Any, ...]]
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
-_NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
 _COUNTED: Final = (
     "SELECT lamport, message_id FROM log WHERE channel = ? "
     "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
@@ -79,16 +77,6 @@ class Columnar(Telling):
     def boots(self) -> dict[int, tuple[str, str]]:
         """Return node and boot name for each boot number."""
         return self._boots
-
-    def boots_told_of(self) -> list[int]:
-        """Return the numbers of the boots that have events, by one query for each."""
-        found: list[int] = []
-        after = 0
-        with as_store_error(self.path):
-            while (place := self._connection.execute(_NEXT, (after,)).fetchone()[0]) is not None:
-                found.append(place >> PLACE_BITS)
-                after = (found[-1] + 1) << PLACE_BITS
-        return found
 
     def channels(self) -> dict[int, str]:
         return {tally.number: name for name, tally in sorted(self._tallies.items())}

@@ -60,16 +60,3 @@ class Presence(NamedTuple):
     retained_from: int  # begin of a cut journal, which may have held older events; 0: the journal is not cut
     first_ms: int
     last_ms: int
-
-
-class Fingerprint(NamedTuple):
-    """The messages of a node in one stretch of Lamport time. Equal sets give equal rows."""
-
-    run_id: str
-    channel: str
-    node: str
-    bucket: int  # lamport >> k
-    k: int
-    n: int
-    x1: int  # exclusive or of 64-bit hashes of everything except the content
-    x2: int  # the same, with the content

@@ -35,5 +35,5 @@ def command(lake: str, where: Where) -> None:
         if log.isEmpty():
             raise CommandProblem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")
         packets = there.read(Message).where("raw IS NOT NULL").select("run_id", "channel", "message_id", "raw")
-        count = write_archive(log, packets.dropDuplicates(["run_id", "channel", "message_id"]), there.root)
+        count = write_archive(log, packets.dropDuplicates(["run_id", "channel", "message_id"]), there.tables.root)
     say(counted(count, "message"))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from sdschat.audit.schemas import Quarantine
     from sdschat.lake.asked import Asked
-    from sdschat.pipeline.intake import Added
+    from sdschat.lake.ingest import Added
+    from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
 
@@ -45,24 +46,28 @@ settle_option: Final = click.option(
 
 
 @contextmanager
-def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
-    """Open a session and the lake in it. Only `fresh` allows a new lake."""
+def open_lake(where: Where, root: str) -> Iterator[Lake]:
+    """Open a session and the lake in it."""
     from sdschat.pipeline.lake import Lake
 
-    if fresh:
-        must_take(root)
-    else:
-        must_be_lake(root)
+    must_be_lake(root)
     with open_spark(where) as session:
         there = Lake(session, root)
-        if not fresh:
-            must_have_rows(there, root)
+        must_have_rows(there, root)
         yield there
+
+
+def new_or_old_lake(root: str) -> Tables:
+    """Return the tables of a lake that is there, or is to be. Raises CommandProblem if it cannot be written."""
+    from sdschat.lake.tables import Tables
+
+    must_take(root)
+    return Tables(root)
 
 
 def must_be_lake(root: str) -> None:
     """Raise Problem if no lake can be there, as far as a look at the folder shows."""
-    from sdschat.lake.places import BRONZE, VERSION_FILE, folder_of
+    from sdschat.lake.places import BRONZE, folder_of
 
     folder = folder_of(root)
     if folder is None:
@@ -71,17 +76,16 @@ def must_be_lake(root: str) -> None:
         raise CommandProblem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
-    if not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
-        raise _nothing_in(root, folder)
+    if not (folder / BRONZE).exists():
+        raise _nothing_in(root)
 
 
 def must_have_rows(there: Asked, root: str) -> None:
     """Raise Problem if nothing was ever taken in."""
-    from sdschat.lake.places import BRONZE, folder_of
+    from sdschat.lake.places import BRONZE, PLACES
 
-    folder = folder_of(root)
-    if not (folder is not None and (folder / BRONZE).is_dir()) and not has_bronze(there):
-        raise _nothing_in(root, folder)
+    if not any(there.has(table) for table, place in PLACES.items() if place.startswith(f"{BRONZE}/")):
+        raise _nothing_in(root)
 
 
 @contextmanager
@@ -119,22 +123,7 @@ def must_be_folder(folder: Path, option: str) -> None:
         raise CommandProblem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
 
 
-def has_bronze(lake: Asked) -> bool:
-    """True if the lake has a bronze table. Asks the engine, because only Spark can read a URI."""
-    from sdschat.lake.places import BRONZE, PLACES
-
-    return any(lake.has(table) for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
-
-
-def _nothing_in(root: str, folder: Path | None) -> CommandProblem:
-    from sdschat.pipeline.stream.parts import FOLDER
-
-    if folder is not None and (folder / FOLDER).is_dir():
-        return CommandProblem(
-            f"Only a stream has written to {root}, and a stream's tables are not audited. Take the same segments in "
-            f"with `sdschat pipeline ingest SEGMENTS… --lake {root}`.",
-            WRONG_USE,
-        )
+def _nothing_in(root: str) -> CommandProblem:
     return CommandProblem(
         f"Nothing was taken in here: {root}. `sdschat pipeline ingest SOURCE… --lake {root}` does that.", WRONG_USE
     )

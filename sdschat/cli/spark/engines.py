@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdschat.lake.asked import Asked
-    from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
 
 SPARK: Final = "spark"
@@ -63,19 +62,6 @@ def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
     with _alone(folder), open_duck(folder) as asked:
         must_have_rows(asked, root)
         yield asked
-
-
-@contextmanager
-def asked_beside(there: Lake, engine: str) -> Iterator[Asked]:
-    """Ask a lake that Spark has open, with the chosen engine."""
-    from sdschat.lake.duck import open_duck
-
-    with _alone(there.folder):
-        if engine == SPARK or there.folder is None:
-            yield there
-            return
-        with open_duck(there.folder) as asked:
-            yield asked
 
 
 @contextmanager

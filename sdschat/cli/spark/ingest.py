@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.options import say
-from sdschat.cli.spark.common import added_lines, lake_option, open_lake, tell_refused
+from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_refused
 from sdschat.cli.spark.sources import sources_in
-from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
 
 
 @click.command("ingest")
@@ -25,8 +19,7 @@ if TYPE_CHECKING:
 @lake_option
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The counts as one JSON object.")
-@where_options
-def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, where: Where) -> None:
+def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) -> None:
     """Take databases of profiles, exported journals and captures into a lake.
 
     \b
@@ -37,13 +30,13 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, wh
     What is there already is not added again: run it as often as you like, with newer copies too. What cannot be read
     goes to the quarantine, with the reason.
     """
-    from sdschat.pipeline.ingest import ingest, quarantined
+    from sdschat.lake.ingest import ingest, quarantined
 
     paths = sources_in(sources)
-    say(f"reading {counted(len(paths), 'file')}")
-    with open_lake(where, lake, fresh=True) as there:
+    there = new_or_old_lake(lake)
+    with step(f"ingest of {counted(len(paths), 'file')}"):
         found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
-        bad = quarantined(there, paths)
+    bad = quarantined(there, paths)
     if as_json:
         tables = {row.table: {"read": row.read, "added": row.added} for row in found}
         click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))

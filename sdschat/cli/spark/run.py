@@ -1,4 +1,4 @@
-"""`sdschat pipeline run`: all stages, in one session."""
+"""`sdschat pipeline run`: all stages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sdschat.cli.spark.common import (
     added_lines,
     lake_option,
     milliseconds,
-    open_lake,
+    new_or_old_lake,
     settle_option,
     step,
     tell_refused,
 )
-from sdschat.cli.spark.engines import asked_beside, chosen_engine, engine_option
+from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.spark.sources import sources_in
 from sdschat.cli.spark_target import where_options
@@ -63,25 +63,25 @@ def command(
     """
     from sdschat.audit.rules import DEFAULT
     from sdschat.lake.figures import measure
+    from sdschat.lake.ingest import ingest, quarantined
     from sdschat.lake.results import audit_of, places_in, refused_in
-    from sdschat.pipeline.ingest import ingest, quarantined
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     chosen = chosen_engine(engine, where, lake)
     paths = sources_in(sources)
-    with open_lake(where, lake, fresh=bool(paths)) as there:
-        if paths:
-            with step(f"ingest of {counted(len(paths), 'file')}"):
-                added = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
-            for line in added_lines(added):
-                say(line)
-            tell_refused(quarantined(there, paths))
-        with asked_beside(there, chosen) as asked:
-            judge(asked, rules)
-            with step("metrics"):
-                grain = measure(asked, keep=True)
-            found = audit_of(asked)
-            places = {} if as_json or found.agreed else places_in(asked)
-            code = tell(found, refused_in(asked), places, as_json, None if everything else SHOWN)
-            write_report(asked, lake, grain, output)
+    if paths:
+        tables = new_or_old_lake(lake)
+        with step(f"ingest of {counted(len(paths), 'file')}"):
+            added = ingest(tables, paths, run_id, time.time_ns() // 1_000_000)
+        for line in added_lines(added):
+            say(line)
+        tell_refused(quarantined(tables, paths))
+    with open_asked(where, lake, chosen) as asked:
+        judge(asked, rules)
+        with step("metrics"):
+            grain = measure(asked, keep=True)
+        found = audit_of(asked)
+        places = {} if as_json or found.agreed else places_in(asked)
+        code = tell(found, refused_in(asked), places, as_json, None if everything else SHOWN)
+        write_report(asked, lake, grain, output)
     return code

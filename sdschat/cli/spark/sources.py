@@ -15,8 +15,8 @@ _NAMED: Final = 3
 
 def sources_in(sources: Sequence[Path]) -> list[Path]:
     """Return the files to read. Raises Problem for a missing path, and for a folder with nothing to read."""
-    from sdschat.pipeline.sources.files import SUFFIXES
-    from sdschat.pipeline.sources.folders import find
+    from sdschat.lake.sources.files import SUFFIXES
+    from sdschat.lake.sources.folders import find
 
     try:
         found = find(sources)

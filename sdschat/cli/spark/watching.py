@@ -1,56 +1,48 @@
-"""The display of a running stream, and its orderly end."""
+"""The display of a running stream."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.cli.options import say
 from sdschat.cli.spark.recording import TapRecording
 from sdschat.cli.text import counted, moment, safe
-from sdschat.pipeline.session.trouble import is_of_spark
 
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from sdschat.pipeline.stream.live import ChannelNow, Totals
-    from sdschat.pipeline.stream.parts import Counted
+    from sdschat.lake.stream import SegmentStream, StreamedBatch
+    from sdschat.lake.tables import Tables
+    from sdschat.lake.totals import ChannelNow
 
-_LOOK: Final = 1.0  # seconds
-_MOMENT: Final = 0.1
-# Texts of errors from a Spark that ends during a batch, and from a Python process that can then no longer reach it.
-_ENDED: Final = (
-    "SparkContext was shut down",
-    "stopped SparkContext",
-    "Shutdown in progress",
-    "Py4JNetworkE",
-    "ConnectionRefusedError",
-)
+_SHARE: Final = 10  # of the time, one part is for the table on the terminal
 
 
 class Watch:
     """A table on a terminal, updated while the stream runs; elsewhere one line for each batch."""
 
-    def __init__(self, query: Any, totals: Totals, so_far: Sequence[ChannelNow], before: str) -> None:
-        self._query, self._totals, self._so_far, self._before = query, totals, so_far, before
-        self._told: int | None = None  # number of the last batch shown
-        self._seen: str | None = None  # time stamp of the last trigger seen
+    def __init__(self, stream: SegmentStream, tables: Tables, before: str) -> None:
+        self._stream, self._tables, self._before = stream, tables, before
+        self._next_table = 0.0
 
-    def until(self, asked: threading.Event, taps: Sequence[TapRecording]) -> None:
-        """Show the stream until it ends or `asked` is set."""
-        from pyspark.errors import PySparkException
-
+    def until(self, asked: threading.Event, every: float, once: bool, taps: Sequence[TapRecording]) -> None:
+        """Take batches in until `asked` is set, or with `once` until nothing is left."""
         with self._shown() as live:
-            while self._query.isActive and not asked.is_set():
-                self._tell(live)
-                with contextlib.suppress(PySparkException):  # the caller asks the query for its error
-                    self._query.awaitTermination(_LOOK)
+            while not asked.is_set():
+                batch = self._stream.batch()
+                if batch is not None:
+                    self._tell(live, batch)
+                    continue
+                if once:
+                    return
                 for tap in taps:
                     tap.check()
-            self._tell(live)
+                asked.wait(every)
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[Live | None]:
@@ -62,70 +54,33 @@ class Watch:
         from rich.live import Live
 
         with Live(safe(self._before), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
-            if self._so_far:
-                _show(live, table(self._so_far), safe(self._before))
+            self._draw(live, safe(self._before))
             yield live
 
-    def finish(self) -> None:
-        """Stop the stream after the current batch."""
-        if self._query.isActive and self._busy():
-            say("finishing the batch; once more breaks it off")
-        before = self._trigger()
-        while self._query.isActive and self._busy() and self._trigger() == before:
-            self._query.awaitTermination(_MOMENT)
-        self._query.stop()
-        self._tell(None)
-
-    def _busy(self) -> bool:
-        return bool(self._query.status["isTriggerActive"])
-
-    def _trigger(self) -> str | None:
-        """Return the time stamp of the last trigger that has ended. Spark reports only those."""
-        last = self._query.lastProgress
-        return None if last is None else str(last["timestamp"])
-
-    def _tell(self, live: Live | None) -> None:
-        progress = self._query.lastProgress
-        if progress is None or progress["timestamp"] == self._seen:
+    def _tell(self, live: Live | None, batch: StreamedBatch) -> None:
+        if not (batch.events or batch.packets or batch.refused):
             return
-        self._seen = progress["timestamp"]
-        if self._told is None:  # batches before this start were shown by an earlier run
-            self._told = int(self._query.recentProgress[0]["batchId"]) - 1
-        last = int(progress["batchId"])  # without new input Spark gives the number of the next batch
-        new = {number: self._totals.counted(number) for number in range(self._told + 1, last + 1)}
-        lines = [batch_line(number, came) for number, came in new.items() if came is not None]
-        if not lines:
-            return
-        self._told = last if new[last] is not None else last - 1
-        if live is not None:
-            _show(live, table(self._totals.up_to(self._told)), lines[-1])
-            return
-        for line in lines:
-            say(line)
+        if live is None:
+            say(batch_line(batch))
+        elif time.monotonic() >= self._next_table:
+            self._draw(live, batch_line(batch))
+
+    def _draw(self, live: Live, line: str) -> None:
+        """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""
+        from rich.console import Group
+
+        from sdschat.lake.totals import channels_now
+
+        began = time.monotonic()
+        channels = channels_now(self._tables)
+        self._next_table = time.monotonic() + _SHARE * (time.monotonic() - began)
+        live.update(Group(table(channels), line) if channels else line, refresh=True)
 
 
-def batch_line(number: int, came: Counted) -> str:
-    parts = [counted(came.segments, "segment"), counted(came.events, "event"), counted(came.packets, "packet")]
-    parts += [f"{came.refused:,} refused"] if came.refused else []
-    return f"{moment(came.at_ms)} batch {number}: {', '.join(parts)}, {came.took_ms / 1000:.1f} s"
-
-
-def _show(live: Live, shown: Any, line: str) -> None:
-    from rich.console import Group
-
-    live.update(Group(shown, line), refresh=True)
-
-
-def of_spark(error: Exception) -> bool:
-    """True if the error comes from Spark: from a query, or because Spark has ended."""
-    return is_of_spark(error) or isinstance(error, OSError)
-
-
-def of_a_batch(error: Exception) -> bool:
-    """True if the batch itself failed, and not because Spark was ended during it."""
-    from pyspark.errors import StreamingQueryException
-
-    return isinstance(error, StreamingQueryException) and not any(words in str(error) for words in _ENDED)
+def batch_line(batch: StreamedBatch) -> str:
+    parts = [counted(batch.segments, "segment"), counted(batch.events, "event"), counted(batch.packets, "packet")]
+    parts += [f"{batch.refused:,} refused"] if batch.refused else []
+    return f"{moment(batch.at_ms)} batch {batch.number}: {', '.join(parts)}, {batch.took_ms / 1000:.1f} s"
 
 
 def table(channels: Sequence[ChannelNow]) -> Any:

@@ -1,19 +1,22 @@
-"""A project for Spark Declarative Pipelines with the same functions, for users who schedule with these pipelines."""
+"""A project for Spark Declarative Pipelines with the same statements, for users who schedule with these pipelines."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.schemas import Journal, ddl
-from sdschat.lake.places import PLACES
-from sdschat.pipeline.lake import as_it_is
+from sdschat.audit.rules import DEFAULT
+from sdschat.lake.asked import statements
+from sdschat.lake.judge import BRONZE, rule_query
+from sdschat.lake.tables import Tables
+from sdschat.pipeline.lake import table_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _TEMPLATES: Final = Path(__file__).parent / "template"
 
@@ -41,6 +44,27 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def journal(spark: SparkSession, lake: str) -> DataFrame:
-    """Return all events of a lake, without a query: declarative pipelines forbid queries while they are built."""
-    return spark.read.schema(ddl(Journal)).parquet(as_it_is(f"{lake}/{PLACES[Journal]}"))
+def define(lake: str) -> None:
+    """Define silver of a lake as materialized views, by the statements that `sdschat pipeline audit` runs."""
+    from pyspark import pipelines as dp
+    from pyspark.sql import SparkSession
+
+    tables = Tables(lake)
+    for table, name in BRONZE.items():
+        dp.temporary_view(name=name)(functools.partial(_bronze, tables, table))
+    dp.temporary_view(name="rule")(lambda: SparkSession.active().sql(rule_query(DEFAULT)))
+    for name, query, is_table in statements("sdschat.lake", "silver"):
+        kind = dp.materialized_view if is_table else dp.temporary_view
+        kind(name=name)(functools.partial(_asked, query))
+
+
+def _bronze(tables: Tables, table: type) -> DataFrame:
+    from pyspark.sql import SparkSession
+
+    return table_rows(SparkSession.active(), tables, table)
+
+
+def _asked(query: str) -> DataFrame:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.active().sql(query)

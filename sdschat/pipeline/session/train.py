@@ -23,17 +23,17 @@ def work(session: SparkSession, folder: Path) -> None:
     from sdschat.audit.schemas import FIELD
     from sdschat.lake import judge
     from sdschat.lake.figures import measure
+    from sdschat.lake.ingest import ingest
     from sdschat.lake.report import report_data
-    from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
 
     exports = [_export(folder, node) for node in _NODES]
     lake = Lake(session, str(folder / "lake"))
-    ingest(lake, exports, FIELD, _AT)
+    ingest(lake.tables, exports, FIELD, _AT)
     judge.refine(lake)
     judge.consolidate(lake)
     judge.audit(lake)
-    report_data(lake, lake.root, measure(lake, keep=True), _AT)
+    report_data(lake, lake.tables.root, measure(lake, keep=True), _AT)
 
 
 def _export(folder: Path, node: str) -> Path:

@@ -1,0 +1,277 @@
+"""The comparison of an ingest: rows that were read with rows that a lake has, by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sdschat.audit.schemas import Blob, Declared, Ids, Journal, Message, Node, Packet, Quarantine, Whole, columns
+from sdschat.lake.duck import no_rows, parquet_rows
+from sdschat.lake.known import Standing
+from sdschat.lake.places import DAY_MS, PARTED, PARTS, ROW_SUM
+from sdschat.lake.results import STANDING
+from sdschat.lake.sources.batch import table_of
+from sdschat.lake.sources.survey import Seen
+from sdschat.lake.staging import staged_file
+from sdschat.lake.tables import Tables
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_MEMBER: Final = ("run_id", "channel", "node")
+_HELD: Final = (*_MEMBER, "message_id")
+_READING: Final = ("as_of", "read_ms")
+_KEYS: Final[dict[type, tuple[str, ...]]] = {
+    Journal: ("run_id", "node", "boot", "seq"),
+    Packet: ("run_id", "tap", "seq"),
+    Quarantine: ("run_id", "source", "node", "place", "reason"),
+}
+_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone")}  # of the reading, not of the message
+_SAID: Final = (*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")
+_CONFLICT: Final = "says something else than another of its number; both are kept"
+
+
+class New(NamedTuple):
+    """Rows to add."""
+
+    relation: Any
+    size: int
+
+
+class LakeComparison:
+    """The rows of one ingest, compared with a lake. Each question is asked anew, since others may write meanwhile."""
+
+    def __init__(
+        self, connection: DuckDBPyConnection, tables: Tables, scratch: Path, run_id: str, read_ms: int
+    ) -> None:
+        self.run_id = run_id
+        self.read_ms = read_ms
+        self.sources: dict[int, str] = {}  # path by number
+        self._connection = connection
+        self._tables = tables
+        self._scratch = scratch
+        self._conflicts: list[Quarantine] = []
+        self._events: type | None = None  # the table of events whose rows are named
+        self._files: list[Standing] = []
+
+    # What the lake knows of files.
+
+    def wholes(self) -> list[Whole]:
+        rows = self._ask(f"SELECT * FROM ({self._known(Whole)}) AS w WHERE run_id = ?", self.run_id)
+        return [Whole(*row) for row in rows]
+
+    def standing(self) -> list[Standing]:
+        names = ", ".join(Standing._fields)
+        rows = self._ask(f"SELECT DISTINCT {names} FROM ({self._standing()}) AS s WHERE run_id = ?", self.run_id)
+        return [Standing(*row) for row in rows]
+
+    def quarantined(self, paths: Iterable[str]) -> list[Quarantine]:
+        names = ", ".join(columns(Quarantine))
+        wanted = f"SELECT {names} FROM ({self._standing()}) AS s WHERE source IN (SELECT UNNEST(?)) ORDER BY 2, 3"
+        return [Quarantine(*row) for row in self._ask(wanted, list(paths))]
+
+    def _standing(self) -> str:
+        self._name("quarantined", self._known(Quarantine))
+        self._name("whole", self._known(Whole))
+        return STANDING
+
+    # Events: each has a number, and is written once.
+
+    def new_events(self, table: type) -> New | None:
+        self._name_events(table)
+        once = f"SELECT MIN(rowid) FROM came GROUP BY {ROW_SUM}"
+        return self._new(
+            table,
+            f"SELECT c.* FROM came AS c ANTI JOIN known AS k ON {_same('k', 'c', [ROW_SUM])} WHERE c.rowid IN ({once})",
+        )
+
+    def note_conflicts(self, table: type) -> set[str]:
+        """Note the rows that share their number with another row, of this ingest or an earlier one, that says something
+        else. Return their files."""
+        self._name_events(table)
+        names = ", ".join(_KEYS[table])
+        key = f"HASH({names})"  # a number instead of texts; it is not kept, since another version makes other ones
+        near = f"SELECT {key} AS key, {ROW_SUM} FROM known WHERE {key} IN (SELECT {key} FROM came)"
+        twice = (
+            f"SELECT key FROM (SELECT {key} AS key, {ROW_SUM} FROM came UNION {near}) AS every "
+            "GROUP BY key HAVING COUNT(*) > 1"
+        )
+        found = self._ask(f"SELECT DISTINCT number, {names} FROM came WHERE {key} IN ({twice}) ORDER BY ALL")
+        for number, run_id, *whose, seq in found:
+            place = f"{table.__name__.lower()} {seq} of {' '.join(whose)}"
+            row = Quarantine(run_id, self.sources[number], place, _CONFLICT, "", self.read_ms)
+            self._conflicts.append(row)
+        return {self.sources[row[0]] for row in found}
+
+    def _name_events(self, table: type) -> None:
+        if self._events is not table:
+            self._name_came("read_events", table)
+            self._make("came", "SELECT * FROM read_events")  # it is asked several times
+            self._events = table
+        parts = self._ask(f"SELECT DISTINCT {', '.join(PARTS)} FROM came")
+        self._name("known", self._known(table, parts))
+
+    # Logs: the furthest reading of a database counts.
+
+    def new_messages(self) -> New | None:
+        """Return the new and changed messages, and, marked as gone, those that a reading no longer has."""
+        self._name_readings()
+        self._name_came("read_messages", Message)
+        keys = {row[0] for row in self._ask(f"SELECT DISTINCT {_channel_key()} FROM fresh")}
+        self._name("known", self._known(Message, keys=keys))
+        held, reading = ", ".join(_HELD), ", ".join(_READING)
+        self._make(
+            "here",
+            f"SELECT c.* FROM read_messages AS c SEMI JOIN fresh AS f ON {_same('f', 'c', (*_MEMBER, *_READING))}",
+        )
+        latest = f"ROW_NUMBER() OVER (PARTITION BY {held} ORDER BY as_of DESC, read_ms DESC) AS rank"
+        self._make(
+            "there",
+            f"SELECT * EXCLUDE rank FROM (SELECT {held}, {reading}, gone, {ROW_SUM}, {latest} FROM known AS k "
+            f"SEMI JOIN fresh AS f ON {_same('f', 'k', _MEMBER)}) AS readings WHERE rank = 1 AND NOT gone",
+        )
+        names = ", ".join(f"h.{name}" for name in _full(Message))
+        fresh = f"SELECT {names} FROM here AS h ANTI JOIN there AS t ON {_same('t', 'h', (*_HELD, ROW_SUM))}"
+        lacking = f"SELECT t.* FROM there AS t ANTI JOIN here AS h ON {_same('h', 't', _HELD)}"
+        told = {"as_of": "f.as_of", "read_ms": "f.read_ms", "gone": "TRUE"}
+        again = ", ".join(f"{told.get(name, f'k.{name}')} AS {name}" for name in _full(Message))
+        gone = (
+            f"SELECT {again} FROM known AS k JOIN ({lacking}) AS l ON {_same('l', 'k', (*_HELD, *_READING))} "
+            f"JOIN fresh AS f ON {_same('f', 'k', _MEMBER)} WHERE NOT k.gone"
+        )
+        return self._new(Message, f"{fresh} UNION ALL {gone}")
+
+    def new_nodes(self) -> New | None:
+        """Return the readings that differ from all earlier ones of the same database."""
+        self._name_readings()
+        return self._new(Node, "SELECT * FROM unsaid")
+
+    def new_declared(self) -> New | None:
+        """Return what nodes say to lack, with the time of the reading that it belongs to."""
+        self._name_readings()
+        self._name_came("read_declared", Declared)
+        self._name("known", self._known(Declared))
+        told = {"as_of": "f.as_of", "read_ms": "f.read_ms"}
+        names = ", ".join(f"{told.get(name, f'c.{name}')} AS {name}" for name in columns(Declared))
+        said = f"SELECT {names} FROM read_declared AS c JOIN unsaid AS f ON {_same('f', 'c', _MEMBER)}"
+        return self._new(Declared, f"{said} EXCEPT SELECT {', '.join(columns(Declared))} FROM known")
+
+    def _name_readings(self) -> None:
+        """Name the readings that are not older than a known one, and those of them that say something new."""
+        self._name_came("read_nodes", Node)
+        self._name("known", self._known(Node))
+        self._name("logged", self._known(Message))
+        latest = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(_MEMBER)} ORDER BY as_of DESC, read_ms DESC) AS rank"
+        every = ", ".join(columns(Node))
+        # Messages come before their reading: of a writer at work, or one that was killed, there are only these.
+        known = (
+            f"SELECT {', '.join(_MEMBER)}, MAX(as_of) AS as_of FROM (SELECT {', '.join(_MEMBER)}, as_of FROM known "
+            f"UNION ALL SELECT {', '.join(_MEMBER)}, as_of FROM logged) AS every GROUP BY ALL"
+        )
+        self._make(
+            "fresh",
+            f"SELECT {', '.join(f'n.{name}' for name in columns(Node))} "
+            f"FROM (SELECT {every} FROM (SELECT *, {latest} FROM read_nodes) AS readings WHERE rank = 1) AS n "
+            f"LEFT JOIN ({known}) AS k ON {_same('k', 'n', _MEMBER)} WHERE k.as_of IS NULL OR n.as_of >= k.as_of",
+        )
+        self._make("unsaid", f"SELECT f.* FROM fresh AS f ANTI JOIN known AS k ON {_same('k', 'f', _SAID)}")
+
+    # What could not be read.
+
+    def name_files(self, files: Iterable[Seen]) -> None:
+        """Name the node of each file of this ingest, and how far its log has come."""
+        self._files = [Standing(file.path, file.node, file.as_of) for file in files]
+
+    def new_quarantine(self) -> New | None:
+        self._name_came("read_refused", Quarantine)
+        self._make("still", self._standing())
+        names = [name for name in columns(Quarantine) if name not in ("node", "as_of")]
+        self._connection.register("conflict", table_of(Quarantine, self._conflicts))
+        self._connection.register("file", table_of(Standing, self._files))
+        every = " UNION ALL ".join(f"SELECT {', '.join(names)} FROM {name}" for name in ("read_refused", "conflict"))
+        full = (
+            f"SELECT {', '.join(f'e.{name}' for name in names)}, COALESCE(f.node, '') AS node, f.as_of "
+            f"FROM ({every}) AS e LEFT JOIN file AS f ON f.source = e.source"
+        )
+        keys = _KEYS[Quarantine]
+        there = _same("s", "f", [name for name in keys if name != "node"])
+        return self._new(
+            Quarantine,
+            f"SELECT DISTINCT ON ({', '.join(keys)}) {', '.join(columns(Quarantine))} FROM ({full}) AS f "
+            f"WHERE NOT EXISTS (SELECT 1 FROM still AS s WHERE {there} AND COALESCE(s.node, '') = f.node)",
+        )
+
+    # Statements.
+
+    def _new(self, table: type, query: str) -> New | None:
+        ((size,),) = self._ask(f"SELECT COUNT(*) FROM ({query}) AS new_rows")
+        wanted = f"SELECT {', '.join(_full(table))} FROM ({query}) AS new_rows"
+        return New(self._connection.sql(wanted), size) if size else None
+
+    def _name_came(self, name: str, table: type) -> None:
+        """Name the rows of a table that were read, with the number of their source."""
+        files = sorted(staged_file(self._scratch, table, 0).parent.glob("*.parquet"))
+        if files:
+            rows = parquet_rows(self._connection, table, files, {"filename": "VARCHAR"})
+        else:
+            rows = no_rows(table, {"filename": "VARCHAR"})
+        number = r"CAST(REGEXP_EXTRACT(filename, '(\d+)\.parquet$', 1) AS BIGINT) AS number"
+        added = f", {_row_sum(table)} AS {ROW_SUM}{_parts(table)}" if table in PARTED else ""
+        self._name(name, f"SELECT * EXCLUDE filename, {number}{added} FROM ({rows}) AS read_rows")
+
+    def _known(
+        self, table: type, parts: Iterable[tuple[str, int]] | None = None, keys: Iterable[str] | None = None
+    ) -> str:
+        """Return a query for the rows of a table in the lake, or of some parts of it."""
+        files = self._tables.files(table, parts, keys)
+        more = {ROW_SUM: "BIGINT"} if table in PARTED else {}
+        rows = parquet_rows(self._connection, table, files, more) if files else no_rows(table, more)
+        return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows" if table in PARTED else rows
+
+    def _name(self, name: str, query: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+
+    def _make(self, name: str, query: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    def _ask(self, query: str, *values: object) -> list[Any]:
+        return self._connection.execute(query, list(values)).fetchall()
+
+
+def _full(table: type) -> list[str]:
+    """Return the columns of a table as they are on the disk."""
+    return [*columns(table), *((ROW_SUM, *PARTS) if table in PARTED else ())]
+
+
+def _row_sum(table: type) -> str:
+    """Return the expression for what a row says, as a number."""
+    said = ", ".join(
+        _plain(name, kind) for name, (kind, _) in columns(table).items() if name not in _NOT_SAID.get(table, ())
+    )
+    return f"CAST('0x' || SUBSTRING(MD5(CONCAT_WS(CHR(31), {said})), 1, 15) AS BIGINT)"
+
+
+def _plain(name: str, kind: type) -> str:
+    """Return the expression for a column as text; nothing is another text than an empty one."""
+    text = (
+        f"MD5({name})"
+        if kind is Blob
+        else f"ARRAY_TO_STRING({name}, CHR(29))"
+        if kind == Ids
+        else f"CAST({name} AS VARCHAR)"
+    )
+    return f"COALESCE({text}, CHR(30))"
+
+
+def _parts(table: type) -> str:
+    """Return the columns of the part of a row, which are not in its file."""
+    return f", {_channel_key()} AS {PARTS[0]}, CAST({PARTED[table]} // {DAY_MS} AS BIGINT) AS {PARTS[1]}"
+
+
+def _channel_key() -> str:
+    return "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
+
+
+def _same(one: str, other: str, names: Iterable[str]) -> str:
+    return " AND ".join(f"{one}.{name} = {other}.{name}" for name in names)

@@ -1,0 +1,1 @@
+"""The sources of rows: profile databases, exported journals, recorded packets."""

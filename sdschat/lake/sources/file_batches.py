@@ -1,0 +1,139 @@
+"""Any file as batches of columns: the same rows as `files.read_file`, of the wanted tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, ClassVar, Final
+
+import pyarrow
+import pyarrow.compute
+
+from sdschat.audit.collector import no_collection
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.sources.columnar import Columnar, Columns
+from sdschat.audit.sources.databases import (
+    NOBODYS,
+    PacketMemory,
+    Reading,
+    damage_told,
+    journal_rows,
+    refused,
+    why_unread,
+)
+from sdschat.audit.sources.taken_apart import IdLists
+from sdschat.audit.sources.telling import SEQ_MASK, UNREADABLE
+from sdschat.lake.sources.batch import Batch, batch_of, in_batches
+from sdschat.lake.sources.files import FileKind, kind_of, read_file, unreadable
+from sdschat.lake.sources.line_columns import line_batches
+from sdschat.lake.sources.log_columns import declared_batches, log_batches, measured_packets
+from sdschat.store.errors import StoreError
+from sdschat.store.journal import VERSION
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.schema import PLACE_BITS
+
+_LOG: Final[frozenset[type]] = frozenset({Message, Node})
+_NAMES: Final = JOURNAL_COLUMNS.split(", ")
+_AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "channel", "deps", "sum"))
+
+
+class ParsedInput:
+    """Caches of decoded packets and lists, for reading by row and by column."""
+
+    _here: ClassVar[ParsedInput | None] = None
+
+    def __init__(self) -> None:
+        self.open = PacketMemory()
+        self.packets = measured_packets()
+        self.lists = IdLists()
+
+    @classmethod
+    def of_process(cls) -> ParsedInput:
+        """Return the cache of this process. Spark runs many tasks in it, and their files hold the same packets."""
+        if cls._here is None or cls._here.packets.full:
+            cls._here = cls()
+        return cls._here
+
+
+def file_batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+    with no_collection():
+        for batch in _batches(reading, tables, memory):
+            if batch.table in tables:
+                yield batch
+
+
+def _batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+    try:
+        kind = kind_of(reading.path)
+        if kind is FileKind.DATABASE:
+            yield from _database(reading, tables, memory)
+        elif kind is FileKind.LINES:
+            yield from line_batches(reading)
+        else:
+            yield from in_batches(read_file(reading))
+    except OSError as error:
+        yield from in_batches([unreadable(reading, error)])
+
+
+def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+    try:
+        with damage_told(reading.path), Columnar(reading.path) as evidence:
+            node = evidence.node()
+            if not node:
+                yield from in_batches([refused(reading, "", NOBODYS)])
+                return
+            # Unreadable data may be anywhere.
+            everything = set(tables) == {Quarantine}
+            if everything or not _LOG.isdisjoint(tables):
+                yield from log_batches(reading, evidence, node, memory.packets)
+            if everything or Declared in tables:
+                yield from declared_batches(reading, evidence, node)
+            if everything or Journal in tables:
+                yield from journal_batches(reading, evidence, node, memory.lists)
+    except StoreError as error:
+        yield from in_batches([refused(reading, "", why_unread(error))])
+
+
+def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLists) -> Iterator[Batch]:
+    done = 0
+    for found in evidence.journal_columns():
+        batch = None if found is None else _batch(reading, evidence, node, found, lists)
+        if batch is None:
+            yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
+            return
+        done += batch.size
+        yield batch
+
+
+def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch | None:
+    with suppress(*UNREADABLE):
+        return _columns(reading, evidence, node, found, lists)
+    return None
+
+
+def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch:
+    values = dict(zip(_NAMES, found, strict=True))
+    places = pyarrow.array(values["place"], pyarrow.int64())
+    boots, channels = evidence.boots(), evidence.channels()
+    numbers = [place >> PLACE_BITS for place in values["place"]]
+    whose = _each(numbers, lambda number: boots.get(number, ("", ""))[0] or node)
+    boot = _each(numbers, lambda number: boots.get(number, ("", ""))[1])
+    return batch_of(
+        Journal,
+        len(places),
+        run_id=reading.run_id,
+        v=VERSION,
+        node=whose,
+        boot=boot,
+        seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
+        channel=_each(values["channel"], lambda number: channels.get(number, "")),
+        deps=tuple(map(lists.__getitem__, values["deps"])),
+        **{name: values[name] for name in _AS_THEY_ARE},
+    )
+
+
+def _each(numbers: Sequence[Any], name: Any) -> Any:
+    """Return the name of each number. There are few different numbers, so each name is looked up once."""
+    names = {number: name(number) for number in set(numbers)}
+    return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]

@@ -1,0 +1,92 @@
+"""Files are read into Parquet files of one table and one source each, by several processes where there is much."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.audit.schemas import Quarantine
+from sdschat.audit.sources.databases import Reading
+from sdschat.lake.sources.batch import arrow_schema, rows_of
+from sdschat.lake.sources.file_batches import ParsedInput, file_batches
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
+
+_MUCH: Final = 64 << 20  # bytes of files, from which on the start of more processes pays
+
+
+class Source(NamedTuple):
+    """A file to read, and what is wanted of it. `number` names its Parquet files."""
+
+    number: int
+    path: str
+    tables: tuple[type, ...]
+
+
+class StagedSource(NamedTuple):
+    source: Source
+    rows: dict[str, int]  # by the name of the table
+    odd: bool  # a part of it cannot be read
+
+
+class _Job(NamedTuple):
+    sources: Sequence[Source]
+    folder: str
+    run_id: str
+    read_ms: int
+
+
+def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
+    """Read the files into `folder`."""
+    sizes = {source: _size(source.path) for source in sources}
+    processes = min(len(sources), os.cpu_count() or 1)
+    if processes < 2 or sum(sizes.values()) < _MUCH:
+        return _stage(_Job(sources, str(folder), run_id, read_ms))
+    largest_first = sorted(sources, key=lambda source: -sizes[source])
+    jobs = [_Job([source], str(folder), run_id, read_ms) for source in largest_first]
+    # A fork would share the threads' locks of the libraries that are loaded here.
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        return [staged for part in pool.map(_stage, jobs) for staged in part]
+
+
+def staged_file(folder: Path, table: type, number: int) -> Path:
+    return folder / table.__name__.lower() / f"{number}.parquet"
+
+
+def _stage(job: _Job) -> list[StagedSource]:
+    memory, found = ParsedInput.of_process(), []
+    for source in job.sources:
+        reading = Reading(job.run_id, Path(source.path), job.read_ms, memory.open)
+        counts = _write(reading, source, Path(job.folder), memory)
+        found.append(StagedSource(source, counts, bool(counts.get(Quarantine.__name__))))
+    return found
+
+
+def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) -> dict[str, int]:
+    import pyarrow.parquet
+
+    counts: dict[str, int] = {}
+    writers: dict[type, pyarrow.parquet.ParquetWriter] = {}
+    with ExitStack() as stack:
+        for batch in file_batches(reading, {*source.tables, Quarantine}, memory):
+            if batch.table not in writers:
+                file = staged_file(folder, batch.table, source.number)
+                file.parent.mkdir(exist_ok=True)
+                writer = pyarrow.parquet.ParquetWriter(file, arrow_schema(batch.table), compression="lz4")
+                writers[batch.table] = stack.enter_context(writer)
+            writers[batch.table].write_batch(rows_of(batch))
+            counts[batch.table.__name__] = counts.get(batch.table.__name__, 0) + batch.size
+    return counts
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # its reader reports it
+        return 0

@@ -1,0 +1,68 @@
+"""Segments that arrive in a folder: the ingest of a lake, batch by batch."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.audit.schemas import Whole
+from sdschat.lake.ingest import ingest
+from sdschat.lake.tables import Tables
+
+_SUFFIXES: Final = (".jsonl", ".ndjson", ".json", ".parquet")
+
+
+class StreamedBatch(NamedTuple):
+    """The counts of a batch. Of segments that were taken in before, nothing is added again."""
+
+    number: int  # of the commits that name files as taken in
+    segments: int
+    events: int
+    packets: int
+    refused: int  # parts that could not be read
+    at_ms: int
+    took_ms: int
+
+
+class SegmentStream:
+    """The segments of one folder, the oldest first. A file that was changed since is taken once more."""
+
+    def __init__(self, tables: Tables, folder: Path, run_id: str, most: int) -> None:
+        self._tables = tables
+        self._folder = folder
+        self._run_id = run_id
+        self._most = most
+        self._taken: dict[str, tuple[int, int]] = {}  # time and size by path
+
+    def batch(self) -> StreamedBatch | None:
+        """Take in what arrived, at most `most` segments. None: there was nothing."""
+        found = sorted(self._arrived())[: self._most]
+        if not found:
+            return None
+        at, began = time.time_ns() // 1_000_000, time.monotonic()
+        added = {
+            row.table: row.added for row in ingest(self._tables, [Path(path) for *_, path in found], self._run_id, at)
+        }
+        self._taken |= {path: (changed, size) for changed, size, path in found}
+        took = round((time.monotonic() - began) * 1000)
+        events, packets, refused = (added.get(name, 0) for name in ("journal", "packet", "quarantine"))
+        return StreamedBatch(max(0, self._tables.version(Whole) - 1), added["file"], events, packets, refused, at, took)
+
+    def _arrived(self) -> Iterator[tuple[int, int, str]]:
+        """Yield time, size and path of what was not taken yet. A name with a dot or _ is still being written."""
+        for folder, folders, names in os.walk(self._folder):
+            folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+            for name in names:
+                path = os.path.join(folder, name)
+                if name.startswith((".", "_")) or not name.endswith(_SUFFIXES):
+                    continue
+                try:
+                    status = os.stat(path)
+                except OSError:
+                    continue  # it was moved away
+                if stat.S_ISREG(status.st_mode) and self._taken.get(path) != (status.st_mtime_ns, status.st_size):
+                    yield status.st_mtime_ns, status.st_size, path

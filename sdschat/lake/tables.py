@@ -1,0 +1,225 @@
+"""The tables of a lake, kept by Delta Lake. A commit is there whole or not at all, and has a number.
+
+Bronze is appended to, by whoever was the last to read it: a writer that another one overtook is told, and compares
+again. Silver and gold are replaced. No other module writes or lists the files of a lake.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from sdschat.audit import schemas
+from sdschat.audit.problem import PipelineProblem
+from sdschat.lake.places import BRONZE, PARTED, PARTS, PLACES, ROW_SUM, folder_of
+from sdschat.lake.sources.batch import arrow_schema
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import DeltaTable
+
+_KEPT_HOURS: Final = 1  # a reader that began before a replacement may go on for so long
+_MANY: Final = 32  # files in one part of a table, from which on they are made fewer
+_REFUSED_IN_PATHS: Final = frozenset("[]^%")  # the library takes the path for a part of a URL, which has none of these
+_DESCRIBED: Final = re.compile(r"sdschat tables, version (\d+)")
+WRITTEN_BY: Final = f"sdschat tables, version {schemas.VERSION}"
+
+
+class Overtaken(Exception):
+    """Another writer committed to a table since it was read."""
+
+
+class Tables:
+    """The tables of one lake, as they were when each of them was first looked at, or at the last `refresh`."""
+
+    def __init__(self, root: str) -> None:
+        """Name a lake; nothing is read or made. Raises PipelineProblem where Delta tables cannot be."""
+        self.folder = folder_of(root)
+        self.root = root.rstrip("/") if self.folder is None else str(self.folder)
+        self._seen: dict[type, DeltaTable | None] = {}
+        if self.folder is not None and _REFUSED_IN_PATHS & set(str(self.folder)):
+            raise PipelineProblem(
+                f"A lake cannot be in {self.folder}: Delta tables do not go where a path has [, ], ^ or % in it. "
+                "Choose another folder.",
+                2,
+            )
+
+    def __contains__(self, table: type) -> bool:
+        """True if the table was ever written."""
+        return self._look(table) is not None
+
+    def version(self, table: type) -> int:
+        """Return the number of the last commit; -1 for a table that was never written."""
+        there = self._look(table)
+        return -1 if there is None else int(there.version())
+
+    def files(
+        self, table: type, parts: Iterable[tuple[str, int]] | None = None, keys: Iterable[str] | None = None
+    ) -> list[str]:
+        """Return the paths or URIs of the files of a table, or only of these parts of it, or of these channels."""
+        there = self._look(table)
+        if there is None:
+            return []
+        actions = there.get_add_actions(flatten=True)
+        found = list(map(str, actions.column("path").to_pylist()))
+        if parts is not None or keys is not None:
+            wanted, named = set(parts or ()), set(keys or ())
+            found = [
+                path for path, part in zip(found, _parts_of(actions), strict=True) if part in wanted or part[0] in named
+            ]
+        base = f"{self.root}/{PLACES[table]}"
+        return [f"{base}/{unquote(path) if self.folder is not None else path}" for path in sorted(found)]
+
+    def refresh(self) -> None:
+        """See what others wrote meanwhile."""
+        self._seen.clear()
+
+    def append(self, table: type, rows: Any) -> None:
+        """Add rows, with the columns of `PARTS` in a table that has parts. Raises Overtaken."""
+        from deltalake import CommitProperties, write_deltalake
+        from deltalake.exceptions import CommitFailedError
+
+        there = self._look(table) or self._create(table)
+        try:
+            write_deltalake(
+                there,
+                rows,
+                mode="append",
+                schema_mode="merge",
+                commit_properties=CommitProperties(max_commit_retries=0),
+            )
+        except CommitFailedError as error:
+            self._seen.pop(table, None)
+            raise Overtaken(table.__name__) from error
+        self._committed(table)
+
+    def replace(self, table: type, rows: Any) -> None:
+        """Write the table anew."""
+        from deltalake import write_deltalake
+
+        there = self._look(table) or self._create(table)
+        write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite")
+        self._committed(table)
+        self._forget_old(table)
+
+    def adopt(self, table: type, files: Mapping[str, int]) -> None:
+        """Replace the table by Parquet files that another engine wrote below its place, given with their sizes."""
+        from deltalake import Schema
+        from deltalake.transaction import AddAction, RemoveAction
+
+        there = self._look(table) or self._create(table)
+        added: list[AddAction | RemoveAction] = [
+            AddAction(path, size, {}, 0, True, "{}") for path, size in files.items()
+        ]
+        there.create_write_transaction(added, "overwrite", Schema.from_arrow(arrow_schema(table)))
+        self._seen.pop(table, None)
+        self._forget_old(table)
+
+    def tidy(self) -> None:
+        """Make fewer files of many small ones in bronze."""
+        for table, column in PARTED.items():
+            there = self._look(table)
+            if there is None or not column:
+                continue
+            if any(files > _MANY for files in Counter(_parts_of(there.get_add_actions(flatten=True))).values()):
+                there.optimize.compact()
+                self._seen.pop(table, None)
+                self._forget_old(table)
+
+    def _committed(self, table: type) -> None:
+        """See the commit that was just made, and wait until it is on the disk: files that a later commit names as taken
+        in are not read again."""
+        self._seen.pop(table, None)
+        if self.folder is None:
+            return
+        place = self.folder / PLACES[table]
+        commit = place / "_delta_log" / f"{self.version(table):020}.json"
+        added = [json.loads(line).get("add") for line in commit.read_text("utf-8").splitlines()]
+        for file in (*(place / unquote(each["path"]) for each in added if each), commit, commit.parent):
+            opened = os.open(file, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
+
+    def _forget_old(self, table: type) -> None:
+        there = self._look(table)
+        assert there is not None
+        there.vacuum(_KEPT_HOURS, dry_run=False, enforce_retention_duration=False)
+
+    def _look(self, table: type) -> DeltaTable | None:
+        if table not in self._seen:
+            self._seen[table] = self._opened(table)
+        return self._seen[table]
+
+    def _opened(self, table: type) -> DeltaTable | None:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+
+        place = self._place(table)
+        try:
+            found = DeltaTable(place)
+        except TableNotFoundError:
+            self._must_not_be_old(table)
+            return None
+        except (DeltaError, OSError) as error:
+            said = str(error).splitlines()[0]
+            raise PipelineProblem(f"The table in {place} cannot be read: {said}") from error
+        told = _DESCRIBED.search(found.metadata().description or "")
+        if told is not None and int(told[1]) > schemas.VERSION:
+            raise PipelineProblem(
+                f"{self.root} was written by a newer sdschat (tables of version {told[1]}; this one knows "
+                f"{schemas.VERSION}). Update the program."
+            )
+        return found
+
+    def _must_not_be_old(self, table: type) -> None:
+        """Raise PipelineProblem for Parquet files without a log of commits, as older versions wrote them."""
+        if self.folder is None or not PLACES[table].startswith(BRONZE):
+            return
+        if next((self.folder / PLACES[table]).rglob("*.parquet"), None) is not None:
+            raise PipelineProblem(
+                f"{self.root} was made by an older sdschat, before lakes were of Delta tables. Ingest the same sources "
+                "again into a new folder."
+            )
+
+    def _create(self, table: type) -> DeltaTable:
+        """Make an empty table, unless somebody else has just done so."""
+        from deltalake import DeltaTable
+
+        if self.folder is not None:
+            (self.folder / PLACES[table]).mkdir(parents=True, exist_ok=True)
+        parts = list(PARTS) if PARTED.get(table) else None
+        DeltaTable.create(
+            self._place(table), full_schema(table), mode="ignore", partition_by=parts, description=WRITTEN_BY
+        )
+        self._seen.pop(table, None)
+        made = self._look(table)
+        assert made is not None
+        return made
+
+    def _place(self, table: type) -> str:
+        return f"{self.root}/{PLACES[table]}"
+
+
+def _parts_of(actions: Any) -> list[tuple[str, int]]:
+    """Return the part of each file."""
+    return list(zip(*(actions.column(f"partition.{name}").to_pylist() for name in PARTS), strict=True))
+
+
+def full_schema(table: type) -> pyarrow.Schema:
+    """Return the columns of a table as they are on the disk: its own, and those that the lake adds."""
+    import pyarrow
+
+    schema = arrow_schema(table)
+    if table in PARTED:
+        schema = schema.append(pyarrow.field(ROW_SUM, pyarrow.int64()))
+    if PARTED.get(table):
+        schema = schema.append(pyarrow.field(PARTS[0], pyarrow.string()))
+        schema = schema.append(pyarrow.field(PARTS[1], pyarrow.int64()))
+    return schema
