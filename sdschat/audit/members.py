@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.signing import verify
 from sdschat.store.errors import StoreError
-from sdschat.store.journal import DELETED, SETTLED, hash_text
+from sdschat.store.journal import BALLOT, DELETED, SETTLED, JournalRow, hash_text
 from sdschat.store.reader import Reader
 from sdschat.store.timber import load_timber, timber_channels
 from sdschat.timber.config import Config
@@ -33,7 +33,7 @@ _NOBODY: Final = Signer(bytes(KEY_BYTES), lambda _: b"")  # the engine is only a
 
 
 class MembersFinding(NamedTuple):
-    """A fault. `kind`: altered, checkpoint, committee or deleted."""
+    """A fault. `kind`: altered, checkpoint, committee, ballot or deleted."""
 
     channel: str
     node: str  # sender id
@@ -65,6 +65,7 @@ class _Replica(NamedTuple):
     number: int  # of the checkpoint
     hashes: dict[int, str]
     deleted: dict[str, int]  # posts by message id, and the operations that were settled by then
+    ballots: list[JournalRow]
     texts: dict[str, set[str]]  # of the posts, by message id
     waiting: set[str]  # texts of what is not compacted yet
 
@@ -103,7 +104,7 @@ def _replica(reader: Reader, channel: str) -> _Replica | MembersFinding | None:
         if rows is None or rows.log is None:
             return None
         engine = TimberEngine(Config(), _NOBODY, TimberCodec(), verify, Now(0, 0), rows)
-        journal = [row for row in reader.journal(channel) if row.event in (SETTLED, DELETED)]
+        journal = [row for row in reader.journal(channel) if row.event in (SETTLED, DELETED, BALLOT)]
     except (StoreError, ValueError, TypeError, KeyError) as error:
         return MembersFinding(channel, "", "altered", f"{reader.path}: {error}")
     log = rows.log
@@ -118,7 +119,8 @@ def _replica(reader: Reader, channel: str) -> _Replica | MembersFinding | None:
     own = [row.key for row in rows.slots if any(mine.slot == row.number for mine in rows.own)]
     node_id = sender_of(member_id(own[-1])) if own else ""
     texts = {message_id_of(log.data_set, post.name): {post.text} for post in rows.posts}
-    return _Replica(channel, reader.path, node_id, rows, log, number, hashes, deleted, texts, _waiting(rows))
+    ballots = [row for row in journal if row.event == BALLOT]
+    return _Replica(channel, reader.path, node_id, rows, log, number, hashes, deleted, ballots, texts, _waiting(rows))
 
 
 def _waiting(rows: Snapshot) -> set[str]:
@@ -140,6 +142,7 @@ def _verdict(
         *findings,
         *_checkpoints(replicas, called),
         *_committees(replicas, called),
+        *_ballots(replicas, called),
         *_left_over(replicas, deleted),
     ]
     numbers = [one.number for one in replicas] or [0]
@@ -192,6 +195,18 @@ def _committees(replicas: list[_Replica], called: Mapping[str, str]) -> Iterator
         same = (one.log.mark.number, one.log.turn) == (first.log.mark.number, first.log.turn)
         if same and one.log.electors != first.log.electors:
             yield MembersFinding(one.channel, one.node, "committee", f"its electors are not those {of}")
+
+
+def _ballots(replicas: list[_Replica], called: Mapping[str, str]) -> Iterator[MembersFinding]:
+    """Yield the replicas in whose journal somebody was voted out by fewer members than were needed."""
+    for one in replicas:
+        for row in one.ballots:
+            voters, peer = set(row.deps or ()), row.peer or ""
+            if len(voters) < (row.attempt or 1):
+                detail = (
+                    f"{called.get(peer, peer[:8])} was voted out by {len(voters)} of {row.attempt} that were needed"
+                )
+                yield MembersFinding(one.channel, one.node, "ballot", detail)
 
 
 def _deleted(replicas: list[_Replica]) -> dict[str, int]:

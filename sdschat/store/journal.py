@@ -20,7 +20,9 @@ The columns are stable; a newer program may add some at the end. All times are e
 
 In members' channels `messages` is the number of operations that the member has settled. `settled`: a checkpoint, with
 its hash in `fingerprint`; `peer`: who gave the state, if it was taken over. `member`: `peer` is a `member` from now on,
-was `removed`, or has `left`. `post_deleted`: the post `message_id` was taken back, and that is settled.
+was `removed`, or has `left`. `ballot`: `peer` was voted out for silence by the members in `deps`, of which `attempt`
+were needed; its operations up to number `lamport` count. `post_deleted`: the post `message_id` was taken
+back, and that is settled.
 
 Two nodes whose checkpoints have the same number, highest Lamport time and fingerprint have the same log in the same
 order, because the order follows from the messages.
@@ -47,6 +49,7 @@ CHECKPOINT: Final = "checkpoint"
 REJECTED: Final = "rejected"
 SETTLED: Final = "settled"
 MEMBER: Final = "member"
+BALLOT: Final = "ballot"
 DELETED: Final = "post_deleted"
 KEPT_AS_ID: Final = "kept_as_id"
 

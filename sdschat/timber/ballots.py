@@ -91,6 +91,11 @@ class Turn:
                 return value
         return None
 
+    def agreed(self, decided: Value) -> dict[int, int]:
+        """Return who accepted the value that is decided, each with the accepts that it needs."""
+        found = (needs for (_, value), needs in sorted(self.supporters().items()) if value == decided)
+        return next((needs for needs in found if _enough(needs.values())), {})
+
     def needs_removed(self, decided: Value) -> bool:
         """True if a value is decided only by the word of members that it removes."""
         gone = {slot for slot, _ in decided.removed}

@@ -183,7 +183,8 @@ class EngineState:
             elif isinstance(change, Closed):
                 self._closed(change)
             else:
-                self.events.append(Decided(change.number, change.value))
+                need = max(change.agreed.values(), default=0)
+                self.events.append(Decided(change.number, change.value, tuple(sorted(change.agreed)), need))
         if replica.changes:
             replica.changes.clear()
             self.find_slot()

@@ -72,6 +72,8 @@ class Decided(NamedTuple):
 
     turn: int
     value: Value | None
+    agreed: tuple[int, ...]  # slots
+    need: int
 
 
 class Rewritten(NamedTuple):

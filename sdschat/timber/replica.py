@@ -58,6 +58,7 @@ class Closed(NamedTuple):
 class TurnEnded(NamedTuple):
     number: int
     value: Value | None
+    agreed: dict[int, int]  # who accepted it, with the accepts that each needs
 
 
 Change = Settled | Admitted | Closed | TurnEnded
@@ -445,7 +446,8 @@ class Replica:
             self._end_turn(None, self.committee.open)
 
     def _end_turn(self, value: Value | None, electors: Iterable[int]) -> None:
-        self.changes.append(TurnEnded(self.turn.number, value))
+        agreed = {} if value is None else self.turn.agreed(value)
+        self.changes.append(TurnEnded(self.turn.number, value, agreed))
         self.turn = Turn(self.turn.number + 1, electors)
 
     # Questions.

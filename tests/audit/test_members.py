@@ -112,6 +112,23 @@ def test_a_checkpoint_that_is_no_prefix_of_the_others_is_found_with_its_operatio
     assert "the nodes do not agree: 1 fault was found" in said
 
 
+@pytest.mark.parametrize(("agreed", "kinds"), [(1, ["ballot"]), (2, [])])
+def test_a_removal_that_fewer_agreed_to_than_were_needed_is_found(field: Path, agreed: int, kinds: list[str]) -> None:
+    with sqlite3.connect(database(field, "bob")) as connection:
+        place, *row = connection.execute(
+            "SELECT place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, bytes, payload_bytes, "
+            "overhead_bytes, deps, attempt, cause, messages, fingerprint FROM journal WHERE event = 'settled' "
+            "AND peer IS NULL ORDER BY place LIMIT 1"
+        ).fetchone()
+        row[1], row[5], row[11], row[12] = "ballot", "ee" * 16, json.dumps([f"{at:032x}" for at in range(agreed)]), 2
+        connection.execute(
+            "UPDATE journal SET event = ?, peer = ?, deps = ?, attempt = ?, sum = ? WHERE place = ?",
+            (row[1], row[5], row[11], row[12], row_sum([place, *row]), place),
+        )
+    _, found, _ = _audit(field, "ann", "bob")
+    assert [kind for kind, _ in _details(found)] == kinds
+
+
 def test_a_deleted_post_that_was_put_back_is_found(field: Path) -> None:
     with sqlite3.connect(field / "before") as old, sqlite3.connect(database(field, "bob")) as connection:
         row = old.execute("SELECT * FROM timber_post WHERE text = ?", (SECRET,)).fetchone()

@@ -17,9 +17,12 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.events import EpochChanged, MessageWithheld, NotAMember
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.store.journal import BALLOT
+from sdschat.store.reader import Reader
 from sdschat.timber.ids import member_id
 from sdschat.timber.values import Sync
 from sdschat.transport.base import Received
+from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.timber_codec import TimberCodec
 from tests.node.test_members import SHORT
 from tests.node.worlds import Member, World, world
@@ -146,6 +149,10 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             for each in (ann, bob):
                 await each.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
                 assert "under the old key" not in [one.post.text for one in each.of(PostSaid)]
+                with Reader.open(each.node.profile.store.path, SdsCodec()) as reader:
+                    (ballot,) = (one for one in reader.journal() if one.event == BALLOT)
+                both = {ann.node.sender_id, bob.node.sender_id}
+                assert (ballot.peer, set(ballot.deps or ()), ballot.attempt) == (gone, both, 2)
             assert "without carol" not in [one.post.text for one in carol.of(PostSaid)]
             with pytest.raises(ValueError, match="has not joined"):
                 _posts(ann).invite(gone)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sdschat.timber.config import Config
-from sdschat.timber.events import Compacted, Forked, MemberChanged, Rewritten, StateAdopted
+from sdschat.timber.events import Compacted, Decided, Forked, MemberChanged, Rewritten, StateAdopted
 from sdschat.timber.ids import operation_bytes, operation_id
 from sdschat.timber.rows import OperationRow
 from sdschat.timber.values import (
@@ -218,6 +218,8 @@ def test_t_038_t_047_t_051_silence_removal_and_what_was_written_meanwhile() -> N
     alice = group["alice"].engine
     assert len(alice.members()) == 2
     assert [one.status for one in group["alice"].heard(MemberChanged) if one.slot == 2][-2:] == ["silent", "removed"]
+    (decided,) = (one for one in group["alice"].heard(Decided) if one.value is not None and one.value.removed)
+    assert (decided.agreed, decided.need) == ((0, 1), 2), "two of three"
     assert all(view.settled for view in alice.posts()), "checkpoints go on"
     carol.up = True
     group.settle()

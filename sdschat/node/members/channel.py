@@ -291,7 +291,7 @@ class MembersChannel:
         met, self._met = self._met, []
         self._deleted = self._deleted or any(_deletes(report) for report in reports)
         mark, name = self._engine.checkpoint, self._session.name
-        rows = list(journal_rows(reports, mark, self._engine.data_set, name, now))
+        rows = list(journal_rows(reports, mark, self._engine.data_set, name, now, self._engine.person))
         wipes = self._deleted and any(isinstance(report, Compacted | StateAdopted) for report in reports)
         if wipes:
             self._deleted = False
