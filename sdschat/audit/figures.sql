@@ -348,7 +348,7 @@ FROM (
     SUM(CASE WHEN event = 'delivered' AND cause = 'repair' THEN 1 ELSE 0 END) AS useful,
     SUM(CASE WHEN event = 'pushed' THEN 1 ELSE 0 END) AS pushed,
     SUM(CASE WHEN event = 'delivered' AND cause = 'sync' THEN 1 ELSE 0 END) AS synced,
-    SUM(CASE WHEN event = 'duplicate' THEN 1 ELSE 0 END) AS duplicates,
+    SUM(CASE WHEN event = 'duplicate' THEN COALESCE(attempt, 1) ELSE 0 END) AS duplicates,
     SUM(CASE WHEN event = 'delivered' AND cause = 'store' THEN 1 ELSE 0 END) AS stored,
     SUM(CASE WHEN event = 'store_asked' THEN ids ELSE 0 END) AS store_asked,
     SUM(CASE WHEN event = 'store_unknown' THEN ids ELSE 0 END) AS store_unknown,

@@ -14,7 +14,7 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `bytes` | of the packet, on the wire |
 | `payload_bytes`, `overhead_bytes` | content, and everything else in the packet, where both are known |
 | `deps` | ids: the causal history, or the missing, lost or requested messages |
-| `attempt` | number of sendings; for a scheduled event, its time in milliseconds; number of `rejected`, `kept_as_id` |
+| `attempt` | number of sendings; time of a scheduled event, in ms; number of `rejected`, `kept_as_id`, `duplicate` |
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
 | `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 
@@ -47,6 +47,7 @@ KEEP_MS: Final = 30 * 24 * 3600 * 1000  # journal.keep
 FINGERPRINT_BYTES: Final = 16
 CHECKPOINT: Final = "checkpoint"
 REJECTED: Final = "rejected"
+DUPLICATE: Final = "duplicate"
 SETTLED: Final = "settled"
 MEMBER: Final = "member"
 BALLOT: Final = "ballot"
@@ -86,7 +87,7 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.DependenciesLost: ("lost", {"dependencies": "deps"}),
     ev.GapClosed: ("gap_closed", {"message_id": "message_id"}),
     ev.MessageDeferred: ("parked", {"message_id": "message_id", "sender_id": "sender", "due": "attempt"}),
-    ev.DuplicateReceived: ("duplicate", {"message_id": "message_id", "sender_id": "sender"}),
+    ev.DuplicateReceived: (DUPLICATE, {"message_id": "message_id", "sender_id": "sender"}),
     ev.SyncReceived: ("sync_received", {"sender_id": "peer"}),
     ev.RepairWanted: ("repair_wanted", {"message_id": "message_id", "due": "attempt"}),
     ev.RepairRequested: ("repair_requested", {"carrier": "message_id", "message_ids": "deps"}),

@@ -13,6 +13,7 @@ from tests.attacks.junk import junk
 from tests.attacks.lying_broker import lying_broker, lying_broker_private
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
+from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.stage import CHANNEL, Attack, stage
 from tests.attacks.unsigned_names import unsigned_names
 from tests.needs import needs_module
@@ -30,6 +31,8 @@ needs_module("iotcore")
         (lying_broker, 3),
         (lying_broker_private, 3),
         (many_keys, 40),
+        (replayed, 300),
+        (replayed_private, 300),
         (unsigned_names, 60),
     ],
 )

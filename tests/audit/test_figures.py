@@ -128,3 +128,9 @@ def test_two_runs_at_one_time_leave_no_gap() -> None:
         event("bob", 1, "sync_received", 5_000, boot="boot-2"),
     )
     assert found.away == []
+
+
+def test_a_row_that_stands_for_several_duplicates_counts_all_of_them() -> None:
+    one = event("bob", 1, "duplicate", 1_000, "m1", sender="ann")
+    found = answers(one, event("bob", 2, "duplicate", 61_000, sender="ann", attempt=40))
+    assert [row.duplicates for row in found.repair] == [41]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.channel.refusals import MINUTE, SENDERS, RefusalCounter
+from sdschat.node.channel.refusals import DUPLICATES, MINUTE, SENDERS, RefusalCounter
 from sdschat.sds.values import Now
 from sdschat.store.journal import JournalRow
 
@@ -42,6 +42,18 @@ def test_invented_senders_share_a_row() -> None:
     assert len(rows) == SENDERS + 1
     (rest,) = counter.merge("lobby", [], at(MINUTE))
     assert (rest.sender, rest.attempt) == (None, 1000 - SENDERS - 1)
+
+
+def test_of_what_comes_twice_some_rows_are_kept_and_the_rest_is_counted() -> None:
+    counter = RefusalCounter()
+    rows = [JournalRow("duplicate", "lobby", 1, 1000, message_id=str(number), sender="a") for number in range(5_000)]
+    kept = counter.merge("lobby", rows, at(0))
+    assert kept[:DUPLICATES] == rows[:DUPLICATES]
+    (rest,) = counter.merge("lobby", [], at(MINUTE))
+    assert (rest.event, rest.sender) == ("duplicate", "a")
+    assert len(kept) + (rest.attempt or 0) == len(rows)
+    assert counter.take_merged() == {}
+    assert counter.merge("lobby", rows[:2], at(MINUTE + 1)) == rows[:2]
 
 
 def test_other_rows_stay_as_they_are() -> None:
