@@ -10,7 +10,7 @@ from tests.attacks.altered import altered
 from tests.attacks.attacker import MOST, Attacker
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
-from tests.attacks.lying_broker import lying_broker, lying_broker_private
+from tests.attacks.lying_broker import lying_broker
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
@@ -29,7 +29,6 @@ needs_module("iotcore")
         (emptied, 3),
         (junk, 300),
         (lying_broker, 3),
-        (lying_broker_private, 3),
         (many_keys, 40),
         (replayed, 300),
         (replayed_private, 300),
