@@ -11,7 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Final, get_type_hints
 
-from sdschat.audit.tables.bronze import Declared, Journal, Message, Node, Packet, Quarantine, Whole
+from sdschat.audit.tables.bronze import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
 from sdschat.audit.tables.gold import (
     FAULTS,
     FINDINGS,
@@ -85,6 +85,7 @@ __all__ = [
     "Event",
     "Ids",
     "Journal",
+    "KnownRun",
     "Log",
     "Message",
     "MetricsAck",

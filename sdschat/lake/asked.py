@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sdschat.audit.schemas import AuditBase, Declared, Journal, Message, Node
+from sdschat.audit.schemas import AuditBase, Declared, Journal, KnownRun, Message, Node
 from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
 _MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
-READ_BY_AUDIT: Final = (Journal, Message, Node, Declared)
+READ_BY_AUDIT: Final = (Journal, Message, Node, Declared, KnownRun)
 
 
 class Asked(ABC):

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sdschat.audit.schemas import Blob, Declared, Ids, Journal, Message, Node, Packet, Quarantine, Whole, columns
+from sdschat.audit.schemas import (
+    Blob,
+    Declared,
+    Ids,
+    Journal,
+    KnownRun,
+    Message,
+    Node,
+    Packet,
+    Quarantine,
+    Whole,
+    columns,
+)
 from sdschat.lake.duck import no_rows, parquet_rows
 from sdschat.lake.known import Standing
 from sdschat.lake.places import DAY_MS, PARTED, PARTS, ROW_SUM
@@ -35,7 +48,7 @@ _CONFLICT: Final = "says something else than another of its number; both are kep
 class New(NamedTuple):
     """Rows to add."""
 
-    relation: Any
+    relation: Any  # of DuckDB, or a table of Arrow
     size: int
 
 
@@ -176,6 +189,21 @@ class LakeComparison:
             f"LEFT JOIN ({known}) AS k ON {_same('k', 'n', _MEMBER)} WHERE k.as_of IS NULL OR n.as_of >= k.as_of",
         )
         self._make("unsaid", f"SELECT f.* FROM fresh AS f ANTI JOIN known AS k ON {_same('k', 'f', _SAID)}")
+
+    def new_runs(self, files: Iterable[Seen]) -> New | None:
+        """Return the runs that databases know, of those databases that know more than each earlier one."""
+        self._name("known", self._known(KnownRun))
+        known: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for node, digest, boot in self._ask("SELECT node, digest, boot FROM known WHERE run_id = ?", self.run_id):
+            known[node, digest].add(boot)
+        new = []
+        for file in files:
+            runs = set(file.runs)
+            if not file.digest or any(runs <= each for (node, _), each in known.items() if node == file.node):
+                continue
+            known[file.node, file.digest] = runs
+            new += [KnownRun(self.run_id, file.node, file.digest, run, file.path) for run in file.runs]
+        return New(table_of(KnownRun, new), len(new)) if new else None
 
     # What could not be read.
 

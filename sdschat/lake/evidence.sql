@@ -93,8 +93,18 @@ SELECT p.member, r.claimed, r.claimed_fingerprint, r.counted, r.counted_fingerpr
 FROM reading AS r
 JOIN presence AS p ON p.run_id = r.run_id AND p.channel = r.channel AND p.node = r.node;
 
--- A lake has one reading of each database that counts, and does not see yet that two went different ways.
+-- Which run of a node does each of its databases not know, though another one does? A run writes to one database.
+CREATE TABLE strange AS
+SELECT DISTINCT r.run_id, r.node, d.digest, d.source, r.digest AS other
+FROM bronze_run AS r
+JOIN (SELECT DISTINCT run_id, node, digest, source FROM bronze_run) AS d ON d.run_id = r.run_id AND d.node = r.node
+LEFT ANTI JOIN bronze_run AS k ON k.run_id = d.run_id AND k.node = d.node AND k.digest = d.digest AND k.boot = r.boot;
+
+-- So which pairs of databases of one node went different ways?
 CREATE TABLE apart AS
-SELECT member, nick AS detail
-FROM presence
-WHERE 1 = 0;
+SELECT p.member,
+  CONCAT('its databases ', a.source, ' and ', b.source, ' went apart: each has what the other lacks') AS detail
+FROM strange AS a
+JOIN strange AS b ON b.run_id = a.run_id AND b.node = a.node AND b.digest = a.other AND b.other = a.digest
+JOIN presence AS p ON p.run_id = a.run_id AND p.node = a.node AND p.origin = 'log'
+WHERE a.source < b.source OR (a.source = b.source AND a.digest < b.digest);

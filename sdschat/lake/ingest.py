@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.schemas import Declared, Journal, Message, Node, Packet, Quarantine, Whole
+from sdschat.audit.schemas import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
 from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import connected
 from sdschat.lake.known import maybe_mended, newest_of, stands_in_for, taken_already
@@ -77,6 +77,7 @@ class _Intake:
                 odd |= self._add_events(table)
             self._add(Declared, comparison.new_declared)
             self._add(Message, comparison.new_messages)
+            self._add(KnownRun, lambda: comparison.new_runs(files))
             # Last, since a reading says that its messages are there.
             self._add(Node, comparison.new_nodes)
             self._remember([*files, *again], odd)

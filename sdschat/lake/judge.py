@@ -14,6 +14,7 @@ BRONZE: Final[Mapping[type, str]] = {
     tables.Message: "bronze_message",
     tables.Node: "bronze_node",
     tables.Declared: "bronze_declared",
+    tables.KnownRun: "bronze_run",
 }
 _KEPT: Final[Mapping[str, type]] = {
     "silver_event": tables.Event,

@@ -14,6 +14,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.Message: f"{BRONZE}/messages",
     schemas.Node: f"{BRONZE}/nodes",
     schemas.Declared: f"{BRONZE}/declared",
+    schemas.KnownRun: f"{BRONZE}/runs",
     schemas.Packet: f"{BRONZE}/packets",
     schemas.Quarantine: f"{BRONZE}/quarantine",
     schemas.Whole: f"{BRONZE}/wholes",

@@ -1,7 +1,7 @@
 -- From bronze to silver, in Spark's dialect. `silver_duckdb.sql` follows from this file by
 -- `python -m tests.audit.transpile`; a test compares them. Then come evidence.sql, views.sql of sdschat/audit, gold.sql.
 --
--- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared and rule, and the function
+-- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared, bronze_run and rule, and the function
 -- lane: sixteen hexadecimal digits as a signed number.
 
 -- Which reading of each database counts? The latest.

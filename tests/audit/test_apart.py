@@ -12,7 +12,7 @@ from tests.audit.field import database, forge
 from tests.node.worlds import World
 
 
-async def _speak(folder: Path, text: str) -> None:
+async def speak(folder: Path, text: str) -> None:
     world = World(folder)
     member = world.start("ann")
     member.node.send("lobby", text)
@@ -34,8 +34,8 @@ def both(*folders: Path) -> Comparison:
 
 def test_two_databases_of_one_identity_that_went_apart_do_not_agree(field: Path, tmp_path: Path) -> None:
     other = copied(field, tmp_path)
-    asyncio.run(_speak(field, "said here"))
-    asyncio.run(_speak(other, "said there"))
+    asyncio.run(speak(field, "said here"))
+    asyncio.run(speak(other, "said there"))
     found = both(field, other).audit
     assert not found.agreed
     (apart,) = [row for row in found.findings if row.kind == "apart"]
@@ -45,7 +45,7 @@ def test_two_databases_of_one_identity_that_went_apart_do_not_agree(field: Path,
 
 def test_an_older_copy_is_no_fault_of_this_kind(field: Path, tmp_path: Path) -> None:
     other = copied(field, tmp_path)
-    asyncio.run(_speak(field, "said later"))
+    asyncio.run(speak(field, "said later"))
     assert [row for row in both(field, other).audit.findings if row.kind == "apart"] == []
     assert [row for row in both(other, field).audit.findings if row.kind == "apart"] == []
 

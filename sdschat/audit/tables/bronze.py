@@ -84,6 +84,19 @@ class Node(NamedTuple):
     source: str  # file
 
 
+class KnownRun(NamedTuple):
+    """A run of the program that a database knows. The key is all but `source`.
+
+    One run writes to one database, so two of which each knows a run that the other does not went different ways.
+    """
+
+    run_id: str
+    node: str
+    digest: str  # of the database
+    boot: str
+    source: str  # file
+
+
 class Declared(NamedTuple):
     """A message that a node declares missing or not yet shown: `kind` is lost, before_join, missing or held."""
 

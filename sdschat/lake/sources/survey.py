@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.audit.schemas import Ids
 from sdschat.audit.sources.columnar import Columnar
 from sdschat.lake.sources.files import FileKind, kind_of
 from sdschat.store.errors import StoreError
@@ -22,6 +23,7 @@ class Seen(NamedTuple):
     digest: str  # of the whole content; empty if not requested or not readable
     node: str
     as_of: int
+    runs: Ids = ()  # of the program, that a database knows
 
 
 def look(path: Path) -> Seen:
@@ -31,7 +33,8 @@ def look(path: Path) -> Seen:
         seen = seen._replace(digest=_digest(path))
         if kind_of(path) is FileKind.DATABASE:
             with Columnar(path) as evidence:
-                return seen._replace(node=evidence.node(), as_of=evidence.as_of())
+                runs = tuple(sorted({name for _, name in evidence.boots().values()}))
+                return seen._replace(node=evidence.node(), as_of=evidence.as_of(), runs=runs)
     return seen
 
 
