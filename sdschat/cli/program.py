@@ -21,7 +21,7 @@ from sdschat.identity.suggest import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset(
-    {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "altair", "vl_convert"}
+    {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "deltalake", "altair", "vl_convert"}
 )  # of sdschat[pipeline]
 _WEB: Final = frozenset({"aiohttp", "textual_serve"})  # of sdschat[web]
 

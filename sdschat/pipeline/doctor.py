@@ -19,7 +19,7 @@ from sdschat.pipeline.session.warm import archive_path, spark_version
 from sdschat.pipeline.session.where import TargetKind, Where
 
 GOOD, NOTE, BAD = "ok", "note", "fails"
-_NEEDED: Final = ("pyspark", "pyarrow", "pandas", "numpy", "duckdb", "altair", "vl-convert-python")
+_NEEDED: Final = ("pyspark", "pyarrow", "pandas", "numpy", "duckdb", "deltalake", "altair", "vl-convert-python")
 _FOR_CONNECT: Final = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 _ROOM: Final = 1 << 30
 

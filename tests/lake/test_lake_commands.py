@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,21 @@ def test_a_lake_that_is_a_file_is_refused(tmp_path: Path, capsys: Said) -> None:
     for lake in (tmp_path / "lake", tmp_path / "lake" / "within"):
         assert "Choose another --lake" in refused(capsys, "ingest", tmp_path / "one.db", "--lake", lake)
         assert "Choose another --lake" in refused(capsys, "stream", tmp_path, "--lake", lake)
+
+
+def test_a_lake_where_delta_tables_cannot_be_is_refused_and_not_made(tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "one.db").touch()
+    assert "Choose another folder" in refused(capsys, "ingest", tmp_path / "one.db", "--lake", tmp_path / "lake [1]")
+    assert [path.name for path in tmp_path.iterdir()] == ["one.db"]
+
+
+def test_without_deltalake_the_command_says_what_to_install(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    (tmp_path / "one.db").touch()
+    said = refused(capsys, "ingest", tmp_path / "one.db", "--lake", tmp_path / "lake")
+    assert "pip install 'sdschat[pipeline]'" in said
 
 
 def test_a_tap_does_not_record_into_a_file(tmp_path: Path, capsys: Said) -> None:

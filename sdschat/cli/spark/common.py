@@ -61,8 +61,9 @@ def new_or_old_lake(root: str) -> Tables:
     """Return the tables of a lake that is there, or is to be. Raises CommandProblem if it cannot be written."""
     from sdschat.lake.tables import Tables
 
+    tables = Tables(root)
     must_take(root)
-    return Tables(root)
+    return tables
 
 
 def must_be_lake(root: str) -> None:
