@@ -349,7 +349,7 @@ def make_app(
 ) -> ChatApp:
     """Make the application. `file`: the user's preferences. `theme` is for this run alone. `said`: its first lines.
     `guest`: no command reaches files or programs of this machine."""
-    view = Conversations(node)
+    view = Conversations(node, guest=guest)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
         view,

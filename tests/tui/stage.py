@@ -136,6 +136,7 @@ async def stage(
     no_color: bool = False,
     theme: str | None = None,
     syncs: bool = False,
+    guest: bool = False,
     extends: Callable[[Node], object] = _nothing,
 ) -> AsyncIterator[Stage]:
     """Start the application, with peers in its channels. `syncs`: with history by comparison and direct messages.
@@ -147,7 +148,13 @@ async def stage(
         others = {name: place.start(name, *wanted, changes=changes, before=before) for name in peers}
         own = place.start(nick, *wanted, changes=changes, before=before)
         app = make_app(
-            own.node, wanted, ascii_only=ascii_only, no_color=no_color, theme=theme, copies=folder / "copied.txt"
+            own.node,
+            wanted,
+            ascii_only=ascii_only,
+            no_color=no_color,
+            theme=theme,
+            copies=folder / "copied.txt",
+            guest=guest,
         )
         try:
             async with app.run_test(size=size) as pilot:

@@ -337,6 +337,12 @@ async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> Non
     assert "no messages here yet" not in s.text()
 
 
+@staged(guest=True)
+async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
+    assert "others join by opening the address of this page" in s.text()
+    assert "sdschat join" not in s.text()
+
+
 @staged(peers=("bob",))
 async def test_whoever_loses_the_connection_is_shown_as_not_connected_at_once(s: Stage) -> None:
     await s.until_text("2 here")

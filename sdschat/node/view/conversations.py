@@ -29,8 +29,10 @@ _NONE = "There are no direct messages here."
 class Conversations:
     """One for an interface. To be closed before the node is."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, *, guest: bool = False) -> None:
+        """`guest`: whoever looks has no terminal on this machine."""
         self.node = node
+        self.guest = guest
         store = node.profile.store
         self._reader = store.open_read_only(store.path, node.profile.codec)
         self._state = UserTexts(store)

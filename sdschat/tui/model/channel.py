@@ -428,7 +428,7 @@ class ChannelModel:
         first = timeline.first_key()
         if timeline.at_start and (first is not None or not timeline.gaps):
             text = history.sentence(self.history, self.conversation.history_since())
-            text = text or ("" if first else history.beginning(self.view.node, self.name, self.conversation))
+            text = text or ("" if first else history.beginning(self.view, self.name, self.conversation))
         timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
 
     def seen(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from sdschat.node.node import Node
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import privacy
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
@@ -18,21 +18,25 @@ _EMPTY: Final = "no messages here yet | what you write goes out with Enter | F1 
 _TOP: Final = (0, "")  # a key before that of every message
 
 
-def beginning(node: Node, channel: str, conversation: Conversation) -> str:
+def beginning(view: Conversations, channel: str, conversation: Conversation) -> str:
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
+    node = view.node
     if conversation.peer or privacy(node, channel) is not None:
         return _EMPTY  # others cannot join by a command
-    broker = node.broker
-    where = f" --broker {clean(broker, limit=200)}" if broker else ""
-    near = "" if broker else "   (on this machine)"
     return "\n".join(
         (
             _EMPTY,
             f"you are {nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}",
-            f"others join with:  sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}",
+            "others join by opening the address of this page" if view.guest else _command(channel, node.broker),
             "F1 help, Esc back, Ctrl+C twice leaves",
         )
     )
+
+
+def _command(channel: str, broker: str) -> str:
+    where = f" --broker {clean(broker, limit=200)}" if broker else ""
+    near = "" if broker else "   (on this machine)"
+    return f"others join with:  sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}"
 
 
 def badge(history: CatchingUp | None) -> str:
