@@ -7,11 +7,12 @@ import numpy as np
 from sdschat.experiment.vector_model.group import Group
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import Indices
-from sdschat.sds.steps.anti_entropy import CROWD
+from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 
 def want_push(g: Group, message: int, who: Indices) -> None:
-    """Plan a push of a message that a received filter lacks, after a random delay; the author's is the shortest."""
+    """Plan a push of a message that a received filter lacks, after a random delay; the author's is the shortest at
+    first."""
     who = who[(g.push_due[message, who] == NEVER) & (g.now >= g.not_before[message, who])]
     if not len(who):
         return
@@ -19,7 +20,7 @@ def want_push(g: Group, message: int, who: Indices) -> None:
     spread = config.push_delay_max - config.push_delay_min
     stretched = spread + spread * g.active_peers(who) // CROWD
     delay = config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int64)
-    delay[who == g.authors[message]] = config.push_delay_min
+    delay[(who == g.authors[message]) & (g.pushes[message, who] < AUTHOR_FIRST)] = config.push_delay_min
     g.push_due[message, who] = g.now + delay
     g.pushable[message].put(who, NEVER)
     g.wheel.put_each(g.now + delay, "push", message, who)

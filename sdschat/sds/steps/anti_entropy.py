@@ -19,6 +19,7 @@ from sdschat.sds.timers import to_wall
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
 _FOREVER = 1 << 62
 _FORGOTTEN_THERE = 16  # one in so many of a filter's ids came to us after it was rolled over, and to a peer before
+AUTHOR_FIRST = 3  # pushes of a message in which its author is the first, if it is there
 CROWD = 16  # this many peers about stretch the delay by as much again, so that one of them is first
 
 
@@ -118,7 +119,8 @@ def _came_live(s: ChannelState, peer: Peer, floor: int) -> list[Entry]:
 
 
 def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wanted_by: str) -> int:
-    """A peer lacks this message: send it again after a random delay, the author's being the shortest."""
+    """A peer lacks this message: send it again after a random delay. The author's is the shortest at first. A peer that
+    lacks the message after that may not hear the author, and its copies would call off everybody else's for ever."""
     mono, config = s.now.mono, s.config
     if wanted_by == author:
         return 0  # an author has its own message; its filter is made before the message is put in
@@ -132,7 +134,7 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
     push = push or Push(message_id, lamport)
     push.wanted_by[wanted_by] = None
     delay = config.push_delay_min
-    if author != s.participant_id:
+    if author != s.participant_id or push.pushes >= AUTHOR_FIRST:
         spread = config.push_delay_max - config.push_delay_min
         spread += spread * s.peers.active(mono, ACTIVE_WITHIN * config.sync_interval) // CROWD
         delay += s.jitter.below(spread + 1, "push", message_id, push.pushes)
