@@ -1,4 +1,4 @@
-"""What anybody heard, sent again: `python -m tests.attacks.replayed [--private] [--size 5000]`."""
+"""Packets that anybody heard, sent again: `python -m tests.attacks.replayed [--private] [--size 5000]`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import FIELD, Journal, Message, Node, Quarantine, Whole
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
@@ -32,7 +31,7 @@ from sdschat.lake.results import refused_in  # noqa: E402
 from sdschat.lake.sources.batch import table_of  # noqa: E402
 from sdschat.lake.sources.files import read_file  # noqa: E402
 from sdschat.lake.sources.survey import Seen  # noqa: E402
-from sdschat.lake.tables import Overtaken, Tables  # noqa: E402
+from sdschat.lake.tables import Tables  # noqa: E402
 from tests.lake.bronze import rows_in  # noqa: E402
 
 
@@ -203,17 +202,6 @@ def test_an_older_copy_that_comes_at_the_same_time_brings_nothing_back(field: Pa
     assert len([row for row in rows_in(made, Message) if row.message_id == gone and not row.gone]) == 1  # of ann
 
 
-def test_a_writer_that_was_overtaken_is_told(tmp_path: Path) -> None:
-    one, other = Tables(str(tmp_path / "lake")), Tables(str(tmp_path / "lake"))
-    whole = table_of(Whole, [Whole(FIELD, "a", "ann", 1, 1)])
-    one.append(Whole, whole)
-    assert (one.version(Whole), other.version(Whole)) == (1, 1)
-    other.append(Whole, whole)
-    with pytest.raises(Overtaken):
-        one.append(Whole, whole)
-    assert len(rows_in(other, Whole)) == 2
-
-
 def test_events_of_one_number_that_differ_are_kept_and_named(field: Path, tmp_path: Path) -> None:
     with Reader.open(database(field, "ann"), SdsCodec()) as reader:
         lines = list(json_lines(reader.journal()))
@@ -343,56 +331,6 @@ def test_a_sound_database_is_not_read_again_for_a_damaged_one_of_another_node_at
     made.append(Quarantine, table_of(Quarantine, [bad]))
     assert added(made, [path], read_ms=2) == {"file": 0}
     assert standing_in(made) == ["sdschat.db"]
-
-
-def test_a_lake_may_have_signs_in_its_name(field: Path, tmp_path: Path) -> None:
-    made = Tables(str(tmp_path / "lake {1} it's #2 ? ü"))
-    first = added(made, [database(field, "ann")], read_ms=1)
-    assert len(rows_in(made, Journal)) == first["journal"] > 0
-    assert added(made, [database(field, "ann")], read_ms=2) == {"file": 0}
-
-
-@pytest.mark.parametrize("sign", "[]^%")
-def test_a_folder_where_delta_tables_cannot_be_is_refused(sign: str, tmp_path: Path) -> None:
-    with pytest.raises(PipelineProblem, match="Choose another folder"):
-        Tables(str(tmp_path / f"a{sign}b"))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_lake_of_an_older_version_is_named(field: Path, tmp_path: Path) -> None:
-    old = tmp_path / PLACES[Journal]
-    old.mkdir(parents=True)
-    (old / "part-1.parquet").write_bytes(b"PAR1")
-    with pytest.raises(PipelineProblem, match="Ingest the same sources again into a new folder"):
-        added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
-
-
-def test_a_lake_of_a_newer_version_is_named(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
-    monkeypatch.setattr("sdschat.audit.schemas.VERSION", 1)
-    with pytest.raises(PipelineProblem, match=r"written by a newer sdschat.*Update the program"):
-        added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=2)
-
-
-def test_a_table_without_its_log_of_commits_is_named(field: Path, tmp_path: Path) -> None:
-    added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
-    for commit in (tmp_path / PLACES[Journal] / "_delta_log").iterdir():
-        commit.write_text("{")
-    with pytest.raises(PipelineProblem, match="cannot be read"):
-        added(Tables(str(tmp_path)), [database(field, "bob")], read_ms=2)
-
-
-def test_many_small_files_become_few(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdschat.lake.tables._MANY", 3)
-    with Reader.open(database(field, "ann"), SdsCodec()) as reader:
-        lines = list(json_lines(reader.journal()))
-    made = Tables(str(tmp_path / "lake"))
-    for at, line in enumerate(lines[:12]):
-        (tmp_path / f"{at}.jsonl").write_text(f"{line}\n")
-        added(made, [tmp_path / f"{at}.jsonl"], read_ms=at)
-        made.refresh()
-    assert len(rows_in(made, Journal)) == 12
-    assert len(made.files(Journal)) <= 8  # of two channels: that of the program itself, and lobby
 
 
 def test_a_lake_at_a_uri_of_files_is_the_folder(field: Path, tmp_path: Path) -> None:

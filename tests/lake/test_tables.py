@@ -1,0 +1,95 @@
+"""The tables of a lake: where they can be, who may write them, and how they stay few files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import FIELD, Journal, Whole
+from sdschat.store.journal import json_lines
+from sdschat.store.reader import Reader
+from sdschat.wire.sds_codec import SdsCodec
+from tests.audit.field import database, talk
+from tests.needs import needs_module
+
+for module in ("duckdb", "pyarrow", "deltalake"):
+    needs_module(module)
+
+from sdschat.lake.ingest import ingest  # noqa: E402
+from sdschat.lake.places import PLACES  # noqa: E402
+from sdschat.lake.sources.batch import table_of  # noqa: E402
+from sdschat.lake.tables import Overtaken, Tables  # noqa: E402
+from tests.lake.bronze import rows_in  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talk(tmp_path_factory.mktemp("field"), ("ann", "bob"))
+
+
+def added(lake: Tables, paths: list[Path], read_ms: int) -> dict[str, int]:
+
+    return {row.table: row.added for row in ingest(lake, paths, FIELD, read_ms)}
+
+
+def test_a_writer_that_was_overtaken_is_told(tmp_path: Path) -> None:
+    one, other = Tables(str(tmp_path / "lake")), Tables(str(tmp_path / "lake"))
+    whole = table_of(Whole, [Whole(FIELD, "a", "ann", 1, 1)])
+    one.append(Whole, whole)
+    assert (one.version(Whole), other.version(Whole)) == (1, 1)
+    other.append(Whole, whole)
+    with pytest.raises(Overtaken):
+        one.append(Whole, whole)
+    assert len(rows_in(other, Whole)) == 2
+
+
+def test_a_lake_may_have_signs_in_its_name(field: Path, tmp_path: Path) -> None:
+    made = Tables(str(tmp_path / "lake {1} it's #2 ? ü"))
+    first = added(made, [database(field, "ann")], read_ms=1)
+    assert len(rows_in(made, Journal)) == first["journal"] > 0
+    assert added(made, [database(field, "ann")], read_ms=2) == {"file": 0}
+
+
+@pytest.mark.parametrize("sign", "[]^%")
+def test_a_folder_where_delta_tables_cannot_be_is_refused(sign: str, tmp_path: Path) -> None:
+    with pytest.raises(PipelineProblem, match="Choose another folder"):
+        Tables(str(tmp_path / f"a{sign}b"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lake_of_an_older_version_is_named(field: Path, tmp_path: Path) -> None:
+    old = tmp_path / PLACES[Journal]
+    old.mkdir(parents=True)
+    (old / "part-1.parquet").write_bytes(b"PAR1")
+    with pytest.raises(PipelineProblem, match="Ingest the same sources again into a new folder"):
+        added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
+
+
+def test_a_lake_of_a_newer_version_is_named(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
+    monkeypatch.setattr("sdschat.audit.schemas.VERSION", 1)
+    with pytest.raises(PipelineProblem, match=r"written by a newer sdschat.*Update the program"):
+        added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=2)
+
+
+def test_a_table_without_its_log_of_commits_is_named(field: Path, tmp_path: Path) -> None:
+    added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
+    for commit in (tmp_path / PLACES[Journal] / "_delta_log").iterdir():
+        commit.write_text("{")
+    with pytest.raises(PipelineProblem, match="cannot be read"):
+        added(Tables(str(tmp_path)), [database(field, "bob")], read_ms=2)
+
+
+def test_many_small_files_become_few(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.lake.tables._MANY", 3)
+    with Reader.open(database(field, "ann"), SdsCodec()) as reader:
+        lines = list(json_lines(reader.journal()))
+    made = Tables(str(tmp_path / "lake"))
+    for at, line in enumerate(lines[:12]):
+        (tmp_path / f"{at}.jsonl").write_text(f"{line}\n")
+        added(made, [tmp_path / f"{at}.jsonl"], read_ms=at)
+        made.refresh()
+    assert len(rows_in(made, Journal)) == 12
+    assert len(made.files(Journal)) <= 8  # of two channels: that of the program itself, and lobby
