@@ -20,7 +20,8 @@ def view(view: ViewInput) -> list[Line]:
     room = max(1, (view.width - 14) // (_CELL + 1))
     peers = [peer.sender_id for peer in view.peek.peers][:room]
     glyphs = view.glyphs
-    lines = [heading("who is known to hold what")]
+    says = "A row for each of the last messages, a column for each of the others: who has it, as far as is known here."
+    lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
     for sign, style, meaning in (
         (glyphs.known, "acked", "known: wrote it, named it, or has an equal log"),
         (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),

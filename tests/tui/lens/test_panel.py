@@ -48,7 +48,7 @@ COMMAND_VIEWS = (
     ("/packet", "packet", "packet of message"),
     ("/graph", "graph", "who wrote knowing"),
     ("/dag", "graph", "who wrote knowing"),
-    ("/matrix", "matrix", "known to hold"),
+    ("/matrix", "matrix", "A row for each of the last messages"),
     ("/filter", "filter", "our filter"),
     ("/bloom", "filter", "our filter"),
     ("/peers", "peers", "participants"),
