@@ -109,6 +109,10 @@ class Peers:
         peer.cursor = row.cursor
         peer.filter_format = row.layout
         self.known[row.sender_id] = peer
+        # Of times ahead of a clock that was set back, the row gets those that are taken instead: the next restart would
+        # take later ones.
+        if max(row.heard_at, row.reviewed_at, row.behind_since) > now.wall:
+            self.changed[row.sender_id] = None
 
 
 def _packed(bits: int) -> bytes:

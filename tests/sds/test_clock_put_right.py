@@ -8,7 +8,10 @@ import pytest
 
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, RepairRequested
-from tests.sds.group import QUIET, Group, forge
+from sdschat.sds.peers import Peers
+from sdschat.sds.rows import PeerRow
+from sdschat.sds.values import Now
+from tests.sds.group import QUIET, START, Group, forge
 
 HOUR = 3_600_000
 CHATTY = replace(Config(), id_rule="text")
@@ -80,3 +83,15 @@ def test_a_repair_request_is_not_put_off_by_a_clock_that_was_put_right_before_a_
     group.crash("a")
     group.tick(QUIET.t_max)
     assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("parent",)]
+
+
+@pytest.mark.parametrize(("ahead", "written"), [(HOUR, True), (0, False), (-HOUR, False)])
+def test_a_peer_heard_ahead_of_a_clock_that_was_set_back_gets_the_time_that_is_taken_instead(
+    ahead: int, written: bool
+) -> None:
+    """Otherwise each restart takes a later one, and puts off the next look at the peer's filter."""
+    peers, now = Peers(), Now(START, 10 * HOUR)
+    at = START + ahead
+    peers.restore(PeerRow("b", START, START, at, at, 0, b"", b"", 0, "compact"), now)
+    assert ("b" in peers.changed) == written
+    assert peers.row(peers.known["b"], now).reviewed_at == min(at, START)
