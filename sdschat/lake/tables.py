@@ -122,9 +122,9 @@ class Tables:
 
     def tidy(self) -> None:
         """Make fewer files of many small ones in bronze."""
-        for table, column in PARTED.items():
+        for table in PARTED:
             there = self._look(table)
-            if there is None or not column:
+            if there is None:
                 continue
             if any(files > _MANY for files in Counter(_parts_of(there.get_add_actions(flatten=True))).values()):
                 there.optimize.compact()
@@ -194,7 +194,7 @@ class Tables:
 
         if self.folder is not None:
             (self.folder / PLACES[table]).mkdir(parents=True, exist_ok=True)
-        parts = list(PARTS) if PARTED.get(table) else None
+        parts = list(PARTS) if table in PARTED else None
         DeltaTable.create(
             self._place(table), full_schema(table), mode="ignore", partition_by=parts, description=WRITTEN_BY
         )
@@ -219,7 +219,6 @@ def full_schema(table: type) -> pyarrow.Schema:
     schema = arrow_schema(table)
     if table in PARTED:
         schema = schema.append(pyarrow.field(ROW_SUM, pyarrow.int64()))
-    if PARTED.get(table):
         schema = schema.append(pyarrow.field(PARTS[0], pyarrow.string()))
         schema = schema.append(pyarrow.field(PARTS[1], pyarrow.int64()))
     return schema
