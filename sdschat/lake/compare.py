@@ -66,7 +66,6 @@ class LakeComparison:
         self._scratch = scratch
         self._conflicts: list[Quarantine] = []
         self._events: type | None = None  # the table of events whose rows are named
-        self._files: list[Standing] = []
 
     # What the lake knows of files.
 
@@ -131,8 +130,7 @@ class LakeComparison:
         """Return the new and changed messages, and, marked as gone, those that a reading no longer has."""
         self._name_readings()
         self._name_came("read_messages", Message)
-        keys = {row[0] for row in self._ask(f"SELECT DISTINCT {_channel_key()} FROM fresh")}
-        self._name("known", self._known(Message, keys=keys))
+        self._name("known", self._known(Message, keys=self._channel_keys("fresh")))
         held, reading = ", ".join(_HELD), ", ".join(_READING)
         self._make(
             "here",
@@ -174,7 +172,7 @@ class LakeComparison:
         """Name the readings that are not older than a known one, and those of them that say something new."""
         self._name_came("read_nodes", Node)
         self._name("known", self._known(Node))
-        self._name("logged", self._known(Message))
+        self._name("logged", self._known(Message, keys=self._channel_keys("read_nodes")))
         latest = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(_MEMBER)} ORDER BY as_of DESC, read_ms DESC) AS rank"
         every = ", ".join(columns(Node))
         # Messages come before their reading: of a writer at work, or one that was killed, there are only these.
@@ -207,16 +205,14 @@ class LakeComparison:
 
     # What could not be read.
 
-    def name_files(self, files: Iterable[Seen]) -> None:
-        """Name the node of each file of this ingest, and how far its log has come."""
-        self._files = [Standing(file.path, file.node, file.as_of) for file in files]
-
-    def new_quarantine(self) -> New | None:
+    def new_quarantine(self, files: Iterable[Seen]) -> New | None:
+        """Return the parts of these files that could not be read, with the node of each and how far its log is."""
         self._name_came("read_refused", Quarantine)
         self._make("still", self._standing())
         names = [name for name in columns(Quarantine) if name not in ("node", "as_of")]
         self._connection.register("conflict", table_of(Quarantine, self._conflicts))
-        self._connection.register("file", table_of(Standing, self._files))
+        whose = [Standing(file.path, file.node, file.as_of) for file in files]
+        self._connection.register("file", table_of(Standing, whose))
         every = " UNION ALL ".join(f"SELECT {', '.join(names)} FROM {name}" for name in ("read_refused", "conflict"))
         full = (
             f"SELECT {', '.join(f'e.{name}' for name in names)}, COALESCE(f.node, '') AS node, f.as_of "
@@ -256,6 +252,10 @@ class LakeComparison:
         more = {ROW_SUM: "BIGINT"} if table in PARTED else {}
         rows = parquet_rows(self._connection, table, files, more) if files else no_rows(table, more)
         return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows" if table in PARTED else rows
+
+    def _channel_keys(self, name: str) -> set[str]:
+        """Return the keys of the channels in rows with this name."""
+        return {row[0] for row in self._ask(f"SELECT DISTINCT {_channel_key()} FROM {name}")}
 
     def _name(self, name: str, query: str) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")

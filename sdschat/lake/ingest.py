@@ -75,14 +75,16 @@ class _Intake:
             odd = {staged.source.path for staged in self._staged.values() if staged.odd}
             for table in _EVENTS:  # before the logs: a verdict in between then finds no delivery missing in its log
                 odd |= self._add_events(table)
-            self._add(Declared, comparison.new_declared)
-            self._add(Message, comparison.new_messages)
-            self._add(KnownRun, lambda: comparison.new_runs(files))
-            # Last, since a reading says that its messages are there.
-            self._add(Node, comparison.new_nodes)
+            if any(file.runs for file in files):
+                self._add(KnownRun, lambda: comparison.new_runs(files))
+            if self._read[Node.__name__]:  # segments of a stream have no logs, and nothing is asked for them
+                self._add(Declared, comparison.new_declared)
+                self._add(Message, comparison.new_messages)
+                # Last, since a reading says that its messages are there.
+                self._add(Node, comparison.new_nodes)
             self._remember([*files, *again], odd)
-            comparison.name_files(files)
-            self._add(Quarantine, comparison.new_quarantine)
+            if odd:
+                self._add(Quarantine, lambda: comparison.new_quarantine(files))
             self._tables.tidy()
         return [Added("file", len(seen), len(files)), *self._counts()]
 
