@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from sdschat.cli.program import program
 from sdschat.node.events import CheckpointPassed
 from sdschat.store.checksums import row_sum
-from tests.audit.field import database
+from tests.audit.field import database, forge, one
 from tests.node.test_members import _channel, _let_in, _start
 from tests.node.worlds import Member, world
 
@@ -95,17 +95,16 @@ def test_a_database_from_before_a_deletion_is_a_prefix_and_may_have_the_text(fie
     assert found["members"][0]["lowest"] < found["members"][0]["highest"]
 
 
+def _first_settled(field: Path, name: str) -> int:
+    """Return the place of the first checkpoint in the journal of a node."""
+    query = "SELECT place FROM journal WHERE event = 'settled' AND peer IS NULL ORDER BY place LIMIT 1"
+    return int(one(field, name, query))
+
+
 def test_a_checkpoint_that_is_no_prefix_of_the_others_is_found_with_its_operation(field: Path) -> None:
-    with sqlite3.connect(database(field, "bob")) as connection:
-        place, *row = connection.execute(
-            "SELECT place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, bytes, payload_bytes, "
-            "overhead_bytes, deps, attempt, cause, messages, fingerprint FROM journal WHERE event = 'settled' "
-            "AND peer IS NULL ORDER BY place LIMIT 1"
-        ).fetchone()
-        number, row[-1] = row[-2], "ab" * 16
-        connection.execute(
-            "UPDATE journal SET fingerprint = ?, sum = ? WHERE place = ?", (row[-1], row_sum([place, *row]), place)
-        )
+    place = _first_settled(field, "bob")
+    number = int(one(field, "bob", f"SELECT messages FROM journal WHERE place = {place}"))
+    forge(field, "bob", "journal", place, fingerprint="ab" * 16)
     code, found, said = _audit(field, "ann", "bob")
     assert code == 1
     assert _details(found) == [("checkpoint", f"its checkpoint is another at operation {number} than that of ann")]
@@ -114,17 +113,9 @@ def test_a_checkpoint_that_is_no_prefix_of_the_others_is_found_with_its_operatio
 
 @pytest.mark.parametrize(("agreed", "kinds"), [(1, ["ballot"]), (2, [])])
 def test_a_removal_that_fewer_agreed_to_than_were_needed_is_found(field: Path, agreed: int, kinds: list[str]) -> None:
-    with sqlite3.connect(database(field, "bob")) as connection:
-        place, *row = connection.execute(
-            "SELECT place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, bytes, payload_bytes, "
-            "overhead_bytes, deps, attempt, cause, messages, fingerprint FROM journal WHERE event = 'settled' "
-            "AND peer IS NULL ORDER BY place LIMIT 1"
-        ).fetchone()
-        row[1], row[5], row[11], row[12] = "ballot", "ee" * 16, json.dumps([f"{at:032x}" for at in range(agreed)]), 2
-        connection.execute(
-            "UPDATE journal SET event = ?, peer = ?, deps = ?, attempt = ?, sum = ? WHERE place = ?",
-            (row[1], row[5], row[11], row[12], row_sum([place, *row]), place),
-        )
+    voters = json.dumps([f"{at:032x}" for at in range(agreed)])
+    ballot = {"event": "ballot", "peer": "ee" * 16, "deps": voters, "attempt": 2}
+    forge(field, "bob", "journal", _first_settled(field, "bob"), **ballot)
     _, found, _ = _audit(field, "ann", "bob")
     assert [kind for kind, _ in _details(found)] == kinds
 
