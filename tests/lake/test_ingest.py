@@ -33,6 +33,7 @@ from sdschat.lake.sources.files import read_file  # noqa: E402
 from sdschat.lake.sources.survey import Seen  # noqa: E402
 from sdschat.lake.tables import Tables  # noqa: E402
 from tests.lake.bronze import rows_in  # noqa: E402
+from tests.lake.dying import Dying, Killed  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -101,25 +102,10 @@ def test_an_export_beside_its_database_adds_nothing_twice(field: Path, tmp_path:
     assert added(made, [exported, path], read_ms=2)["quarantine"] == 0
 
 
-class Killed(Exception):
-    pass
-
-
-class Dying(Tables):
-    lives = 0
-
-    def append(self, table: type, rows: Any) -> None:
-        if self.lives == 0:
-            raise Killed
-        self.lives -= 1
-        super().append(table, rows)
-
-
 def test_who_was_killed_before_the_end_takes_the_rest(field: Path, tmp_path: Path) -> None:
     paths = [database(field, "ann"), database(field, "bob")]
     for lives in range(3):
-        dying = Dying(str(tmp_path / "lake"))
-        dying.lives = lives
+        dying = Dying(str(tmp_path / "lake"), lives)
         with pytest.raises(Killed):
             ingest(dying, paths, FIELD, lives)
     made = Tables(str(tmp_path / "lake"))

@@ -23,6 +23,7 @@ from sdschat.lake.stream import SegmentStream  # noqa: E402
 from sdschat.lake.tables import Tables  # noqa: E402
 from sdschat.lake.totals import ChannelNow, channels_now  # noqa: E402
 from tests.lake.bronze import rows_in  # noqa: E402
+from tests.lake.dying import Dying, Killed  # noqa: E402
 
 AT = 1_750_000_000_000
 
@@ -132,24 +133,9 @@ def test_a_file_that_grew_is_taken_once_more(tmp_path: Path) -> None:
     assert (second.events, second.refused) == (1, 0)
 
 
-class Killed(Exception):
-    pass
-
-
-class Dying(Tables):
-    lives = 0
-
-    def append(self, table: type, rows: Any) -> None:
-        if self.lives == 0:
-            raise Killed
-        self.lives -= 1
-        super().append(table, rows)
-
-
 def test_a_stream_that_was_killed_within_a_batch_goes_on(segments: Path, tmp_path: Path) -> None:
     for lives in range(3):
-        dying = Dying(str(tmp_path / "lake"))
-        dying.lives = lives
+        dying = Dying(str(tmp_path / "lake"), lives)
         running = stream(dying, segments)
         with pytest.raises(Killed):
             [running.batch() for _ in segments.iterdir()]

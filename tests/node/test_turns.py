@@ -95,7 +95,7 @@ def test_after_a_turn_the_loop_is_free_for_as_long_as_it_was_held(
 def test_after_a_turn_that_saved_many_the_loop_is_free_for_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a transaction costs is shared by all that come meanwhile."""
+    """The cost of a transaction is shared by all that come meanwhile."""
 
     async def story() -> None:
         async with world(tmp_path) as w:
