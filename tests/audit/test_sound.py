@@ -211,6 +211,25 @@ def test_an_index_that_is_damaged_alone_gives_the_same(field: Path) -> None:
         both_say_the_same(databases([field]))
 
 
+def varint(number: int) -> bytes:
+    """Return a row number as SQLite writes it in a table (for numbers under 2^56)."""
+    groups = [number & 127]
+    while number := number >> 7:
+        groups.append(number & 127 | 128)
+    return bytes(reversed(groups))
+
+
+def test_a_text_whose_number_in_the_table_is_too_large_gives_the_same(field: Path) -> None:
+    """A scan of the table ends there, but a search for a later row finds it."""
+    path, (place, _) = database(field, "bob"), nth(field, "bob", 0)
+    found = bytearray(path.read_bytes())
+    at = found.rindex(varint(place), 0, found.index(b"word 0"))
+    found[at] ^= 1
+    path.write_bytes(found)
+    assert not sound(path)
+    both_say_the_same(databases([field]))
+
+
 def test_a_database_that_breaks_off_is_named_and_the_others_are_compared(field: Path) -> None:
     change(field, "bob", "UPDATE log SET via = CAST(x'ff' AS TEXT) WHERE place = ?", nth(field, "bob", 9)[0])
     found = compare(databases([field]), 1, DEFAULT)

@@ -33,6 +33,9 @@ _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
 _SIZE: Final = f"SELECT sum(length(raw)) FROM body {_BETWEEN}"
 _TEXT: Final = f"SELECT place, nick, text, verdict, sent_at, sum FROM text {_BETWEEN}"
+_TEXTS: Final = (
+    "SELECT count(*) FROM log CROSS JOIN text ON text.place = log.place WHERE log.place BETWEEN ? AND ?"
+)
 _OUTGOING_COLUMNS: Final = ("channel", *OutgoingRow._fields, "sum")
 _OUTGOING: Final = (
     f"SELECT log.place, {', '.join(f'outgoing.{name}' for name in _OUTGOING_COLUMNS)} FROM log JOIN outgoing "
@@ -189,6 +192,8 @@ class Columnar(Telling):
         rows = [row for row in self._connection.execute(_TEXT, bounds) if row[0] in ids]
         if rows and not _sound([(ids[row[0]], *row) for row in rows]):
             return None
+        if len(rows) < len(ids) and self._connection.execute(_TEXTS, bounds).fetchone()[0] > len(rows):
+            return None  # the table is out of order: a scan ended early
         return {row[0]: (row[1], row[2], row[4]) for row in rows}
 
     def _states(self, bounds: tuple[int, int]) -> dict[int, str | None] | None:
