@@ -261,6 +261,7 @@ class ChatApp(Ending, KeyedHost):
         if message.log is self.log_view:
             self.panes.draw_details()
             self.lens.select(message.message_id)
+            self.draw_soon()  # fewer late messages are left to look at, perhaps
 
     @on(LogView.Followed)
     def _followed(self, message: LogView.Followed) -> None:

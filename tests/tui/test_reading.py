@@ -104,7 +104,9 @@ async def test_a_late_message_does_not_move_what_is_looked_at(s: Stage) -> None:
     await s.settle()
     await s.press("pageup")
     seen = texts_in_sight(s)
+    await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "new 39")
     Injection(s.app.node, "lobby").off()
+    s.say("names what came late")  # so it is asked for now
     await s.until_text("1 late: Alt+L")
     assert texts_in_sight(s) == seen
     await s.press("alt+l")

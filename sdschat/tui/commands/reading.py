@@ -63,11 +63,11 @@ def _unread(host: Host, argument: str) -> None:
 
 
 def _late(host: Host, argument: str) -> None:
-    late = host.model.late_unseen
-    if not late:
+    late = host.model.next_late()
+    if late is None:
         raise CommandError("No message came late, or all that did were looked at.")
-    host.select(late.pop(0))
-    left = len(late)
+    host.select(late)
+    left = len(host.model.late_unseen)
     host.warn(f"{count(left, 'more message')} came late: Alt+L" if left else "that was the last one that came late")
 
 

@@ -339,6 +339,13 @@ class ChannelModel:
             del self.late[next(iter(self.late))]
         del self.late_unseen[:-_LATE_KEPT]
 
+    def next_late(self) -> str | None:
+        """Return the oldest late message that the user has not jumped to, which they do now."""
+        if not self.late_unseen:
+            return None
+        self.changes |= ModelChange.BADGES
+        return self.late_unseen.pop(0)
+
     def _move(self, message_id: str, to: Fate) -> None:
         row = self.timeline.entries.get(message_id)
         self._replace_changed(self._fates.move(message_id, to, row))
