@@ -33,9 +33,7 @@ _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
 _SIZE: Final = f"SELECT sum(length(raw)) FROM body {_BETWEEN}"
 _TEXT: Final = f"SELECT place, nick, text, verdict, sent_at, sum FROM text {_BETWEEN}"
-_TEXTS: Final = (
-    "SELECT count(*) FROM log CROSS JOIN text ON text.place = log.place WHERE log.place BETWEEN ? AND ?"
-)
+_TEXTS: Final = "SELECT count(*) FROM log CROSS JOIN text ON text.place = log.place WHERE log.place BETWEEN ? AND ?"
 _OUTGOING_COLUMNS: Final = ("channel", *OutgoingRow._fields, "sum")
 _OUTGOING: Final = (
     f"SELECT log.place, {', '.join(f'outgoing.{name}' for name in _OUTGOING_COLUMNS)} FROM log JOIN outgoing "
