@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sdschat.audit.schemas import AuditBase, Declared, Journal, KnownRun, Message, Node
+from sdschat.audit import schemas
+from sdschat.audit.schemas import AuditBase
+from sdschat.lake.places import BUCKETS, PLACES
 from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
@@ -18,7 +20,24 @@ if TYPE_CHECKING:
     OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
 _MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
-READ_BY_AUDIT: Final = (Journal, Message, Node, Declared, KnownRun)
+READ_BY_AUDIT: Final[Mapping[type, str]] = {
+    schemas.Journal: "journal",
+    schemas.Message: "message",
+    schemas.Node: "node",
+    schemas.Declared: "declared",
+    schemas.KnownRun: "run",
+}
+KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
+    "silver_event": schemas.Event,
+    "silver_copy": schemas.Copy,
+    "silver_presence": schemas.Presence,
+    "gold_log": schemas.Log,
+    "audit_missing": schemas.AuditMissing,
+    "audit_finding": schemas.AuditFinding,
+    "audit_node": schemas.AuditNode,
+    "gold_channel": schemas.AuditChannel,
+    "gold_journal": schemas.AuditJournal,
+}
 
 
 class Asked(ABC):
@@ -28,6 +47,7 @@ class Asked(ABC):
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
+        self.buckets: Collection[str] = BUCKETS  # of channels, that this audit judges
 
     @property
     @abstractmethod
@@ -39,8 +59,8 @@ class Asked(ABC):
         return table in self.tables
 
     @abstractmethod
-    def name(self, table: type, name: str) -> None:
-        """Give a table of the lake a name for statements. One that was never written is empty."""
+    def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
+        """Give a table of the lake a name for statements, or these files of it. One that was never written is empty."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -52,7 +72,7 @@ class Asked(ABC):
 
     @abstractmethod
     def keep_answer(self, table: type, name: str, query: str) -> None:
-        """Replace a table of the lake by what a query gives. Statements find it by this name."""
+        """Replace the judged buckets of a table by what a query gives. Statements find that by this name."""
 
     @abstractmethod
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
@@ -72,29 +92,53 @@ class Asked(ABC):
 
     def bronze(self) -> str:
         """Return a digest of the files that an audit reads: another one after each ingest that brought something."""
-        files = [file for table in READ_BY_AUDIT for file in self.tables.files(table)]
+        return self.digest_of(file for table in READ_BY_AUDIT for file in self.tables.files(table))
+
+    def digest_of(self, files: Iterable[str]) -> str:
+        """Return a digest of the names of files of this lake."""
         names = (file.removeprefix(self.tables.root) for file in files)
         return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
-    def note_bronze(self) -> None:
-        """Note what silver is made from. A whole verdict on the same rows stays one."""
-        self._note(AuditBase(self.bronze(), self.has_verdict()))
+    def note_begun(self, rules: str) -> None:
+        """Note that a verdict is being made, and by which rules."""
+        self._note(AuditBase(self.bronze(), False, rules))
 
-    def note_verdict(self, whole: bool) -> None:
-        """Note that the verdict is being made, or that it is whole."""
-        for row in self._base():
-            self._note(row._replace(whole=whole))
+    def note_whole(self) -> None:
+        """Note that the verdict which was begun is whole."""
+        base = self._base()
+        if base is not None:
+            self._note(base._replace(whole=True))
 
     def has_verdict(self) -> bool:
         """Return True if an audit came to its end, and was made of what is in bronze now."""
-        return self._base() == [AuditBase(self.bronze(), True)]
+        base = self.whole_base()
+        return base is not None and base.bronze == self.bronze()
 
-    def _base(self) -> list[AuditBase]:
+    def whole_base(self) -> AuditBase | None:
+        """Return what the verdict in the lake follows from; None if there is none, or another audit wrote since."""
+        base = self._base()
+        kept = {PLACES[table]: self.tables.version(table) for table in KEPT_BY_AUDIT.values()}
+        if base is None or not base.whole or not kept.items() <= versions_of(base).items():
+            return None
+        return base
+
+    def _base(self) -> AuditBase | None:
         self.name(AuditBase, "base")
-        return [AuditBase(*row) for row in self.rows("SELECT bronze, whole FROM base")]
+        rows = self.rows(f"SELECT {', '.join(AuditBase._fields)} FROM base")
+        return AuditBase(*rows[0]) if rows else None
 
     def _note(self, base: AuditBase) -> None:
-        self.keep_answer(AuditBase, "base", f"SELECT '{base.bronze}' AS bronze, {base.whole} AS whole")
+        tables = (*READ_BY_AUDIT, *KEPT_BY_AUDIT.values())
+        versions = ",".join(f"{PLACES[table]}={self.tables.version(table)}" for table in tables)
+        noted = base._replace(versions=versions)
+        values = (f"'{value}' AS {name}" for name, value in noted._asdict().items() if name != "whole")
+        self.keep_answer(AuditBase, "base", f"SELECT {base.whole} AS whole, {', '.join(values)}")
+
+
+def versions_of(base: AuditBase) -> dict[str, int]:
+    """Return the commit of each table that a verdict was made from or is in, by the place of the table."""
+    pairs = (each.split("=") for each in (base.versions or "").split(",") if each)
+    return {place: int(version) for place, version in pairs}
 
 
 def statements(package: str, name: str) -> list[tuple[str, str, bool]]:

@@ -22,7 +22,7 @@ from sdschat.audit.schemas import (
 )
 from sdschat.lake.duck import no_rows, parquet_rows
 from sdschat.lake.known import Standing
-from sdschat.lake.places import DAY_MS, PARTED, PARTS, ROW_SUM
+from sdschat.lake.places import CHANNEL_KEY, DAY_MS, PARTED, PARTS, ROW_SUM
 from sdschat.lake.results import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen
@@ -255,7 +255,7 @@ class LakeComparison:
 
     def _channel_keys(self, name: str) -> set[str]:
         """Return the keys of the channels in rows with this name."""
-        return {row[0] for row in self._ask(f"SELECT DISTINCT {_channel_key()} FROM {name}")}
+        return {row[0] for row in self._ask(f"SELECT DISTINCT {CHANNEL_KEY} FROM {name}")}
 
     def _name(self, name: str, query: str) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
@@ -294,11 +294,7 @@ def _plain(name: str, kind: type) -> str:
 
 def _parts(table: type) -> str:
     """Return the columns of the part of a row, which are not in its file."""
-    return f", {_channel_key()} AS {PARTS[0]}, CAST({PARTED[table]} // {DAY_MS} AS BIGINT) AS {PARTS[1]}"
-
-
-def _channel_key() -> str:
-    return "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
+    return f", {CHANNEL_KEY} AS {PARTS[0]}, CAST({PARTED[table]} // {DAY_MS} AS BIGINT) AS {PARTS[1]}"
 
 
 def _same(one: str, other: str, names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.asked import Asked
+from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED
 from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
@@ -73,9 +74,10 @@ class DuckLake(Asked):
 
         return f"DuckDB {duckdb.__version__}"
 
-    def name(self, table: type, name: str) -> None:
+    def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
         self._drop(name)
-        self._connection.execute(f"CREATE VIEW {name} AS {self._rows_of(table)}")
+        rows = self._rows_of(table, self.tables.files(table) if files is None else files)
+        self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM ({rows}) AS every_row WHERE {where}")
 
     def make(self, name: str, query: str, *, once: bool) -> None:
         self._drop(name)
@@ -87,7 +89,8 @@ class DuckLake(Asked):
     def keep_answer(self, table: type, name: str, query: str) -> None:
         self.make(name, query, once=True)
         typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in duck_columns(table).items())
-        self.tables.replace(table, self._connection.sql(f"SELECT {typed} FROM {name}"))
+        bucket = f", {BUCKET_OF} AS {BUCKET}" if table in BUCKETED else ""
+        self.tables.replace(table, self._connection.sql(f"SELECT {typed}{bucket} FROM {name}"), self.buckets)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow
@@ -121,8 +124,7 @@ class DuckLake(Asked):
         if found is not None:
             self._connection.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name} CASCADE")
 
-    def _rows_of(self, table: type) -> str:
-        files = self.tables.files(table)
+    def _rows_of(self, table: type, files: Sequence[str]) -> str:
         return parquet_rows(self._connection, table, files) if files else no_rows(table)
 
 

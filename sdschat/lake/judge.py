@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from sdschat.audit import schemas as tables
 from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
-from sdschat.lake.asked import Asked
+from sdschat.audit.schemas import AuditJournal, Event, columns
+from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked
+from sdschat.lake.places import BUCKET_OF, BUCKETS
+from sdschat.lake.touched import rules_digest, touched_buckets
 
-BRONZE: Final[Mapping[type, str]] = {
-    tables.Journal: "bronze_journal",
-    tables.Message: "bronze_message",
-    tables.Node: "bronze_node",
-    tables.Declared: "bronze_declared",
-    tables.KnownRun: "bronze_run",
-}
-_KEPT: Final[Mapping[str, type]] = {
-    "silver_event": tables.Event,
-    "silver_copy": tables.Copy,
-    "silver_presence": tables.Presence,
-    "gold_log": tables.Log,
-    "audit_missing": tables.AuditMissing,
-    "audit_finding": tables.AuditFinding,
-    "audit_node": tables.AuditNode,
-    "gold_channel": tables.AuditChannel,
-    "gold_journal": tables.AuditJournal,
-}
 _LOG: Final = ("tally", "contested", "preferred", "log")
 _GOLD_LOG: Final = "gold_log"
 
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
-    """Make silver from bronze."""
+    """Make silver from bronze: of all channels, or of those alone whose verdict may be another one now."""
     lake.begin()
-    lake.note_bronze()
-    for table, name in BRONZE.items():
-        lake.name(table, name)
-    lake.make("rule", rule_query(rules), once=False)
+    limits = rule_query(rules)
+    by = rules_digest(limits)
+    lake.buckets = touched_buckets(lake, by)
+    if not lake.buckets:
+        return
+    lake.note_begun(by)
+    for table, name in READ_BY_AUDIT.items():
+        if "channel" in columns(table):
+            lake.name(table, f"bronze_{name}", lake.tables.files_of(table, lake.buckets), _within(lake.buckets))
+        else:
+            lake.name(table, f"bronze_{name}")
+    others = BUCKETS.difference(lake.buckets)
+    lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
+    lake.name(AuditJournal, "old_journal", None if others else [])
+    lake.make("rule", limits, once=False)
     _run(lake, lake.statements("sdschat.lake", "silver"))
+
+
+def _within(buckets: Collection[str]) -> str:
+    """Return the condition for rows of these buckets."""
+    if len(buckets) == len(BUCKETS):
+        return "TRUE"
+    wanted = "', '".join(sorted(buckets))
+    return f"{BUCKET_OF} IN ('{wanted}')"
 
 
 def rule_query(rules: Rules) -> str:
@@ -55,16 +58,18 @@ def consolidate(lake: Asked) -> None:
 
 def audit(lake: Asked) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
-    lake.note_verdict(whole=False)
     _run(lake, (each for each in lake.statements("sdschat.audit", "views") if each[0] not in _LOG))
     _run(lake, (each for each in lake.statements("sdschat.lake", "gold") if each[0] != _GOLD_LOG))
-    lake.note_verdict(whole=True)
+    if lake.buckets:
+        lake.note_whole()
     lake.forget()
 
 
 def _run(lake: Asked, statements: Iterable[tuple[str, str, bool]]) -> None:
+    if not lake.buckets:
+        return  # nothing came in since the verdict that is there
     for name, query, is_table in statements:
-        if name in _KEPT:
-            lake.keep_answer(_KEPT[name], name, query)
+        if name in KEPT_BY_AUDIT:
+            lake.keep_answer(KEPT_BY_AUDIT[name], name, query)
         else:
             lake.make(name, query, once=is_table)

@@ -44,6 +44,23 @@ PARTED: Final[dict[type, str]] = {
     schemas.Packet: "ts_ms",
     schemas.Message: "received_ms",
 }
+# Silver and gold are replaced by parts of these tables: a bucket of channels, by the beginning of the `channel_key`.
+BUCKET: Final = "bucket"
+BUCKETED: Final = frozenset(
+    {
+        schemas.Event,
+        schemas.Copy,
+        schemas.Presence,
+        schemas.Log,
+        schemas.AuditChannel,
+        schemas.AuditNode,
+        schemas.AuditMissing,
+        schemas.AuditFinding,
+    }
+)
+BUCKETS: Final = frozenset(f"{number:02x}" for number in range(256))
+CHANNEL_KEY: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
+BUCKET_OF: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 2)"
 ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
 DAY_MS: Final = 86_400_000
 _FILE: Final = re.compile("file:///(?!/)")

@@ -2,7 +2,8 @@
 -- `python -m tests.audit.transpile`; a test compares them. Then come evidence.sql, views.sql of sdschat/audit, gold.sql.
 --
 -- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared, bronze_run and rule, and the function
--- lane: sixteen hexadecimal digits as a signed number.
+-- lane: sixteen hexadecimal digits as a signed number. Where only some channels are judged again, these tables have the
+-- rows of those, and kept_event has the events of all others; old_journal is gold_journal as it was before.
 
 -- Which reading of each database counts? The latest.
 CREATE TABLE reading AS
@@ -16,10 +17,9 @@ FROM (
 ) AS readings
 WHERE rank = 1;
 
--- What happened, each event once, and when did its run of the program begin?
-CREATE TABLE silver_event AS
-SELECT run_id, channel, node, MIN(ts_ms) OVER (PARTITION BY run_id, node, boot) AS began, boot, seq, ts_ms, event,
-  message_id, sender, lamport, peer, bytes, payload_bytes, overhead_bytes, deps, attempt, cause
+-- What happened, each event once?
+CREATE VIEW happened AS
+SELECT *
 FROM (
   SELECT *, ROW_NUMBER() OVER (
     PARTITION BY run_id, node, boot, seq ORDER BY ts_ms, event, channel, message_id
@@ -27,6 +27,16 @@ FROM (
   FROM bronze_journal
 ) AS events
 WHERE rank = 1;
+
+-- And when did its run of the program begin? A number that the event of a kept channel has is not given twice.
+CREATE TABLE silver_event AS
+SELECT h.run_id, h.channel, h.node,
+  MIN(LEAST(h.ts_ms, COALESCE(o.first_ms, h.ts_ms))) OVER (PARTITION BY h.run_id, h.node, h.boot) AS began, h.boot,
+  h.seq, h.ts_ms, h.event, h.message_id, h.sender, h.lamport, h.peer, h.bytes, h.payload_bytes, h.overhead_bytes,
+  h.deps, h.attempt, h.cause
+FROM happened AS h
+LEFT JOIN old_journal AS o ON o.run_id = h.run_id AND o.node = h.node AND o.boot = h.boot
+LEFT ANTI JOIN kept_event AS k ON k.run_id = h.run_id AND k.node = h.node AND k.boot = h.boot AND k.seq = h.seq;
 
 -- What does the log of a database say of each message? A log that was never read to its end does not count.
 CREATE VIEW logged AS
@@ -68,7 +78,11 @@ FROM heard;
 CREATE TABLE silver_journal AS
 SELECT run_id, node, boot, MIN(seq) AS first_seq, MAX(seq) AS last_seq, COUNT(*) AS rows, MIN(ts_ms) AS first_ms,
   MAX(ts_ms) AS last_ms, MIN_BY(ts_ms, seq) AS begin_ms
-FROM silver_event
+FROM (
+  SELECT run_id, node, boot, seq, ts_ms FROM silver_event
+  UNION ALL
+  SELECT run_id, node, boot, seq, ts_ms FROM kept_event
+) AS every_event
 GROUP BY run_id, node, boot;
 
 -- Where does the first of them begin?

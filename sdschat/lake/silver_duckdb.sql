@@ -2,7 +2,9 @@
 
 CREATE TABLE reading AS SELECT run_id, channel, node, as_of, read_ms, nick, horizon, claimed, claimed_fingerprint, counted, counted_fingerprint, source FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source NULLS FIRST) AS rank FROM bronze_node) AS readings WHERE rank = 1;
 
-CREATE TABLE silver_event AS SELECT run_id, channel, node, MIN(ts_ms) OVER (PARTITION BY run_id, node, boot) AS began, boot, seq, ts_ms, event, message_id, sender, lamport, peer, bytes, payload_bytes, overhead_bytes, deps, attempt, cause FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, node, boot, seq ORDER BY ts_ms NULLS FIRST, event NULLS FIRST, channel NULLS FIRST, message_id NULLS FIRST) AS rank FROM bronze_journal) AS events WHERE rank = 1;
+CREATE VIEW happened AS SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, node, boot, seq ORDER BY ts_ms NULLS FIRST, event NULLS FIRST, channel NULLS FIRST, message_id NULLS FIRST) AS rank FROM bronze_journal) AS events WHERE rank = 1;
+
+CREATE TABLE silver_event AS SELECT h.run_id, h.channel, h.node, MIN(LEAST(h.ts_ms, COALESCE(o.first_ms, h.ts_ms))) OVER (PARTITION BY h.run_id, h.node, h.boot) AS began, h.boot, h.seq, h.ts_ms, h.event, h.message_id, h.sender, h.lamport, h.peer, h.bytes, h.payload_bytes, h.overhead_bytes, h.deps, h.attempt, h.cause FROM happened AS h LEFT JOIN old_journal AS o ON o.run_id = h.run_id AND o.node = h.node AND o.boot = h.boot ANTI JOIN kept_event AS k ON k.run_id = h.run_id AND k.node = h.node AND k.boot = h.boot AND k.seq = h.seq;
 
 CREATE VIEW logged AS SELECT * FROM (SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.via, m.received_ms, m.damage, m.gone, ROW_NUMBER() OVER (PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node) AS messages WHERE rank = 1 AND NOT gone;
 
@@ -10,7 +12,7 @@ CREATE VIEW heard AS SELECT * FROM (SELECT e.run_id, e.channel, e.node, e.messag
 
 CREATE TABLE silver_copy AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, via, received_ms, 'log' AS origin, damage FROM logged UNION ALL SELECT run_id, channel, node, message_id, COALESCE(lamport, 0), COALESCE(sender, ''), COALESCE(deps, TRY_CAST([] AS TEXT[])), '', COALESCE(sender = node, FALSE), cause, ts_ms, 'journal', TRY_CAST(NULL AS TEXT) FROM heard;
 
-CREATE TABLE silver_journal AS SELECT run_id, node, boot, MIN(seq) AS first_seq, MAX(seq) AS last_seq, COUNT(*) AS rows, MIN(ts_ms) AS first_ms, MAX(ts_ms) AS last_ms, ARG_MIN(ts_ms, seq) AS begin_ms FROM silver_event GROUP BY run_id, node, boot;
+CREATE TABLE silver_journal AS SELECT run_id, node, boot, MIN(seq) AS first_seq, MAX(seq) AS last_seq, COUNT(*) AS rows, MIN(ts_ms) AS first_ms, MAX(ts_ms) AS last_ms, ARG_MIN(ts_ms, seq) AS begin_ms FROM (SELECT run_id, node, boot, seq, ts_ms FROM silver_event UNION ALL SELECT run_id, node, boot, seq, ts_ms FROM kept_event) AS every_event GROUP BY run_id, node, boot;
 
 CREATE VIEW beginning AS SELECT run_id, node, first_seq, begin_ms FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY first_ms NULLS FIRST, boot NULLS FIRST) AS rank FROM silver_journal) AS journals WHERE rank = 1;
 

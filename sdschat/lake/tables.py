@@ -10,13 +10,13 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from sdschat.audit import schemas
 from sdschat.audit.problem import PipelineProblem
-from sdschat.lake.places import BRONZE, PARTED, PARTS, PLACES, ROW_SUM, folder_of
+from sdschat.lake.places import BRONZE, BUCKET, BUCKETED, BUCKETS, PARTED, PARTS, PLACES, ROW_SUM, folder_of
 from sdschat.lake.sources.batch import arrow_schema
 
 if TYPE_CHECKING:
@@ -72,6 +72,35 @@ class Tables:
             found = [
                 path for path, part in zip(found, _parts_of(actions), strict=True) if part in wanted or part[0] in named
             ]
+        return self._full_paths(table, found)
+
+    def files_of(self, table: type, buckets: Collection[str]) -> list[str]:
+        """Return the files that have the rows of these buckets; there may be rows of others in them."""
+        there = self._look(table)
+        if there is None or not buckets:
+            return []
+        actions = there.get_add_actions(flatten=True)
+        found = list(map(str, actions.column("path").to_pylist()))
+        by = f"partition.{PARTS[0] if table in PARTED else BUCKET}"
+        if by in actions.schema.names:
+            of = map(str, actions.column(by).to_pylist())
+            found = [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets]
+        return self._full_paths(table, found)
+
+    def files_at(self, table: type, version: int) -> list[str]:
+        """Return the files of a table as they were after this commit; none if the commit is not known any more."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        if version < 0:
+            return []
+        try:
+            actions = DeltaTable(self._place(table), version=version).get_add_actions(flatten=True)
+        except (DeltaError, OSError):
+            return []
+        return self._full_paths(table, actions.column("path").to_pylist())
+
+    def _full_paths(self, table: type, found: Iterable[str]) -> list[str]:
         base = f"{self.root}/{PLACES[table]}"
         return [f"{base}/{unquote(path) if self.folder is not None else path}" for path in sorted(found)]
 
@@ -98,25 +127,43 @@ class Tables:
             raise Overtaken(table.__name__) from error
         self._committed(table)
 
-    def replace(self, table: type, rows: Any) -> None:
-        """Write the table anew."""
+    def replace(self, table: type, rows: Any, buckets: Collection[str] = BUCKETS) -> None:
+        """Write the table anew, or these buckets of it: `rows` then has a column for the bucket."""
         from deltalake import write_deltalake
 
         there = self._look(table) or self._create(table)
-        write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite")
+        if table not in BUCKETED:
+            write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite")
+        elif len(buckets) == len(BUCKETS):
+            write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite", partition_by=[BUCKET])
+        else:
+            wanted = ", ".join(f"'{bucket}'" for bucket in buckets)
+            write_deltalake(there, rows, mode="overwrite", predicate=f"{BUCKET} IN ({wanted})")
         self._committed(table)
         self._forget_old(table)
 
-    def adopt(self, table: type, files: Mapping[str, int]) -> None:
-        """Replace the table by Parquet files that another engine wrote below its place, given with their sizes."""
+    def adopt(self, table: type, files: Mapping[str, int], buckets: Collection[str] = BUCKETS) -> None:
+        """Replace the table, or these buckets of it, by Parquet files that another engine wrote below its place, given
+        with their sizes. Those of a bucket are in a folder `bucket=…`."""
         from deltalake import Schema
         from deltalake.transaction import AddAction, RemoveAction
 
         there = self._look(table) or self._create(table)
+        by = [BUCKET] if table in BUCKETED else []
+        if there.metadata().partition_columns != by:  # it is of an older program
+            self.replace(table, full_schema(table).empty_table())
+            there = self._create(table)
         added: list[AddAction | RemoveAction] = [
-            AddAction(path, size, {}, 0, True, "{}") for path, size in files.items()
+            AddAction(path, size, _bucket_in(path) if by else {}, 0, True, "{}") for path, size in files.items()
         ]
-        there.create_write_transaction(added, "overwrite", Schema.from_arrow(arrow_schema(table)))
+        some = by and len(buckets) < len(BUCKETS)
+        there.create_write_transaction(
+            added,
+            "overwrite",
+            Schema.from_arrow(full_schema(table)),
+            by,
+            [(BUCKET, "in", list(buckets))] if some else None,
+        )
         self._seen.pop(table, None)
         self._forget_old(table)
 
@@ -194,7 +241,7 @@ class Tables:
 
         if self.folder is not None:
             (self.folder / PLACES[table]).mkdir(parents=True, exist_ok=True)
-        parts = list(PARTS) if table in PARTED else None
+        parts = list(PARTS) if table in PARTED else [BUCKET] if table in BUCKETED else None
         DeltaTable.create(
             self._place(table), full_schema(table), mode="ignore", partition_by=parts, description=WRITTEN_BY
         )
@@ -212,6 +259,10 @@ def _parts_of(actions: Any) -> list[tuple[str, int]]:
     return list(zip(*(actions.column(f"partition.{name}").to_pylist() for name in PARTS), strict=True))
 
 
+def _bucket_in(path: str) -> dict[str, str | None]:
+    return {BUCKET: path.partition(f"{BUCKET}=")[2].partition("/")[0]}
+
+
 def full_schema(table: type) -> pyarrow.Schema:
     """Return the columns of a table as they are on the disk: its own, and those that the lake adds."""
     import pyarrow
@@ -221,4 +272,6 @@ def full_schema(table: type) -> pyarrow.Schema:
         schema = schema.append(pyarrow.field(ROW_SUM, pyarrow.int64()))
         schema = schema.append(pyarrow.field(PARTS[0], pyarrow.string()))
         schema = schema.append(pyarrow.field(PARTS[1], pyarrow.int64()))
+    if table in BUCKETED:
+        schema = schema.append(pyarrow.field(BUCKET, pyarrow.string()))
     return schema

@@ -3,13 +3,14 @@ Delta tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
 from sdschat.audit import schemas
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
-from sdschat.lake.places import PLACES
+from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED, PLACES
 from sdschat.lake.tables import Tables
 
 if TYPE_CHECKING:
@@ -37,23 +38,28 @@ class Lake(Asked):
 
     def read(self, table: type) -> DataFrame:
         """Return a table with the columns of this version. Columns that an older program did not write are null."""
-        return table_rows(self.spark, self.tables, table)
+        return table_rows(self.spark, table, self.tables.files(table))
 
     def replace(self, table: type, rows: DataFrame) -> DataFrame:
-        """Write the table and return it as read from the lake, so that nobody computes it again."""
+        """Write the judged buckets of the table, and return them as read from the lake: nobody computes them again."""
         folder = f"{PLACES[table]}/spark-{uuid4()}"
         place = f"{self.tables.root}/{folder}"
-        rows.select(*columns(table)).write.parquet(as_it_is(place))
+        if table in BUCKETED:
+            rows = rows.selectExpr(*columns(table), f"{BUCKET_OF} AS {BUCKET}")
+            rows.write.partitionBy(BUCKET).parquet(as_it_is(place))
+        else:
+            rows.select(*columns(table)).write.parquet(as_it_is(place))
         sizes = self.spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(as_it_is(place))
         name = folder.rpartition("/")[2]
-        files = {
-            f"{name}/{row.path.rpartition('/')[2]}": row.length for row in sizes.select("path", "length").collect()
-        }
-        self.tables.adopt(table, files)
-        return self.read(table)
+        found = [(row.path.rpartition(f"/{name}/")[2], row.length) for row in sizes.select("path", "length").collect()]
+        files = {f"{name}/{path}": length for path, length in found}
+        self.tables.adopt(table, files, self.buckets)
+        added = [f"{self.tables.root}/{PLACES[table]}/{file}" for file in files]
+        return table_rows(self.spark, table, added)
 
-    def name(self, table: type, name: str) -> None:
-        self.read(table).createOrReplaceTempView(name)
+    def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
+        found = self.tables.files(table) if files is None else files
+        table_rows(self.spark, table, found).where(where).createOrReplaceTempView(name)
 
     def begin(self) -> None:
         self.forget()
@@ -81,10 +87,9 @@ class Lake(Asked):
             self.spark.catalog.dropTempView(self._made.pop())
 
 
-def table_rows(spark: SparkSession, tables: Tables, table: type) -> DataFrame:
-    """Return the rows of a table by its last commit, without a query: declarative pipelines forbid queries while they
+def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFrame:
+    """Return the rows of files of a table, without a query: declarative pipelines forbid queries while they
     are built."""
-    files = tables.files(table)
     if not files:
         return no_rows(spark, table)
     # Columns that are a part of the path would be added, and are not asked for here.

@@ -19,6 +19,7 @@ WRITTEN: Final = (
     (AUDIT / "views.sql", "duckdb"),
     (AUDIT / "figures.sql", "sqlite"),
     (AUDIT / "figures.sql", "duckdb"),
+    (LAKE / "touched.sql", "duckdb"),
     (LAKE / "silver.sql", "duckdb"),
     (LAKE / "evidence.sql", "duckdb"),
     (LAKE / "gold.sql", "duckdb"),

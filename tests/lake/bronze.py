@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import md5
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,10 +40,11 @@ def stored(table: type, held: Sequence[Any]) -> Any:
     if table in PARTED:
         for name, kind, value in (
             (ROW_SUM, pyarrow.int64(), 0),
-            (PARTS[0], pyarrow.string(), "x"),
             (PARTS[1], pyarrow.int64(), 0),
         ):
             rows = rows.append_column(pyarrow.field(name, kind), pyarrow.repeat(pyarrow.scalar(value, kind), len(held)))
+        keys = [md5(f"{row.run_id}\x1f{row.channel}".encode()).hexdigest()[:8] for row in held]
+        rows = rows.append_column(pyarrow.field(PARTS[0], pyarrow.string()), pyarrow.array(keys, pyarrow.string()))
     return rows
 
 

@@ -145,7 +145,7 @@ def test_a_verdict_is_whole_until_more_is_taken_in(tmp_path: Path) -> None:
     assert judged(lake).agreed
     with open_duck(lake) as there:
         assert there.has_verdict()
-        there.note_verdict(whole=False)  # what an audit does first, and a killed one last
+        there.note_begun("rules")  # what an audit does first, and a killed one last
         assert not there.has_verdict()
     assert judged(lake).agreed
     bronze(tmp_path, taken(node("cleo", 1), message("cleo", "a", 5)))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.cli.program import run
+from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
-from sdschat.lake.judge import refine
 from tests.audit.worlds import drawn, node, taken
 from tests.lake.bronze import bronze
 from tests.needs import needs_module
@@ -25,12 +25,15 @@ def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsy
     assert report() == 2
     assert "an audit was broken off" in capsys.readouterr().err
     with open_duck(lake) as there:
-        refine(there)
-        there.note_verdict(whole=False)
+        judge.refine(there)
+        judge.consolidate(there)
+        judge.audit(there)
+    assert report() == 0
+    with open_duck(lake) as there:
+        there.note_begun("by other rules")
     assert report() == 2
     with open_duck(lake) as there:
-        there.note_verdict(whole=True)
-        there.note_bronze()  # silver made anew from the same rows
+        there.note_whole()
     assert report() == 0
     bronze(lake, taken(node("late")))
     assert report() == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row
+
+if TYPE_CHECKING:
+    from sdschat.lake.tables import Tables
 
 NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
@@ -61,10 +64,24 @@ def make_copies(path: Path, count: int) -> int:
 
 def lake_of_copies(copies: Path, lake: Path) -> None:
     """Make a lake with the same copies as messages in logs; every twentieth is in an earlier reading too."""
-    import duckdb
-
     from sdschat.lake.sources.batch import table_of
     from sdschat.lake.tables import Tables
+
+    tables = Tables(str(lake))
+    for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
+        _append(tables, copies, reading, which)
+    tables.append(Node, table_of(Node, readings()))
+
+
+def one_more_in_a_hundred(copies: Path, lake: Path) -> None:
+    """Add as many messages as are a hundredth of all, to one of the channels."""
+    from sdschat.lake.tables import Tables
+
+    _append(Tables(str(lake)), copies, 1, "channel = 'c0' AND hash(message_id) % 10 = 0", "'more ' || message_id")
+
+
+def _append(tables: Tables, copies: Path, as_of: int, which: str, message_id: str = "message_id") -> None:
+    import duckdb
 
     plain = {
         "nick": "NULL::VARCHAR",
@@ -80,12 +97,12 @@ def lake_of_copies(copies: Path, lake: Path) -> None:
     }
     sizes = {name: "NULL::BIGINT" for name in Message._fields if name == "bytes" or name.endswith("_bytes")}
     columns = ", ".join(f"{value} AS {name}" for name, value in {**plain, **sizes}.items())
-    rows = f"SELECT * EXCLUDE (origin), {columns}, {{}}::BIGINT AS as_of FROM '{copies}/*.parquet' WHERE {{}}"
-    tables = Tables(str(lake))
+    rows = (
+        f"SELECT * EXCLUDE (origin) REPLACE ({message_id} AS message_id), {columns}, {as_of}::BIGINT AS as_of "
+        f"FROM '{copies}/*.parquet' WHERE {which}"
+    )
     with duckdb.connect() as database:
-        for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
-            tables.append(Message, database.sql(rows.format(reading, which)))
-    tables.append(Node, table_of(Node, readings()))
+        tables.append(Message, database.sql(rows))
 
 
 def readings() -> list[Node]:

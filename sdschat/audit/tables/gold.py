@@ -104,6 +104,8 @@ class AuditBase(NamedTuple):
 
     bronze: str  # digest of the names of the files in bronze
     whole: bool  # False: an audit was begun and has not ended
+    rules: str | None = None  # digest of the statements and limits
+    versions: str | None = None  # the commit of each table that was read or written
 
 
 FAULTS: Final[Mapping[str, str]] = {

@@ -36,8 +36,9 @@ def command(lake: str, as_json: bool, engine: str | None, where: Where) -> None:
     from sdschat.lake.judge import refine
 
     with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
-        with step("silver"):
-            refine(there)
+        if not there.has_verdict():
+            with step("silver"):
+                refine(there)
         with step("metrics"):
             measure(there, keep=True)
         found = metrics(there)

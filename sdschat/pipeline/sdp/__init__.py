@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.rules import DEFAULT
-from sdschat.lake.asked import statements
-from sdschat.lake.judge import BRONZE, rule_query
+from sdschat.audit.schemas import AuditJournal, Event
+from sdschat.lake.asked import READ_BY_AUDIT, statements
+from sdschat.lake.judge import rule_query
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import table_rows
 
@@ -50,18 +51,20 @@ def define(lake: str) -> None:
     from pyspark.sql import SparkSession
 
     tables = Tables(lake)
-    for table, name in BRONZE.items():
-        dp.temporary_view(name=name)(functools.partial(_bronze, tables, table))
+    for table, name in READ_BY_AUDIT.items():
+        dp.temporary_view(name=f"bronze_{name}")(functools.partial(_rows, table, tables.files(table)))
+    for table, name in ((Event, "kept_event"), (AuditJournal, "old_journal")):  # every channel is made anew
+        dp.temporary_view(name=name)(functools.partial(_rows, table, []))
     dp.temporary_view(name="rule")(lambda: SparkSession.active().sql(rule_query(DEFAULT)))
     for name, query, is_table in statements("sdschat.lake", "silver"):
         kind = dp.materialized_view if is_table else dp.temporary_view
         kind(name=name)(functools.partial(_asked, query))
 
 
-def _bronze(tables: Tables, table: type) -> DataFrame:
+def _rows(table: type, files: list[str]) -> DataFrame:
     from pyspark.sql import SparkSession
 
-    return table_rows(SparkSession.active(), tables, table)
+    return table_rows(SparkSession.active(), table, files)
 
 
 def _asked(query: str) -> DataFrame:
