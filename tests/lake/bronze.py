@@ -10,7 +10,7 @@ from typing import Any
 
 from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns
 from sdschat.audit.taken import Taken
-from sdschat.lake.places import PARTED, PARTS, ROW_SUM
+from sdschat.lake.places import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
 
 def bronze(folder: Path, taken: Taken) -> Path:
@@ -43,9 +43,15 @@ def stored(table: type, held: Sequence[Any]) -> Any:
             (PARTS[1], pyarrow.int64(), 0),
         ):
             rows = rows.append_column(pyarrow.field(name, kind), pyarrow.repeat(pyarrow.scalar(value, kind), len(held)))
-        keys = [md5(f"{row.run_id}\x1f{row.channel}".encode()).hexdigest()[:8] for row in held]
-        rows = rows.append_column(pyarrow.field(PARTS[0], pyarrow.string()), pyarrow.array(keys, pyarrow.string()))
-    return rows
+        rows = _with_key(rows, held, PARTS[0], 8)
+    return _with_key(rows, held, BUCKET, 2) if table in BUCKETED else rows
+
+
+def _with_key(rows: Any, held: Sequence[Any], name: str, digits: int) -> Any:
+    import pyarrow
+
+    keys = [md5(f"{row.run_id}\x1f{row.channel}".encode()).hexdigest()[:digits] for row in held]
+    return rows.append_column(pyarrow.field(name, pyarrow.string()), pyarrow.array(keys, pyarrow.string()))
 
 
 def rows_in(tables: Any, table: type) -> list[Any]:

@@ -15,6 +15,7 @@ from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.program import run
 from tests.audit.field import change, nth
+from tests.lake.bronze import stored
 from tests.needs import needs_module
 
 for module in ("pyspark", "pyarrow", "duckdb", "deltalake"):
@@ -24,7 +25,6 @@ from sdschat.cli.spark.audit import judge, must_have, tell  # noqa: E402
 from sdschat.lake.duck import DuckLake, open_duck  # noqa: E402
 from sdschat.lake.ingest import ingest  # noqa: E402
 from sdschat.lake.results import MOST, ResultScope, audit_of, places_in, refused_in  # noqa: E402
-from sdschat.lake.sources.batch import table_of  # noqa: E402
 from sdschat.lake.tables import Tables  # noqa: E402
 
 NOWHERE = ("--remote", "sc://127.0.0.1:1")  # a command that asks for Spark ends with 3
@@ -187,7 +187,7 @@ def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(untouched: Path
 
 def test_a_campaign_beyond_those_that_would_be_listed_is_found(tmp_path: Path) -> None:
     some = [Node(f"run{at:06}", "", f"room{at:06}", 0, 0, None, 0, 0, "", 0, "", "") for at in range(MOST + 2)]
-    Tables(str(tmp_path)).append(Node, table_of(Node, some))
+    Tables(str(tmp_path)).append(Node, stored(Node, some))
     with open_duck(tmp_path) as lake:
         must_have(lake, ResultScope(f"run{MOST + 1:06}", f"room{MOST + 1:06}"))
         must_have(lake, ResultScope(None, f"room{MOST + 1:06}"))
@@ -199,10 +199,10 @@ def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_broug
     tables = Tables(str(tmp_path))
     sound = AuditNode(FIELD, "lobby", "a", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)
     nodes = [sound._replace(node=f"a{at}") for at in range(5)]
-    tables.replace(AuditNode, table_of(AuditNode, [*nodes, sound._replace(node="z", missing=1, agrees=False)]))
+    tables.replace(AuditNode, stored(AuditNode, [*nodes, sound._replace(node="z", missing=1, agrees=False)]))
     excused = [AuditMissing(FIELD, "lobby", at, at, f"m{at}", "a0", "z", "lagging", "") for at in range(1, 6)]
     missing = [*excused, excused[0]._replace(position=9, reason=LOST)]
-    tables.replace(AuditMissing, table_of(AuditMissing, missing))
+    tables.replace(AuditMissing, stored(AuditMissing, missing))
     with open_duck(tmp_path) as lake:
         found = audit_of(lake, most=2)
     assert [row.node for row in found.nodes] == ["a0", "z"]
