@@ -92,9 +92,9 @@ class OutgoingBuffer:
     _possible: int = field(default=0, init=False)
 
     def add(self, message: Outgoing) -> None:
+        """Put in a new message. `arm` comes next, and has it saved."""
         self._open(message)
         self._forget_ages()
-        self.changed[message.message_id] = message
 
     def _open(self, message: Outgoing) -> None:
         self.open[message.message_id] = self.known[message.message_id] = message

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from tests.mutation.draw import Mutation
 
 LIMIT: Final = 300.0  # seconds of processor time for all tests of one mutation
+_LONGEST: Final = 30  # seconds that a single test may take; one that never ends is a test that fails
 _PATIENCE: Final = 4  # seconds by the clock for each of them: other programs may have the processor
 _MEMORY: Final = 6 * 1024**3
 _NOT_COPIED: Final = shutil.ignore_patterns(
@@ -71,7 +72,7 @@ class Copy:
             "-q",
             "--tb=no",
             "-rfE",
-            f"--timeout={60 * _PATIENCE}",
+            f"--timeout={_LONGEST * _PATIENCE}",
             "-p",
             "no:cacheprovider",
             "-p",

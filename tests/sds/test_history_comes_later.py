@@ -210,3 +210,11 @@ def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_i
     group.crash("b")
     group.tick(50 * MINUTE)
     assert [packet.message_id for packet in group["a"].sent if packet.kind == "push"] == []
+
+
+@pytest.mark.parametrize(("before", "held"), [(0, 1), (1, 0)])
+def test_history_is_in_the_filter_from_the_date_on_at_which_the_filter_begins(before: int, held: int) -> None:
+    group = Group("a")
+    state = group["a"].channel.state
+    take_in(group, old(2, lamport=state.filter.floor - before))
+    assert state.filter.count == held

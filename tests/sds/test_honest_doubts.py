@@ -11,9 +11,17 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.bloom.waku import WakuFilter
 from sdschat.sds.config import Config
-from sdschat.sds.events import ClockAhead, DependenciesLost, RangeDiffered, StateChanged
+from sdschat.sds.events import (
+    ClockAhead,
+    DependenciesLost,
+    FilterFormatChanged,
+    FilterRolled,
+    RangeDiffered,
+    StateChanged,
+)
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.rows import Entry, LogRow, MissingRow, Table
+from sdschat.sds.steps.filters import WAKU_REMEMBERED
 from sdschat.sds.values import HistoryEntry, Message
 from tests.sds.group import QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -181,3 +189,15 @@ def test_a_change_of_layout_keeps_what_came_late_in_the_filter() -> None:
     group.crash("a")
     after = group.send("a", "and after a restart").bloom_filter
     assert [WakuFilter(packed or b"").holds("slow") for packed in (before, after)] == [True, True]
+
+
+def test_a_change_of_format_starts_no_new_generation_where_the_new_filter_has_room_for_all() -> None:
+    group = Group("a", config=replace(QUIET, bloom_capacity=64), settle=2000)
+    group.give("a", forge("w", "s1", group.now.wall, content=None, bloom_filter=waku_bytes(0)))
+    for place in range(28):
+        group.give("a", forge("b", f"m{place}", START + 5000 + place))
+    group.send("a", "as the peer speaks")
+    group.tick(WAKU_REMEMBERED + 1000)
+    group.send("a", "the peer is gone")
+    assert [event.filter_format for event in group["a"].of(FilterFormatChanged)] == ["waku", "compact"]
+    assert group["a"].of(FilterRolled) == []

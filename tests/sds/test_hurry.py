@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sdschat.sds.bloom import compact
 from sdschat.sds.config import SPEC
 from sdschat.sds.push_buffer import Push
 from sdschat.sds.steps.copies import settle_push
@@ -65,3 +66,15 @@ def test_what_a_peer_still_lacks_is_pushed_twice_before_the_pauses_grow() -> Non
         settle_push(state, push)
         pauses.append((push.not_before - state.now.mono) / INTERVAL)
     assert pauses == [0.5, 0.5, 1, 2, 4, 4, 4]
+
+
+def test_who_lacks_what_a_filter_has_for_longer_than_it_is_on_its_way_says_so_soon() -> None:
+    """The filter of b has a message that a never gets, and no range of the log is told."""
+    group = Group("a", config=replace(CONFIG, push_enabled=True), settle=2 * INTERVAL)
+    before, shape = syncs(group), compact.shape_for(CONFIG.bloom_capacity, CONFIG.bloom_error_rate)
+    filled = compact.encode_window(compact.mask("m1", shape.hashes, shape.bits), shape, shape.bits, group.now.wall)
+    for _ in range(2):
+        group.give("a", forge("b", f"s{group.now.mono}", group.now.wall, content=None, bloom_filter=filled))
+        group.tick(CONFIG.push_grace)
+    group.tick(CONFIG.push_delay_max)
+    assert syncs(group) > before

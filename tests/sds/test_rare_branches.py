@@ -10,7 +10,7 @@ from sdschat.sds import limits as bounds
 from sdschat.sds.config import Config
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.values import Message
+from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, QUIET, START, Group, Node, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -130,6 +130,33 @@ def test_a_packet_that_is_in_no_log_is_not_asked_for() -> None:
     assert not group["a"].channel.fetch(group.now, "m1")
     group.tick(2 * QUIET.t_min)
     assert group["a"].of(RepairRequested) == []
+
+
+def test_altered_packets_are_asked_for_in_the_room_that_missing_messages_leave() -> None:
+    group = Group("a", config=replace(QUIET, max_requests=3), settle=2000)
+    for place in range(5):
+        group.give("a", forge("b", f"m{place}", START + place))
+        assert group["a"].channel.fetch(group.now, f"m{place}")
+    group.give("a", forge("b", "after", START + 9, "gone1", "gone2"))
+    group.offline("a")
+    group.tick(3 * QUIET.t_max)
+    group.online("a")
+    group.send("a", "hello")
+    asked = [{entry.message_id for entry in message.repair_request} for message in group["a"].messages()]
+    assert next(requests for requests in asked if requests) == {"gone1", "gone2", "m0"}
+    assert max(map(len, asked)) == 3
+
+
+@pytest.mark.parametrize(("message_id", "asked"), [("m1", 0), ("m2", 1)])
+def test_a_message_that_its_author_is_known_to_have_sent_is_asked_for_unless_it_is_here(
+    message_id: str, asked: int
+) -> None:
+    group = Group("a", config=replace(QUIET, sync_interval=30_000), settle=2000)
+    group.give("a", forge("b", "m1", START))
+    group["a"].channel.miss(group.now, HistoryEntry(message_id, None, "b"))
+    group.collect("a")
+    group.tick(3 * QUIET.t_max)
+    assert len({each for event in group["a"].of(RepairRequested) for each in event.message_ids}) == asked
 
 
 # Starting again, and hearing what makes no sense.

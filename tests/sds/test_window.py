@@ -103,3 +103,16 @@ def test_trim_keeps_the_newest() -> None:
     window = RecentWindow([Entry(place, f"m{place}", "a") for place in range(1, RECENT_WINDOW + 3)])
     assert [entry.lamport for entry in window.trim()] == [1, 2]
     assert len(window.order) == RECENT_WINDOW
+
+
+def test_an_entry_that_is_withdrawn_is_awaited_again_by_what_names_it() -> None:
+    first, second = Entry(1, "m1", "a", ()), Entry(2, "m2", "a", ("m1",))
+    window = RecentWindow([first, second])
+    window.withdraw(first)
+    assert (window.order, [*window.entries], window.awaits("m1")) == ([second], ["m2"], True)
+
+
+def test_withdrawing_what_is_not_here_changes_nothing() -> None:
+    window = RecentWindow([Entry(1, "m1", "a", ())])
+    window.withdraw(Entry(1, "m0", "a", ()))
+    assert [entry.message_id for entry in window.order] == ["m1"]
