@@ -72,7 +72,8 @@ def command(
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)
-    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=_told(chosen, first_run))))
+    told = _told(chosen, first_run, guest)
+    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told)))
 
 
 def _run(
@@ -83,13 +84,15 @@ def _run(
     return run_node(chosen, body, names, narrate=False, takes_another=True, data_set=dataset)
 
 
-def _told(chosen: Chosen, first_run: bool) -> list[str]:
+def _told(chosen: Chosen, first_run: bool, guest: bool = False) -> list[str]:
     """Return what the user has to know of the profile: it may be another one than the last time, and its name one that
     the user did not give."""
     from sdschat.cli.setting_sources import IN_USE, WORKED_OUT
 
     origin, named = chosen.general["profile"].origin, chosen.general["name"].origin
     if not origin.startswith(IN_USE):
+        if guest:
+            return [f"You are {chosen.nick} here. /nick NAME changes it."] if first_run else []
         whose = f"You are {chosen.nick} here ({named}). --name NICK chooses another name, /nick changes it."
         return [whose] if first_run and named in WORKED_OUT else []
     return [

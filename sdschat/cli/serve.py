@@ -66,6 +66,7 @@ def command(
         return [sys.executable, "-m", "sdschat", "join", "--guest", *own, *given]
 
     def ready(taken: int) -> None:
+        say("each page that is opened is a participant of its own; Ctrl+C ends")
         print(f"serving at {Address('http', listen, taken)}/", flush=True)
 
     seats = Visitors(chosen.data_dir / "visitors", visitors)

@@ -22,16 +22,14 @@ from sdschat.transport.topics import echo_topic
 
 
 class ReconnectBackoff:
-    """Doubling bounds with full jitter: many clients that lost one broker do not all come back at the same moment.
+    """Doubling bounds, and a wait of half to all of each: many clients that lost one broker do not all come back at the
+    same moment, and none waits much longer than the cut has lasted already.
 
     `random` gives a number from 0 to 1. Only a connection that lasted for a while resets the bound: a broker that
     accepts a connection and drops it at once must not be asked faster and faster.
     """
 
     __slots__ = ("_first", "_longest", "_random", "attempts")
-
-    # Never 0: a random 0 after a refusal would make a busy loop.
-    SHORTEST = 0.05
 
     def __init__(self, first: float, longest: float, random: Callable[[], float]) -> None:
         if not 0 < first <= longest:
@@ -46,7 +44,7 @@ class ReconnectBackoff:
         # The exponent is capped because a float cannot hold two to the power of a week of attempts.
         bound = min(self._longest, self._first * 2.0 ** min(self.attempts, 64))
         self.attempts += 1
-        return max(self.SHORTEST, self._random() * bound)
+        return (1 + self._random()) / 2 * bound  # never 0: that after a refusal would make a busy loop
 
     def reset(self) -> None:
         self.attempts = 0

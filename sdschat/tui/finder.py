@@ -17,7 +17,7 @@ from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
-_ROOM: Final = 100  # columns from which the keys stand beside the number of hits
+_ROOM: Final = 80  # columns from which the keys stand beside the number of hits
 _KEYS: Final = " | Enter older, Down newer, Tab list, Esc back"
 
 

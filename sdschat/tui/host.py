@@ -284,6 +284,14 @@ class Host:
             raise CommandError(f"Several ids begin with {clean_name(prefix)}. Give more letters of it.")
         return found[0]
 
+    def message_in_question(self, prefix: str) -> str:
+        """As `find_message`; where nothing is selected either, the newest message of ours: did it arrive?"""
+        if not prefix.strip() and self.selection is None:
+            newest = next((entry for entry in reversed([*self.model.timeline.messages()]) if entry.own), None)
+            if newest is not None:
+                return newest.message_id
+        return self.find_message(prefix)
+
     def select(self, message_id: str) -> None:
         """Jump to a message and select it. Raises CommandError if it is not in the log."""
         shown = self.conversation.message(message_id)

@@ -166,8 +166,8 @@ class Panes:
             return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
         if not isinstance(item, MessageItem):
             return ""
-        about = f"{short(item.message_id, 8)} | {provenance(item)}"
-        return "\n".join(filter(None, (about, model.told_of(item))))
+        about = f"{provenance(item)} | id {short(item.message_id, 8)} | F5 all of it"
+        return "\n".join(filter(None, (model.told_of(item), about)))
 
     def hint(self, text: str) -> None:
         self._put(self.notice, Text(text), hide=True)

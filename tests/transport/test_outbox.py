@@ -14,13 +14,19 @@ from sdschat.transport.session import Probe, ProbeStep
 # Back-off and probe.
 
 
-def test_back_off_doubles_to_its_bound_with_full_jitter() -> None:
+def test_back_off_doubles_to_its_bound_and_waits_half_of_it_at_least() -> None:
     longest = ReconnectBackoff(1, 60, lambda: 1.0)
     assert [longest.next() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
     longest.reset()
     assert longest.next() == 1
     shortest = ReconnectBackoff(1, 60, lambda: 0.0)
-    assert {shortest.next() for _ in range(2000)} == {ReconnectBackoff.SHORTEST}
+    assert [shortest.next() for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    for draw in range(20):
+        lasted, cut = 0.0, ReconnectBackoff(1, 60, Random(draw).random)
+        for _ in range(6):
+            wait = cut.next()
+            assert wait <= 2 * lasted + 1, "nobody sits before a wait of 30 seconds after a cut of 4"
+            lasted += wait
     some = ReconnectBackoff(1, 60, Random(1).random)
     assert len({some.next() for _ in range(50)}) == 50
     with pytest.raises(ValueError, match="must grow"):

@@ -126,6 +126,41 @@ async def test_info_tells_everything_of_a_message(s: Stage) -> None:
     assert "known: bob" in s.text()
 
 
+@staged(peers=("bob",))
+async def test_without_a_selection_info_and_why_tell_of_the_newest_own_message(s: Stage) -> None:
+    await s.enter("did this arrive?")
+    await s.until_text("✓")
+    s.say("something else")
+    await s.until_text("something else")
+    await s.press("f5")
+    assert "did this arrive?" in (page := s.text())
+    assert "bob is known to have it." in page
+    await s.press("escape")
+    await s.enter("/why")
+    await s.until_text("did this arrive?")
+
+
+@staged(peers=("bob",))
+async def test_details_begin_with_the_answer(s: Stage) -> None:
+    await s.enter("did this arrive?")
+    await s.until_text("✓")
+    await s.press("alt+up")
+    first, second = s.app.panes.said("details").split("\n")
+    assert first.startswith("bob is known to have it.")
+    assert second.startswith("you | ")
+    assert second.endswith(" | F5 all of it")
+
+
+@staged(peers=("bob",))
+async def test_sending_ends_the_selection(s: Stage) -> None:
+    s.say("look at me")
+    await s.until_text("look at me")
+    await s.press("alt+up")
+    await s.enter("and now?")
+    assert s.app.selection is None
+    assert s.app.panes.said("details") == ""
+
+
 @staged()
 async def test_info_takes_the_beginning_of_an_id(s: Stage) -> None:
     sent = s.app.node.send("lobby", "one")

@@ -27,3 +27,12 @@ async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     s.app.query_one(LensBody).focus()
     await s.until_text("Left Right views")
     assert "i details" not in s.text()
+
+
+@staged(peers=("bob",), size=(80, 24))
+async def test_the_list_of_members_is_whole_as_soon_as_there_is_room_for_it(s: Stage) -> None:
+    await s.until(lambda: len(s.app.conversation.people()) == 2, "bob")
+    await s.pilot.resize_terminal(120, 30)
+    await s.pilot.pause()
+    assert s.app.panes.member_list.size.height
+    assert "more: /who" not in str(s.app.panes.member_list.render())

@@ -69,11 +69,24 @@ def test_an_invite_is_written_once(tmp_path: Path) -> None:
 def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         assert await s.enter("hello")
-        await s.until("your message")
-        line = await s.until("is acked")
+        line = await s.until("your message")
         assert line.startswith("* ")
+        assert "acked 1: your message " in line or "perhaps 1: your message " in line
+        assert line.endswith(", hello")
         assert (await s.until("bob is here")).startswith("* ")
         assert (await s.until("hello")).partition(" ")[2].startswith("ann")
+
+    plain(tmp_path, story)
+
+
+def test_the_start_says_who_one_is_and_an_answer_has_no_empty_lines(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("You are ann. ")
+        assert await s.enter("hello")
+        await s.until("your message")
+        assert await s.enter("/info")
+        assert "bob is known to have it." in (await s.until("known to have it"))
+        assert "*" not in [line.strip() for line in s.text().splitlines()]
 
     plain(tmp_path, story)
 
@@ -139,7 +152,7 @@ def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
         assert (await s.until("only for you")).endswith("ann: only for you")
         told = await s.bob.until(DirectSaid, lambda said: not said.own)
         assert told.opened.text == "only for you"
-        await s.until("is acked 1")
+        await s.until("acked 1: your message")
         assert await s.enter("/go lobby")
         sync_part(s.bob.node, "lobby").direct.send(s.host.node.sender_id, "got it")
         assert "[@bob] bob" in await s.until("got it")

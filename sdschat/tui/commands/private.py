@@ -62,7 +62,10 @@ def _invite(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     how_many = f"{uses} may" if uses else "whoever has it may"
     until = "" if not lasts else f", for {argument.split()[-1]}"
-    words = f"An invite: {how_many} join by it{until}. Give it to people, not to places."
+    words = (
+        f"An invite: {how_many} join by it{until}, with /join LINK or sdschat join LINK. Give it to people, not to "
+        f"places. Where it is hard to copy from here, sdschat invite {host.room} prints one."
+    )
     host.show_secret(link, _INVITE, words, qr_lines(link, dark_ink=host.on_light))
 
 

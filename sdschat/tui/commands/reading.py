@@ -11,6 +11,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean, clean_name, short
 from sdschat.tui.model.from_events import links_in
+from sdschat.tui.model.items import first_line
 from sdschat.tui.model.status import provenance
 from sdschat.tui.model.words import clock, count, day, stamp
 from sdschat.tui.text_log import message_lines
@@ -72,7 +73,7 @@ def _late(host: Host, argument: str) -> None:
 
 
 def _info(host: Host, argument: str) -> None:
-    message_id = host.find_message(argument)
+    message_id = host.message_in_question(argument)
     shown = host.conversation.message(message_id)
     if shown is None:
         gap = host.model.gap_sentence(message_id)
@@ -81,12 +82,13 @@ def _info(host: Host, argument: str) -> None:
         host.answer(gap, "missing")
         return
     entry = host.model.entry_for(shown)
-    lines = ["about the message", f"  {clean_name(message_id, limit=_ID)}", f"  {provenance(entry)}"]
+    lines = [first_line(entry), ""]
+    lines += host.model.told_of(entry).split(" | ") if entry.own else []
+    lines += [provenance(entry), ""]
     if entry.sent_at:
-        lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
-    if entry.own:
-        lines.append(f"  {host.model.told_of(entry)}")
-    lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
+        lines += [f"written  {stamp(entry.sent_at)}, by the author's clock", f"here     {stamp(entry.received_at)}"]
+    lines.append(f"after    {', '.join(short(name, 8) for name in entry.dependencies) or 'no other message'}")
+    lines.append(f"id       {clean_name(message_id, limit=_ID)}")
     if shown.other_copy:
         lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")
     host.answer("\n".join(lines), "message")

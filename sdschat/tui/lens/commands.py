@@ -54,7 +54,7 @@ def _show(host: Host, view: str, argument: str) -> None:
 
 
 def _why(host: Host, argument: str) -> None:
-    host.lens.open("why", host.find_message(argument))
+    host.lens.open("why", host.message_in_question(argument))
 
 
 def _fault(host: Host, argument: str) -> None:

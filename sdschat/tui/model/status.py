@@ -14,12 +14,12 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import count, countdown, duration, listed, stamp
+from sdschat.tui.model.words import count, countdown, date_and_time, duration, listed
 
 _DETAIL: Final = 300
 _VERDICTS: Final = {
     "known": "signed, by a key known before",
-    "new": "signed, by a key never met before",
+    "new": "signed, by a key never met before: /verify compares it",
     "unsigned": "unsigned: nothing vouches for its sender",
     "not_member": "NOT SHOWN: its author was no member of this private channel",
     "bad_signature": "BAD SIGNATURE: its author did not sign this",
@@ -37,7 +37,7 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int) -> 
         return f"CONNECTING {('to ' + where) if where else ''} | {waiting}"
     why = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
     again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
-    return f"OFFLINE {why} | {again} | {waiting} | /reconnect"
+    return f"OFFLINE {why} | {again} | {waiting} | /reconnect tries now"
 
 
 class Health(Enum):
@@ -169,6 +169,7 @@ def provenance(entry: MessageItem) -> str:
         verdict = "signed, by a key that you have verified"
     late = " | late: put in above what was there" if entry.late else ""
     via = "" if entry.via == "live" else f" | came by {entry.via}"
+    when = date_and_time(entry.at)
     if entry.own:
-        return f"you | {stamp(entry.at)}"
-    return f"{who} | {stamp(entry.at)} | {verdict}{via}{late}"
+        return f"you | {when}"
+    return f"{who} | {when} | {verdict}{via}{late}"

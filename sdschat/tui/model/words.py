@@ -35,6 +35,11 @@ def day_number(milliseconds: int) -> int:
     return local(milliseconds).toordinal()
 
 
+def date_and_time(milliseconds: int) -> str:
+    """Return local date and time to the second, always of the same width."""
+    return local(milliseconds).isoformat(sep=" ", timespec="seconds")
+
+
 def stamp(milliseconds: int) -> str:
     """Return date and time in full, with the time zone."""
     moment = local(milliseconds)

@@ -41,6 +41,7 @@ from sdschat.tui.preferences import Preferences
 from sdschat.tui.tick import fate_words
 
 _AROUND: Final = 10
+_BEGINNING: Final = 40  # letters of a message that tell it from others
 _FIRST_VIEW: Final = "repair"
 
 
@@ -119,6 +120,12 @@ def view_text(view: Conversations, name: str, channel: str, selection: str | Non
         inspector.close()
 
 
+def _beginning(text: str) -> str:
+    """Return the first words of a text: they say to whoever listens which message is meant."""
+    words = " ".join(text.split())
+    return words if len(words) <= _BEGINNING else f"{words[:_BEGINNING].rpartition(' ')[0] or words[:_BEGINNING]} ..."
+
+
 SHOWN_AT_START: Final = 20
 
 
@@ -145,7 +152,7 @@ class PlainHost(Host):
     # The rest of `Host`.
 
     def show_notice(self, text: str) -> None:
-        for line in text.split("\n"):
+        for line in filter(str.strip, text.split("\n")):  # an empty line would be read out as a star
             self.say(f"* {line}")
 
     def answer(self, text: str, title: str) -> None:
@@ -255,7 +262,9 @@ class PlainHost(Host):
             faults = self.view.faults(self.models[name].conversation.channel)
             if faults:
                 self.show_notice(f"{self.label(name)}: FAULTS ON: {faults}")
-        self.show_notice("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
+        name = nick_text(self.node.nick)
+        self.show_notice(f"You are {name}. What you write goes to the channel named last. /help lists the commands.")
+        self.show_notice("/who lists who is here, /why tells if your last message arrived, /quit leaves.")
 
     def hear(self, event: NodeEvent) -> None:
         self.desktop.hear(event, lambda name: name == self.desktop.shown)
@@ -317,7 +326,7 @@ class PlainHost(Host):
             return
         if before is None or before.phase != entry.fate.phase:
             words = fate_words(entry.fate, self.glyphs)[0].partition(" ")[2]
-            self._tell_of(name, f"your message {short(message_id)} is {words}")
+            self._tell_of(name, f"{words}: your message {short(message_id)}, {_beginning(entry.text)}")
         self._phases[message_id] = entry.fate
         if entry.fate.phase is Phase.ACKED:
             self._phases.pop(message_id, None)

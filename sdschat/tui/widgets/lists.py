@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -75,9 +77,18 @@ class MemberList(Static):
     def __init__(self, *, id: str) -> None:
         super().__init__("", id=id, markup=False)
         self._drawn = Text()
+        self._again: Callable[[], None] | None = None
 
     def set_people(self, people: list[Participant], line_style: LineStyle, now: int, connected: bool) -> None:
         """Draw the list. Without a connection nobody is shown as here."""
+        self._again = functools.partial(self._draw_people, people, line_style, now, connected)
+        self._again()
+
+    def on_resize(self) -> None:
+        if self._again is not None:
+            self._again()  # the size says how many there is room for
+
+    def _draw_people(self, people: list[Participant], line_style: LineStyle, now: int, connected: bool) -> None:
         if not connected:
             people = [person._replace(online=False) for person in people]
         here = sum(person.online for person in people)

@@ -35,7 +35,7 @@ ON = ConnectionChanged("connected", "mqtt://x")
 
 def test_offline_says_why_counts_down_and_counts_the_outbox() -> None:
     found = offline_words(LOST_IT, SyncStatus(0, 0, 0, 2, 2), NOON)
-    assert found == "OFFLINE The broker hung up. | retry in 00:08 | 2 in the outbox | /reconnect"
+    assert found == "OFFLINE The broker hung up. | retry in 00:08 | 2 in the outbox | /reconnect tries now"
 
 
 def test_offline_without_a_next_attempt_says_so() -> None:
