@@ -39,7 +39,10 @@ _INDEXES: Final[Mapping[str, str]] = {
     "copy": "message, member",
     "shown": "member, message",
     "log": "message",
-    "lacker": "member",
+    "newest_time": "member",
+    "outside": "message",
+    "spared": "message",
+    "allowed": "member, position",
     "needs": "dependency",
 }
 _COPIES: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -28,7 +28,7 @@ _TABLES: Final[Mapping[str, str]] = {
     "packet": "run_id, channel, source, kind, packet, bytes INTEGER, content_bytes INTEGER, filter_bytes INTEGER, "
     "history_bytes INTEGER, request_bytes INTEGER",
     "trial": "run_id, channel, node, filters INTEGER, checks INTEGER, hits INTEGER, expected REAL",
-    "lacked": "run_id, channel, node, position INTEGER, reason",
+    "lacked": "run_id, channel, node, position INTEGER, until INTEGER, reason",
     "extent": "run_id, channel, messages INTEGER",
 }
 _INDEXES: Final = {
@@ -97,7 +97,7 @@ def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[
         "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
         "packet": (_packet(row) for row in silver.messages if row.bytes is not None and not row.gone),
         "trial": trials(silver.copies, silver.messages),
-        "lacked": ((row.run_id, row.channel, row.node, row.position, row.reason) for row in audit.missing),
+        "lacked": ((row.run_id, row.channel, row.node, row.position, row.until, row.reason) for row in audit.missing),
         "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
     }
 

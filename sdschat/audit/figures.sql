@@ -12,7 +12,7 @@
 --   packet run_id, channel, source, kind, packet, bytes, content_bytes, filter_bytes, history_bytes, request_bytes
 --          packet: the id of a message in the logs, or the number of a recorded packet; it may be there several times
 --   trial  run_id, channel, node, filters, checks, hits, expected      filters, asked for ids they cannot have
---   lacked run_id, channel, node, position, reason                     what the verdict says is missing
+--   lacked run_id, channel, node, position, until, reason              what the verdict says is missing, in stretches
 --   extent run_id, channel, messages                                   and how long the canonical logs are
 
 -- When did each thing first happen to a message at a node?
@@ -404,17 +404,33 @@ FROM (
 ) AS told
 GROUP BY run_id, channel, node;
 
--- In which stretches of the canonical log does a node lack how much? A log is cut into 60 stretches.
-CREATE VIEW cell AS
-SELECT run_id, channel, node, stretch, SUM(CASE WHEN reason = 'lost' THEN 1 ELSE 0 END) AS lost,
-  SUM(CASE WHEN reason = 'lost' THEN 0 ELSE 1 END) AS excused
+-- Between which places are the stretches of a canonical log? There are 60 of them, or as many as it has messages.
+CREATE VIEW stretch AS
+SELECT run_id, channel, number, (low - low % parts) / parts + 1 AS low, (high - high % parts) / parts AS high
 FROM (
-  SELECT run_id, channel, node, reason, CAST((place - place % messages) / messages AS BIGINT) AS stretch
-  FROM (
-    SELECT l.run_id, l.channel, l.node, l.reason, e.messages,
-      (l.position - 1) * CASE WHEN e.messages < 60 THEN e.messages ELSE 60 END AS place
-    FROM lacked AS l
-    JOIN extent AS e ON e.run_id = l.run_id AND e.channel = l.channel
-  ) AS placed
+  SELECT e.run_id, e.channel, e.parts, n.number, n.number * e.messages + e.parts - 1 AS low,
+    (n.number + 1) * e.messages + e.parts - 1 AS high
+  FROM (SELECT *, CASE WHEN messages < 60 THEN messages ELSE 60 END AS parts FROM extent) AS e
+  JOIN (
+    SELECT 10 * t.ten + o.one AS number
+    FROM (
+      SELECT 0 AS ten UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5
+    ) AS t
+    CROSS JOIN (
+      SELECT 0 AS one UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5
+      UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9
+    ) AS o
+  ) AS n ON n.number < e.parts
+) AS scaled;
+
+-- In which of them does a node lack how much?
+CREATE VIEW cell AS
+SELECT run_id, channel, node, stretch, SUM(CASE WHEN reason = 'lost' THEN lacking ELSE 0 END) AS lost,
+  SUM(CASE WHEN reason = 'lost' THEN 0 ELSE lacking END) AS excused
+FROM (
+  SELECT l.run_id, l.channel, l.node, l.reason, s.number AS stretch,
+    CAST(LEAST(l.until, s.high) - GREATEST(l.position, s.low) + 1 AS BIGINT) AS lacking
+  FROM lacked AS l
+  JOIN stretch AS s ON s.run_id = l.run_id AND s.channel = l.channel AND s.low <= l.until AND s.high >= l.position
 ) AS cut
 GROUP BY run_id, channel, node, stretch;

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from sdschat.audit.rules import LAGGING, LOST
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel, AuditFinding, AuditJournal, AuditMissing, AuditNode
+
+
+class Lacking:
+    """The places of the canonical log of one channel at which a node lacks a message."""
+
+    def __init__(self, rows: Iterable[AuditMissing]) -> None:
+        self._stretches: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for row in rows:
+            self._stretches[row.node].append((row.position, row.until))
+        for stretches in self._stretches.values():
+            stretches.sort()
+
+    def has(self, node: str, position: int) -> bool:
+        stretches = self._stretches.get(node, [])
+        at = bisect_right(stretches, position, key=itemgetter(0)) - 1
+        return at >= 0 and position <= stretches[at][1]
 
 
 class Audit(NamedTuple):

@@ -69,15 +69,59 @@ WHERE l.copies = 1 AND h.member <> s.member
   AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle)
   AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
--- Which node does not have which message of the canonical log, for whatever reason? Keys alone: there may be many.
-CREATE TABLE gap AS
-SELECT l.message, p.member
+-- What is the last Lamport time in the log of each node?
+CREATE TABLE newest_time AS
+SELECT member, MAX(lamport) AS lamport
+FROM copy
+GROUP BY member;
+
+-- Where does the canonical log of a channel begin and end?
+CREATE VIEW ends AS
+SELECT chan, MIN(lamport) AS first_lamport, MAX(lamport) AS last_lamport
+FROM log
+GROUP BY chan;
+
+-- Which nodes are owed a stretch of it alone, since they joined later, lost the beginning, or were seen no further?
+CREATE TABLE partial AS
+SELECT p.member, p.chan, GREATEST(p.horizon, p.retained_from) AS since, COALESCE(n.lamport, 0) AS until
+FROM presence AS p
+JOIN ends AS e ON e.chan = p.chan
+LEFT JOIN newest_time AS n ON n.member = p.member
+WHERE p.horizon > e.first_lamport OR p.retained_from > e.first_lamport OR COALESCE(n.lamport, 0) < e.last_lamport;
+
+-- Which messages are not in the stretch of which node, and has it them all the same? Such nodes are not compared.
+CREATE TABLE outside AS
+SELECT l.message, a.member, CASE WHEN c.member IS NULL THEN 0 ELSE 1 END AS there
+FROM partial AS a
+JOIN log AS l ON l.chan = a.chan AND (l.lamport < a.since OR l.lamport > a.until)
+LEFT JOIN copy AS c ON c.message = l.message AND c.member = a.member;
+
+-- How many such nodes are there of each message?
+CREATE TABLE spared AS
+SELECT message, COUNT(*) AS nodes, SUM(there) AS copies
+FROM outside
+GROUP BY message;
+
+-- Of which messages does a node that is compared lack a copy?
+CREATE TABLE short AS
+SELECT l.message, l.chan
 FROM log AS l
 JOIN crowd AS w ON w.chan = l.chan
-JOIN presence AS p ON p.chan = l.chan
-LEFT ANTI JOIN copy AS c ON c.message = l.message AND c.member = p.member
-LEFT ANTI JOIN extra AS e ON e.message = l.message
-WHERE l.copies < w.nodes;
+LEFT JOIN spared AS s ON s.message = l.message
+WHERE l.copies - COALESCE(s.copies, 0) < w.nodes - COALESCE(s.nodes, 0);
+
+-- Which node does not have which message of the canonical log, for whatever reason? Keys alone: there may be many.
+CREATE TABLE gap AS
+SELECT k.message, k.member
+FROM (
+  SELECT s.message, p.member
+  FROM short AS s
+  JOIN presence AS p ON p.chan = s.chan
+  LEFT ANTI JOIN copy AS c ON c.message = s.message AND c.member = p.member
+  UNION
+  SELECT message, member FROM outside WHERE there = 0
+) AS k
+LEFT ANTI JOIN extra AS e ON e.message = k.message;
 
 -- What is known of these messages and nodes?
 CREATE VIEW absent AS
@@ -92,17 +136,11 @@ CREATE TABLE lacker AS
 SELECT DISTINCT member
 FROM gap;
 
--- What is the last Lamport time in the log of such a node?
-CREATE VIEW newest_time AS
-SELECT c.member, MAX(c.lamport) AS lamport
-FROM lacker AS a
-JOIN copy AS c ON c.member = a.member
-GROUP BY c.member;
-
--- And the last message?
+-- What is the last message in the log of such a node?
 CREATE VIEW newest AS
 SELECT n.member, n.lamport, MAX(v.message_id) AS message_id
-FROM newest_time AS n
+FROM lacker AS a
+JOIN newest_time AS n ON n.member = a.member
 JOIN copy AS c ON c.member = n.member AND c.lamport = n.lamport
 JOIN version AS v ON v.version = c.version
 GROUP BY n.member, n.lamport;
@@ -157,6 +195,17 @@ SELECT member, position, lamport, message_id, sender, node, CASE detail
     ELSE 'lost'
   END AS reason, detail
 FROM explained;
+
+-- What is no fault is told in stretches: of the same node, for the same reason, one message after the other.
+CREATE TABLE allowed AS
+SELECT member, MIN(position) AS position, MAX(position) AS until, COUNT(*) AS messages
+FROM (
+  SELECT member, reason, position,
+    position - ROW_NUMBER() OVER (PARTITION BY member, reason ORDER BY position) AS stretch
+  FROM lacking
+  WHERE reason <> 'lost'
+) AS numbered
+GROUP BY member, reason, stretch;
 
 -- Which copies are another version than the canonical log has, and in what do they differ?
 CREATE VIEW unlike AS
@@ -363,11 +412,14 @@ FROM (
 ) AS ranked_places
 WHERE rank = 1;
 
--- The result: the messages that nodes lack.
+-- The result: the messages that nodes lack; of a stretch that is no fault, the first.
 CREATE VIEW audit_missing AS
-SELECT p.run_id, p.channel, a.position, a.lamport, a.message_id, a.sender, a.node, a.reason, a.detail
+SELECT p.run_id, p.channel, a.position, a.lamport, a.message_id, a.sender, a.node, a.reason, a.detail,
+  COALESCE(s.until, a.position) AS until, COALESCE(s.messages, 1) AS messages
 FROM lacking AS a
-JOIN presence AS p ON p.member = a.member;
+JOIN presence AS p ON p.member = a.member
+LEFT JOIN allowed AS s ON s.member = a.member AND s.position = a.position
+WHERE a.reason = 'lost' OR s.member IS NOT NULL;
 
 -- The result: all other findings.
 CREATE VIEW audit_finding AS

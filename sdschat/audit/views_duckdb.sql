@@ -12,15 +12,25 @@ CREATE VIEW crowd AS SELECT chan, COUNT(*) AS nodes FROM presence GROUP BY chan;
 
 CREATE TABLE extra AS SELECT l.message, h.member FROM log AS l JOIN copy AS h ON h.message = l.message JOIN presence AS s ON s.chan = l.chan AND s.node = l.sender CROSS JOIN rule AS r ANTI JOIN shown AS w ON w.member = s.member AND w.message = l.message WHERE l.copies = 1 AND h.member <> s.member AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle) AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
-CREATE TABLE gap AS SELECT l.message, p.member FROM log AS l JOIN crowd AS w ON w.chan = l.chan JOIN presence AS p ON p.chan = l.chan ANTI JOIN copy AS c ON c.message = l.message AND c.member = p.member ANTI JOIN extra AS e ON e.message = l.message WHERE l.copies < w.nodes;
+CREATE TABLE newest_time AS SELECT member, MAX(lamport) AS lamport FROM copy GROUP BY member;
+
+CREATE VIEW ends AS SELECT chan, MIN(lamport) AS first_lamport, MAX(lamport) AS last_lamport FROM log GROUP BY chan;
+
+CREATE TABLE partial AS SELECT p.member, p.chan, GREATEST(p.horizon, p.retained_from) AS since, COALESCE(n.lamport, 0) AS until FROM presence AS p JOIN ends AS e ON e.chan = p.chan LEFT JOIN newest_time AS n ON n.member = p.member WHERE p.horizon > e.first_lamport OR p.retained_from > e.first_lamport OR COALESCE(n.lamport, 0) < e.last_lamport;
+
+CREATE TABLE outside AS SELECT l.message, a.member, CASE WHEN c.member IS NULL THEN 0 ELSE 1 END AS there FROM partial AS a JOIN log AS l ON l.chan = a.chan AND (l.lamport < a.since OR l.lamport > a.until) LEFT JOIN copy AS c ON c.message = l.message AND c.member = a.member;
+
+CREATE TABLE spared AS SELECT message, COUNT(*) AS nodes, SUM(there) AS copies FROM outside GROUP BY message;
+
+CREATE TABLE short AS SELECT l.message, l.chan FROM log AS l JOIN crowd AS w ON w.chan = l.chan LEFT JOIN spared AS s ON s.message = l.message WHERE l.copies - COALESCE(s.copies, 0) < w.nodes - COALESCE(s.nodes, 0);
+
+CREATE TABLE gap AS SELECT k.message, k.member FROM (SELECT s.message, p.member FROM short AS s JOIN presence AS p ON p.chan = s.chan ANTI JOIN copy AS c ON c.message = s.message AND c.member = p.member UNION SELECT message, member FROM outside WHERE there = 0) AS k ANTI JOIN extra AS e ON e.message = k.message;
 
 CREATE VIEW absent AS SELECT g.message, g.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon, p.retained_from, p.last_ms FROM gap AS g JOIN log AS l ON l.message = g.message JOIN presence AS p ON p.member = g.member;
 
 CREATE TABLE lacker AS SELECT DISTINCT member FROM gap;
 
-CREATE VIEW newest_time AS SELECT c.member, MAX(c.lamport) AS lamport FROM lacker AS a JOIN copy AS c ON c.member = a.member GROUP BY c.member;
-
-CREATE VIEW newest AS SELECT n.member, n.lamport, MAX(v.message_id) AS message_id FROM newest_time AS n JOIN copy AS c ON c.member = n.member AND c.lamport = n.lamport JOIN version AS v ON v.version = c.version GROUP BY n.member, n.lamport;
+CREATE VIEW newest AS SELECT n.member, n.lamport, MAX(v.message_id) AS message_id FROM lacker AS a JOIN newest_time AS n ON n.member = a.member JOIN copy AS c ON c.member = n.member AND c.lamport = n.lamport JOIN version AS v ON v.version = c.version GROUP BY n.member, n.lamport;
 
 CREATE VIEW said AS SELECT member, message, MAX(CASE WHEN kind = 'before_join' THEN 1 ELSE 0 END) AS before_join, MAX(CASE WHEN kind = 'lost' THEN 1 ELSE 0 END) AS lost, MAX(CASE WHEN kind = 'missing' THEN 1 ELSE 0 END) AS missing, MAX(CASE WHEN kind = 'held' THEN 1 ELSE 0 END) AS held FROM declared GROUP BY member, message;
 
@@ -29,6 +39,8 @@ CREATE VIEW circumstance AS SELECT a.*, CASE WHEN a.origin = 'log' AND NOT w.mem
 CREATE VIEW explained AS SELECT member, position, lamport, message_id, sender, node, CASE WHEN was_shown = 1 THEN 'it was delivered, and is not in the log any more' WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined' WHEN lamport < retained_from THEN 'older than what its journal still has' WHEN sender = node AND NOT (behind = 1 AND ended = 1 AND before_it = 1) THEN 'its own message' WHEN lost = 1 THEN 'the node gave it up' WHEN behind = 1 AND ended = 1 THEN 'the node was not seen for long enough after it' WHEN missing = 1 THEN 'the node looks for it' WHEN held = 1 THEN 'it waits for what it depends on' ELSE 'the node does not know of it' END AS detail FROM circumstance;
 
 CREATE TABLE lacking AS SELECT member, position, lamport, message_id, sender, node, CASE detail WHEN 'dated before the node joined' THEN 'joined_later' WHEN 'older than what its journal still has' THEN 'retention' WHEN 'the node was not seen for long enough after it' THEN 'lagging' ELSE 'lost' END AS reason, detail FROM explained;
+
+CREATE TABLE allowed AS SELECT member, MIN(position) AS position, MAX(position) AS until, COUNT(*) AS messages FROM (SELECT member, reason, position, position - ROW_NUMBER() OVER (PARTITION BY member, reason ORDER BY position NULLS FIRST) AS stretch FROM lacking WHERE reason <> 'lost') AS numbered GROUP BY member, reason, stretch;
 
 CREATE VIEW unlike AS SELECT c.member, c.message, l.position, l.lamport, l.message_id, c.lamport AS own_lamport, c.damage, CASE WHEN v.lamport <> l.lamport THEN '; Lamport time ' || TRY_CAST(v.lamport AS TEXT) || ', elsewhere ' || TRY_CAST(l.lamport AS TEXT) ELSE '' END || CASE WHEN v.sender <> l.sender THEN '; sender ' || v.sender || ', elsewhere ' || l.sender ELSE '' END || CASE WHEN v.deps <> l.deps THEN '; other dependencies than elsewhere' ELSE '' END || CASE WHEN v.digest <> l.digest AND v.digest <> '' AND l.digest <> '' THEN '; another content than elsewhere' ELSE '' END AS difference FROM log AS l JOIN tally AS t ON t.message = l.message JOIN copy AS c ON c.message = l.message JOIN version AS v ON v.version = c.version WHERE t.low <> t.high AND c.version <> l.version;
 
@@ -60,7 +72,7 @@ CREATE VIEW fault_count AS SELECT member, COUNT(*) AS faults, SUM(CASE WHEN kind
 
 CREATE VIEW first_place AS SELECT member, position, lamport, message_id FROM (SELECT member, position, lamport, message_id, ROW_NUMBER() OVER (PARTITION BY member ORDER BY position NULLS FIRST, lamport NULLS FIRST, message_id NULLS FIRST) AS rank FROM (SELECT member, position, lamport, message_id FROM lacking WHERE reason = 'lost' UNION ALL SELECT member, position, lamport, message_id FROM fault WHERE NOT position IS NULL AND NOT member IS NULL) AS places) AS ranked_places WHERE rank = 1;
 
-CREATE VIEW audit_missing AS SELECT p.run_id, p.channel, a.position, a.lamport, a.message_id, a.sender, a.node, a.reason, a.detail FROM lacking AS a JOIN presence AS p ON p.member = a.member;
+CREATE VIEW audit_missing AS SELECT p.run_id, p.channel, a.position, a.lamport, a.message_id, a.sender, a.node, a.reason, a.detail, COALESCE(s.until, a.position) AS until, COALESCE(s.messages, 1) AS messages FROM lacking AS a JOIN presence AS p ON p.member = a.member LEFT JOIN allowed AS s ON s.member = a.member AND s.position = a.position WHERE a.reason = 'lost' OR NOT s.member IS NULL;
 
 CREATE VIEW audit_finding AS SELECT c.run_id, c.channel, f.node, f.kind, f.position, f.lamport, f.message_id, f.other, f.detail FROM finding AS f JOIN (SELECT DISTINCT chan, run_id, channel FROM presence) AS c ON c.chan = f.chan;
 

@@ -16,7 +16,7 @@ from sdschat.audit.schemas import (
     AuditNode,
     Quarantine,
 )
-from sdschat.audit.verdict import AGREES, channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.audit.verdict import AGREES, Lacking, channel_sentence, counted, first_rows, node_words, sentence
 from sdschat.cli.text import moment, safe
 
 if TYPE_CHECKING:
@@ -189,11 +189,11 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
     of = by_channel(found)
     for channel in found.channels:
         part = of(channel)
-        lacking = {(row.node, row.message_id) for row in part.missing}
+        lacking = Lacking(part.missing)
         for node in part.nodes:
-            if node.agrees or node.first_id is None:
+            if node.agrees or node.first_id is None or node.first_position is None:
                 continue
-            paths = islice(_holders(node, part, lacking, sources), _TRIED)
+            paths = islice(_holders(node, node.first_position, part, lacking, sources), _TRIED)
             looks = [look(path, node.channel, node.first_id) for path in paths]
             if looks:
                 asked[f"  {safe(next((each for each in looks if each.runs), looks[0]).text)}"] = None
@@ -203,12 +203,12 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
         yield from _cut(list(asked), most)
 
 
-def _holders(node: AuditNode, of: OfChannel, lacking: set[tuple[str, str]], sources: Sources) -> Iterator[str]:
+def _holders(node: AuditNode, at: int, of: OfChannel, lacking: Lacking, sources: Sources) -> Iterator[str]:
     """Return databases that hold the message at which a node differs: its own; if it lacks the message, the others'."""
-    own = (node.node, node.first_id) not in lacking
+    own = not lacking.has(node.node, at)
     for each in [node] if own else of.nodes:
         path = sources.get((each.run_id, each.channel, each.node))
-        if path is not None and (each.node, node.first_id) not in lacking:
+        if path is not None and not lacking.has(each.node, at):
             yield path
 
 

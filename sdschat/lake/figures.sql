@@ -79,7 +79,7 @@ JOIN later AS l ON l.run_id = k.run_id AND l.channel = k.channel AND l.node = k.
 
 -- What does the verdict say is missing, and how long are the logs?
 CREATE VIEW lacked AS
-SELECT run_id, channel, node, position, reason
+SELECT run_id, channel, node, position, until, reason
 FROM audit_missing;
 
 CREATE VIEW extent AS

@@ -16,6 +16,6 @@ CREATE VIEW later AS SELECT u.run_id, u.channel, u.node, u.message_id, ARRAY_AGG
 
 CREATE VIEW asked_filter AS SELECT k.run_id, k.channel, k.node, k.raw, l.ids FROM kept AS k JOIN later AS l ON l.run_id = k.run_id AND l.channel = k.channel AND l.node = k.node AND l.message_id = k.message_id;
 
-CREATE VIEW lacked AS SELECT run_id, channel, node, position, reason FROM audit_missing;
+CREATE VIEW lacked AS SELECT run_id, channel, node, position, until, reason FROM audit_missing;
 
 CREATE VIEW extent AS SELECT run_id, channel, messages FROM gold_channel;

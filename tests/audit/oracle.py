@@ -117,6 +117,7 @@ class _Channel:
         self.log = agreed(self.copies)
         self.place = {name: at for at, name in enumerate(self.log, 1)}
         self.extra = set(self._extra())
+        self.lacking = list(self._lacking())
         self.missing = list(self._missing())
         self.findings = sorted(self._findings(), key=_order)
 
@@ -178,12 +179,24 @@ class _Channel:
                 yield message, holders[0]
 
     def _missing(self) -> Iterator[t.AuditMissing]:
+        """Yield each message that is lost, and the first of each stretch that is excused."""
+        at = {(row.node, row.position, row.reason) for row in self.lacking}
+        for row in self.lacking:
+            until = row.position
+            if row.reason != say.LOST:
+                if (row.node, row.position - 1, row.reason) in at:
+                    continue
+                while (row.node, until + 1, row.reason) in at:
+                    until += 1
+            yield row._replace(until=until, messages=until - row.position + 1)
+
+    def _lacking(self) -> Iterator[t.AuditMissing]:
         for message, (lamport, sender, *_) in self.log.items():
             if any(message == extra for extra, _ in self.extra):
                 continue
             for name in sorted({*self.names} - {*self.holders(message)}):
                 why = self._why(name, message, lamport, sender)
-                yield t.AuditMissing(*self.key, self.place[message], lamport, message, sender, name, *why)
+                yield t.AuditMissing(*self.key, self.place[message], lamport, message, sender, name, *why, 0, 1)
 
     def _why(self, name: str, message: str, lamport: int, sender: str) -> tuple[str, str]:
         said = {row.kind for row in self.declared if (row.node, row.message_id) == (name, message)}
@@ -275,7 +288,7 @@ class _Channel:
 
     def nodes(self) -> Iterator[t.AuditNode]:
         for name in self.names:
-            of = [row for row in self.missing if row.node == name]
+            of = [row for row in self.lacking if row.node == name]
             bad = [row for row in self.findings if row.node == name and row.kind in t.FAULTS]
             lost = [row for row in of if row.reason == say.LOST]
             lagging = sum(row.reason == say.LAGGING for row in of)
@@ -288,10 +301,10 @@ class _Channel:
             yield t.AuditNode(*self.key, name, own, *counts, *self.seen[name][:2], *place, not lost and not bad)
 
     def channel(self) -> t.AuditChannel:
-        lost = sum(row.reason == say.LOST for row in self.missing)
+        lost = sum(row.reason == say.LOST for row in self.lacking)
         bad = sum(row.kind in t.FAULTS for row in self.findings)
         newest = max((row[0] for row in self.log.values()), default=0)
-        agrees, excused = not lost and not bad, len(self.missing) - lost
+        agrees, excused = not lost and not bad, len(self.lacking) - lost
         return t.AuditChannel(
             *self.key, len(self.names), len(self.log), agrees, lost, excused, bad, newest, running(self.log)
         )

@@ -122,7 +122,7 @@ def test_a_channel_can_be_asked_for_alone(field: Path, capsys: pytest.CaptureFix
 def many(differ: int, agree: int) -> Audit:
     """Return a verdict on too many nodes to list all of them."""
     missing = [
-        AuditMissing("field", "lobby", 1, 1, "m1", "ann", f"bad{number}", LOST, "owed since it was there")
+        AuditMissing("field", "lobby", 1, 1, "m1", "ann", f"bad{number}", LOST, "owed since it was there", 1, 1)
         for number in range(differ)
     ]
     good = AuditNode("field", "lobby", "", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)

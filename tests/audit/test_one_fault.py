@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sdschat.audit.conform import conform
-from sdschat.audit.rules import DEFAULT, LAGGING, LOST, RETENTION
+from sdschat.audit.rules import DEFAULT, JOINED_LATER, LAGGING, LOST, RETENTION
 from sdschat.audit.taken import Row
-from sdschat.audit.verdict import Audit
+from sdschat.audit.verdict import Audit, Lacking
 from tests.audit.golden import answer
 from tests.audit.worlds import declared, event, everybody_has, message, node, seen_until, taken
 
@@ -223,3 +223,23 @@ def test_a_node_of_which_there_is_only_a_journal_is_audited_by_its_deliveries() 
     ]
     found = audited(*everybody_has(["ann"], IDS), *rows)
     assert lacks(found) == [("bob", "m2", LOST)]
+
+
+def test_what_a_late_joiner_is_not_owed_is_told_as_one_stretch() -> None:
+    rows = [row for row in all_have() if row.node != "bob"]
+    found = audited(*rows, node("bob", 1, horizon=2_500), message("bob", "m3", 3_000))
+    (row,) = found.missing
+    assert (row.node, row.message_id, row.reason, row.position, row.until, row.messages) == (
+        *("bob", "m1", JOINED_LATER, 1),
+        *(2, 2),
+    )
+    assert [(each.excused, each.converged) for each in found.channels] == [(2, True)]
+
+
+def test_a_stretch_ends_where_the_node_has_a_message_all_the_same() -> None:
+    rows = [row for row in all_have() if row.node != "bob"]
+    found = audited(*rows, node("bob", 1, horizon=9_000), message("bob", "m2", 2_000))
+    assert [(row.position, row.until, row.messages) for row in found.missing] == [(1, 1, 1), (3, 3, 1)]
+    lacking = Lacking(found.missing)
+    assert [lacking.has("bob", place) for place in (0, 1, 2, 3, 4)] == [False, True, False, True, False]
+    assert not lacking.has("ann", 1)

@@ -19,13 +19,15 @@ from pathlib import Path
 from sdschat.audit.schemas import AuditMissing
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import audit, consolidate, refine
-from tests.pipeline.bench_data import lake_of_copies, make_copies, one_more_in_a_hundred
+from tests.pipeline.bench_data import NODES, lake_of_copies, make_copies, one_more_in_a_hundred
+from tests.store.samples import START
 
 
-def make(folder: Path, count: int) -> int:
+def make(folder: Path, count: int, partial: bool) -> int:
     """Make the lake, and return how many messages are missing."""
-    lost = make_copies(folder / "copies", count)
-    lake_of_copies(folder / "copies", folder / "lake")
+    lost = make_copies(folder / "copies", count, partial=partial)
+    horizon = START + count // NODES // 2 * 500 if partial else 0
+    lake_of_copies(folder / "copies", folder / "lake", horizon)
     return lost
 
 
@@ -46,13 +48,14 @@ def judge(folder: Path, rows: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--partial", action="store_true", help="one node joined late, and of one there is an old copy")
     parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.folder is None:
         with tempfile.TemporaryDirectory() as folder:
             # In a process of its own, so that the memory counted is that of the audit alone.
             again = [sys.executable, "-m", "tests.lake.measure", "--in", folder, "--rows", str(options.rows)]
-            print(f"{make(Path(folder), options.rows):,} missing", flush=True)
+            print(f"{make(Path(folder), options.rows, options.partial):,} missing", flush=True)
             return subprocess.run(again, check=False).returncode
     first = judge(options.folder / "lake", options.rows)
     one_more_in_a_hundred(options.folder / "copies", options.folder / "lake")

@@ -200,7 +200,7 @@ def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_broug
     sound = AuditNode(FIELD, "lobby", "a", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)
     nodes = [sound._replace(node=f"a{at}") for at in range(5)]
     tables.replace(AuditNode, stored(AuditNode, [*nodes, sound._replace(node="z", missing=1, agrees=False)]))
-    excused = [AuditMissing(FIELD, "lobby", at, at, f"m{at}", "a0", "z", "lagging", "") for at in range(1, 6)]
+    excused = [AuditMissing(FIELD, "lobby", at, at, f"m{at}", "a0", "z", "lagging", "", at, 1) for at in range(1, 6)]
     missing = [*excused, excused[0]._replace(position=9, reason=LOST)]
     tables.replace(AuditMissing, stored(AuditMissing, missing))
     with open_duck(tmp_path) as lake:

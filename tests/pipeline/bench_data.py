@@ -23,13 +23,15 @@ NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
 WITH_GAPS = NAMES[:4]  # the nodes that lack some messages
 CHANNELS = [f"c{at}" for at in range(10)]
+JOINED_LATE, OLD = 50, 51  # the nodes that have only a part
 _STEP = 500  # messages in a transaction
 
 
-def make_copies(path: Path, count: int) -> int:
+def make_copies(path: Path, count: int, *, partial: bool = False) -> int:
     """Write deliveries of messages by nodes in the order of the logs, like silver. Return the number of missing ones.
 
-    Some nodes lack some messages of one hundredth of the log.
+    Some nodes lack some messages of one hundredth of the log. With `partial` one node joined in the middle, and of
+    another one there is an old copy.
     """
     messages = count // NODES
     draw = np.random.default_rng(1)
@@ -38,7 +40,10 @@ def make_copies(path: Path, count: int) -> int:
     node = np.tile(np.arange(NODES), messages)
     stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
     lost = (node < len(WITH_GAPS)) & stretch & (draw.random(len(node)) < 0.2)
-    node, message = node[~lost], message[~lost]
+    kept = ~lost
+    if partial:
+        kept &= ~((node == JOINED_LATE) & (message < messages // 2)) & ~((node == OLD) & (message >= messages // 3 * 2))
+    node, message = node[kept], message[kept]
     ids = pa.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
     names, channels = pa.array(NAMES), pa.array(CHANNELS)
     at = START + message * 500
@@ -62,15 +67,17 @@ def make_copies(path: Path, count: int) -> int:
     return int(lost.sum())
 
 
-def lake_of_copies(copies: Path, lake: Path) -> None:
-    """Make a lake with the same copies as messages in logs; every twentieth is in an earlier reading too."""
+def lake_of_copies(copies: Path, lake: Path, horizon: int = 0) -> None:
+    """Make a lake with the same copies as messages in logs; every twentieth is in an earlier reading too. The horizon
+    is that of the node that joined late."""
     from sdschat.lake.sources.batch import table_of
     from sdschat.lake.tables import Tables
 
     tables = Tables(str(lake))
     for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
         _append(tables, copies, reading, which)
-    tables.append(Node, table_of(Node, readings()))
+    late = [row._replace(horizon=horizon) if row.node == NAMES[JOINED_LATE] else row for row in readings()]
+    tables.append(Node, table_of(Node, late))
 
 
 def one_more_in_a_hundred(copies: Path, lake: Path) -> None:

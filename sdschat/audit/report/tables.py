@@ -21,7 +21,7 @@ from sdschat.audit.schemas import (
     MetricsRejected,
     MetricsRepair,
 )
-from sdschat.audit.verdict import counted, first_rows, node_words
+from sdschat.audit.verdict import Lacking, counted, first_rows, node_words
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50
@@ -77,7 +77,7 @@ def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterabl
 
 
 def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str:
-    lacking = {(row.run_id, row.channel, row.message_id, row.node) for row in rows}
+    lacking = Lacking(rows)
     found = []
     for at, row in enumerate(row for row in first_rows(rows) if row.reason == LOST):
         found.append(
@@ -95,12 +95,12 @@ def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str
     return table(headings, found, (1,))
 
 
-def _holders(data: ReportData, row: AuditMissing, lacking: set[tuple[str, str, str, str]]) -> list[str]:
+def _holders(data: ReportData, row: AuditMissing, lacking: Lacking) -> list[str]:
     """Return the nodes that have the missing message: its sender, then nodes that agree with the log, then others."""
     key = (row.run_id, row.channel)
     there = [node for node in data.audit.nodes if (node.run_id, node.channel) == key]
     there.sort(key=lambda node: (node.node != row.sender, not node.agrees))
-    return [node.node for node in there if (*key, row.message_id, node.node) not in lacking]
+    return [node.node for node in there if not lacking.has(node.node, row.position)]
 
 
 def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> str:

@@ -58,7 +58,9 @@ class AuditNode(NamedTuple):
 
 
 class AuditMissing(NamedTuple):
-    """A message that a node lacks. `reason`: lost, lagging, joined_later or retention."""
+    """A message that a node lacks. `reason`: lost, lagging, joined_later or retention.
+
+    What is not lost is told in stretches of the log: the first message, and how many there are without a break."""
 
     run_id: str
     channel: str
@@ -69,6 +71,8 @@ class AuditMissing(NamedTuple):
     node: str
     reason: str
     detail: str
+    until: int  # position of the last one
+    messages: int
 
 
 class AuditFinding(NamedTuple):
