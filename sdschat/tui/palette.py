@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.await_complete import AwaitComplete
-from textual.command import Command, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
@@ -106,6 +106,27 @@ class ChatPalette(CommandPalette):
         self.set_class(ascii_only, "-ascii")
         self._theme: str | None = None  # what `theme_now` was before a theme was shown
         self._shows = False  # a theme is shown that nobody has chosen yet
+        self._listed = False  # the list is that of the text in the input, and not of an earlier one
+        self._entered = False  # Enter was pressed before it was
+
+    @on(Input.Changed)
+    def _look_again(self) -> None:
+        self._listed = self._entered = False
+
+    @on(Input.Submitted)
+    def _wait_for_list(self, event: Input.Submitted) -> None:
+        """Take nothing from the list of an earlier text: who types fast presses Enter before it has changed."""
+        if not self._listed:
+            event.stop()
+            event.prevent_default()
+            self._entered = True
+
+    def _refresh_command_list(self, command_list: CommandList, commands: list[Command], clear_current: bool) -> None:
+        super()._refresh_command_list(command_list, commands, clear_current)
+        self._listed = True
+        if self._entered:
+            self._entered = False
+            self.call_later(self._select_or_command)
 
     @on(OptionList.OptionHighlighted)
     def _show_theme(self, event: OptionList.OptionHighlighted) -> None:

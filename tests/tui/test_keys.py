@@ -292,6 +292,15 @@ async def test_the_palette_runs_commands(s: Stage) -> None:
     await s.until_text("saved here")
 
 
+@staged("lobby", "dev")
+async def test_the_palette_takes_what_was_typed_however_fast_enter_follows(s: Stage) -> None:
+    """The list of an earlier text, here of none, stays on the screen until the next one is there."""
+    await s.press("ctrl+p")
+    await s.until(lambda: chosen(s) != "", "the palette lists nothing")
+    await at_once(s, "legend\r")
+    await s.until_text("saved here")
+
+
 @staged()
 async def test_escape_goes_back_to_the_end(s: Stage) -> None:
     for number in range(100):
