@@ -410,7 +410,7 @@ SELECT run_id, channel, number, (low - low % parts) / parts + 1 AS low, (high - 
 FROM (
   SELECT e.run_id, e.channel, e.parts, n.number, n.number * e.messages + e.parts - 1 AS low,
     (n.number + 1) * e.messages + e.parts - 1 AS high
-  FROM (SELECT *, CASE WHEN messages < 60 THEN messages ELSE 60 END AS parts FROM extent) AS e
+  FROM (SELECT *, CASE WHEN messages BETWEEN 1 AND 59 THEN messages ELSE 60 END AS parts FROM extent) AS e
   JOIN (
     SELECT 10 * t.ten + o.one AS number
     FROM (
