@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,15 +16,21 @@ from sdschat.cli.options import say
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
 from sdschat.cli.spark_target import cache_folder
+from sdschat.cli.text import counted, safe
 from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
     from sdschat.audit.compare import Comparison
-    from sdschat.audit.conform import Silver
+    from sdschat.audit.conform import Channel, Silver
     from sdschat.audit.members import MembersAudit
     from sdschat.audit.rules import Rules
     from sdschat.audit.schemas import Quarantine
+    from sdschat.audit.tables.figures import Figures
     from sdschat.audit.verdict import Audit
+
+    ByChannel = Mapping[Channel, Figures]
+
+_ALL_EQUAL: Final = "all checkpoints are prefixes of one another, all committees are equal"
 
 
 @click.command("audit")
@@ -110,23 +117,19 @@ def _can_draw() -> bool:
 def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
     import json
 
-    from sdschat.cli.audit_members import members_object, members_sentence
     from sdschat.cli.audit_report import as_object
 
     report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
-    report["members"] = members_object(members)
+    report["members"] = _members_object(members)
     report["agreed"] = found.audit.agreed and not any(one.findings for one in members)
     if members and not found.audit.channels:
-        report["verdict"] = " ".join(map(members_sentence, members))
+        report["verdict"] = " ".join(map(_members_sentence, members))
     if asked is not None:
-        from sdschat.cli.audit_figures import figures_object, figures_of
-
-        report["figures"] = figures_object(figures_of(found.audit, asked))
+        report["figures"] = _figures_object(_figures_of(found.audit, asked))
     click.echo(json.dumps(report, separators=(",", ":")))
 
 
 def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
-    from sdschat.cli.audit_members import members_lines
     from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
     places = {
@@ -135,7 +138,7 @@ def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver 
         if row.node in found.paths
     }
     for line in (
-        *members_lines(members, most),
+        *_members_lines(members, most),
         *(lines(found.audit, most) if found.audit.channels or not members else ()),
         *refused_lines(found.quarantine, most),
         *unsearchable_lines(found.unsearchable, most),
@@ -143,9 +146,7 @@ def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver 
     ):
         click.echo(line)
     if asked is not None:
-        from sdschat.cli.audit_figures import figures_lines, figures_of
-
-        for line in figures_lines(figures_of(found.audit, asked)):
+        for line in _figures_lines(_figures_of(found.audit, asked)):
             click.echo(line)
 
 
@@ -162,6 +163,82 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
         say(f"sdschat: {page} cannot be written: {error.strerror}. Choose another --report.")
         return False
     return True
+
+
+def _members_object(found: list[MembersAudit]) -> list[dict[str, Any]]:
+    return [
+        one._asdict() | {"agreed": not one.findings, "findings": [row._asdict() for row in one.findings]}
+        for one in found
+    ]
+
+
+def _members_lines(found: list[MembersAudit], most: int | None) -> Iterator[str]:
+    """Describe the verdict on each members' channel: a sentence, then at most `most` faults of each node."""
+    for one in found:
+        yield _members_sentence(one)
+        of: dict[str, list[str]] = defaultdict(list)
+        for row in one.findings:
+            of[row.node].append(row.detail)
+        for node, details in of.items():
+            for detail in details[:most]:
+                yield f"  {_node_name(one, node)}: {safe(detail)}"
+            if most is not None and len(details) > most:
+                yield f"  {_node_name(one, node)}: {counted(len(details) - most, 'other fault')}; --all lists them"
+        for node in one.alone:
+            yield f"  {_node_name(one, node)}: no other database has the hash of a checkpoint that this one has"
+
+
+def _members_sentence(one: MembersAudit) -> str:
+    return f"{safe(one.channel)}: {_members_words(one)}."
+
+
+def _members_words(one: MembersAudit) -> str:
+    between = f"{one.lowest}" if one.lowest == one.highest else f"{one.lowest} to {one.highest}"
+    what = f"a members' channel, {counted(len(one.nodes), 'node')}, {between} operations settled"
+    gone = f"nothing is left of {counted(one.deleted, 'deleted post')}"
+    if one.findings:
+        faults = "fault was found" if len(one.findings) == 1 else "faults were found"
+        return f"{what}; the nodes do not agree: {len(one.findings)} {faults}"
+    if len(one.nodes) < 2:
+        return f"{what}; there is nobody to compare with; {gone}"
+    return f"{what}; {_ALL_EQUAL}, and {gone}"
+
+
+def _node_name(one: MembersAudit, node: str) -> str:
+    nick = one.nodes.get(node, "")
+    return safe(nick) if nick and list(one.nodes.values()).count(nick) == 1 else f"<{safe(node[:8])}>"
+
+
+def _figures_of(audit: Audit, silver: Silver) -> ByChannel:
+    from sdschat.audit.figures import figures
+    from sdschat.audit.report.data import of_channel
+
+    found = figures(silver)
+    return {(row.run_id, row.channel): of_channel(found, (row.run_id, row.channel)) for row in audit.channels}
+
+
+def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
+    """Return the figures as one JSON object. Its names are stable: those of `figures.sql`."""
+    every = list(by_channel.values())
+    return {
+        name: [row._asdict() for each in every for row in getattr(each, name)]
+        for name in ("reached", "last", "wire", "acknowledged", "untrue")
+    }
+
+
+def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
+    """Describe the figures of each channel."""
+    from sdschat.audit.report.answers import everybody_note, truth_note, wire_note
+
+    for (_, channel), found in by_channel.items():
+        yield ""
+        yield f"Figures of {safe(channel)}:"
+        notes = (
+            everybody_note(found.spread),
+            wire_note(found.wire),
+            truth_note(found.acknowledged),
+        )
+        yield from (f"  {note}" for note in notes if note)
 
 
 def exit_code(found: Audit, quarantine: Iterable[Quarantine]) -> int:

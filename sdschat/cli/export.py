@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import click
 
@@ -15,7 +14,7 @@ from sdschat.cli.log import FORMATS, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.whole_file import whole_file
+from sdschat.cli.whole_file import writable
 
 _SUFFIXES: Final = {
     ".txt": "text",
@@ -54,16 +53,3 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
     with open_reader(chosen) as reader, writable(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
     say(f"{file} is written")
-
-
-@contextlib.contextmanager
-def writable(file: Path) -> Iterator[TextIO]:
-    """Open the file to be written whole, readable by its owner only."""
-    with contextlib.ExitStack() as stack:
-        try:
-            output = stack.enter_context(whole_file(file, 0o600))
-        except OSError as error:
-            raise CommandProblem(
-                f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE
-            ) from error
-        yield output

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import hashlib
+import json
+import os
 import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +22,6 @@ from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Com
 from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen, FoundSettings
-from sdschat.cli.tap_folder import TapFolder, tap_folder
 from sdschat.cli.text import counted, safe
 from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
 from sdschat.node.private.record import is_link
@@ -29,6 +32,7 @@ from sdschat.transport.segments import DuplicateFilter, Recorded, Spool, known_i
 from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place
 
+_STATE: Final = ".tap"  # name of the file with the state of a folder
 _FLUSH: Final = 0.05  # seconds until a received packet is on disk
 
 
@@ -227,3 +231,54 @@ class _Tap:
     def _fail(self, error: Exception) -> None:
         if not self._ended.done():
             self._ended.set_exception(error)
+
+
+class TapFolder:
+    """The state of a folder of recordings: its own random name, and the broker sessions that recorded before. A broker
+    keeps packets for a session while no tap runs."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._own, self._recorded = self._read()
+
+    def _read(self) -> tuple[str, list[str]]:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found = json.loads(os.pread(self._descriptor, 1 << 20, 0))
+            return str(found["tap"]), [str(each) for each in found["recorded"]]
+        return secrets.token_hex(8), []
+
+    def session(self, broker: str, topics: Sequence[str]) -> str:
+        """Return the session name for a broker and a set of topics: a session keeps the topics it was made with."""
+        whole = json.dumps([self._own, broker, sorted(topics)])
+        return f"sdschat-tap-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+    def begin(self, session: str) -> bool:
+        """Note that the session records. Return True if it recorded before: the broker kept packets for it."""
+        before = session in self._recorded
+        if not before:
+            self._recorded.append(session)
+            whole = json.dumps({"tap": self._own, "recorded": self._recorded}).encode()
+            os.pwrite(self._descriptor, whole, 0)
+            os.ftruncate(self._descriptor, len(whole))
+            os.fsync(self._descriptor)
+        return before
+
+
+@contextlib.contextmanager
+def tap_folder(folder: Path) -> Iterator[TapFolder]:
+    """Lock the folder for the block: two taps would take the broker's session from each other. Raises Problem."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / _STATE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CommandProblem(
+            f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandProblem(f"Another tap records into {folder}. Choose another --to.", WRONG_USE) from None
+        yield TapFolder(descriptor)
+    finally:
+        os.close(descriptor)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+
 
 @contextlib.contextmanager
 def whole_file(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
@@ -26,3 +28,16 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writable(file: Path) -> Iterator[TextIO]:
+    """Open the file to be written whole, readable by its owner only."""
+    with contextlib.ExitStack() as stack:
+        try:
+            output = stack.enter_context(whole_file(file, 0o600))
+        except OSError as error:
+            raise CommandProblem(
+                f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE
+            ) from error
+        yield output

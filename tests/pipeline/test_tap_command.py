@@ -13,7 +13,7 @@ import pytest
 
 from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import PacketMemory, Reading
-from sdschat.cli.tap_folder import tap_folder
+from sdschat.cli.tap import tap_folder
 from sdschat.lake.sources.files import read_file
 from sdschat.lake.sources.folders import find
 from sdschat.transport.base import Published
