@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import ClassVar, Final
 
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.timer import Timer
+from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
 from sdschat.node.view.searching import HistorySearch
@@ -12,13 +16,45 @@ from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, step_hit
 from sdschat.tui.errors import CommandError
 from sdschat.tui.model.cleaning import reason_text
 from sdschat.tui.model.items import Place
-from sdschat.tui.widgets.find_bar import FindBar
 from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM: Final = 80  # columns from which the keys stand beside the number of hits
 _KEYS: Final = " | Enter older, Down newer, Tab list, Esc back"
+
+
+class FindInput(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,up", "app.find_on(-1)", "Older hit", show=False),
+        Binding("shift+enter,down", "app.find_on(1)", "Newer hit", show=False),
+        Binding("tab", "app.find_list", "List of hits", show=False),
+    ]
+
+
+class FindBar(Horizontal):
+    """The line for the words of a search, above the input; beside them stands the number of hits."""
+
+    DEFAULT_CSS = """
+    FindBar { height: 1; display: none; background: $panel; }
+    FindBar Static { width: auto; background: $panel; padding: 0 1; }
+    FindBar #found { color: $warning; }
+    FindBar FindInput, FindBar FindInput:focus { width: 1fr; height: 1; border: none; padding: 0;
+        background: $surface; }
+    """
+
+    def __init__(self, typed: Callable[[], None], *, id: str) -> None:
+        """`typed` is called when the words change."""
+        self.words = FindInput(placeholder="words  from:nick  since:2d  before:10:00", compact=True)
+        self._found = Static("", id="found", markup=False)
+        super().__init__(Static("find", markup=False), self.words, self._found, id=id)
+        self._typed = typed
+
+    def on_input_changed(self) -> None:
+        self._typed()
+
+    def say(self, text: str) -> None:
+        self._found.update(text)
 
 
 class Finder:

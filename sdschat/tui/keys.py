@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from sdschat.tui.errors import CommandError
-from sdschat.tui.lists import channels_page, people_page
-from sdschat.tui.model.cleaning import short
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
+from sdschat.tui.model.pages import Page
+from sdschat.tui.model.status import heard_words
 from sdschat.tui.screen_host import ScreenHost
 from sdschat.tui.terminal import install
 
@@ -101,7 +103,7 @@ class KeyedHost(ScreenHost):
     def action_pane(self, what: str) -> None:
         """Show or hide a list; where there is no room for it beside the log, show it on a sheet."""
         if not self.panes.has_room(what):
-            self.show_pages([people_page(self) if what == "members" else channels_page(self)], "")
+            self.show_pages([_people_page(self) if what == "members" else _channels_page(self)], "")
             return
         setattr(self.panes, what, not getattr(self.panes, what))
         self.panes.fit()
@@ -167,3 +169,31 @@ class KeyedHost(ScreenHost):
             return
         self._quit_asked = now
         self.warn("Once more to leave. What you wrote is kept, and what is not sent yet goes out next time.")
+
+
+def _channels_page(host: Host) -> Page:
+    """Return the open channels and conversations, for a terminal too narrow to list them. Enter shows one."""
+    lines = []
+    for number, name in enumerate(host.order, 1):
+        unread, mentions = host.desktop.counted(name)
+        news = f", {unread} unread" if unread else ""
+        to_you = f", {mentions} to you" if mentions else ""
+        lines.append(f"{number} {host.label(name)}: {host.badge(name)}{news}{to_you}")
+    lines.append("/join CHANNEL opens another one")
+    return Page("channels", lines, [*(f"go {number}" for number in range(1, len(lines))), "join"])
+
+
+def _people_page(host: Host) -> Page:
+    """Return the participants, for a terminal too narrow to list them. Enter writes to one alone."""
+    now, glyphs = host.view.now().wall, host.glyphs
+    connected = host.view.connected(host.room)
+    people = host.view.channel(host.room).people()
+    lines, runs = [], []
+    for person in people:
+        here = person.online and connected
+        nick = nick_text(person.nick) or "(nothing signed yet)"
+        sign = glyphs.online if here else glyphs.offline
+        lines.append(f"{sign} {nick} {short(person.sender_id, 8)}  {heard_words(person._replace(online=here), now)}")
+        runs.append("nick" if person.own else f"msg {person.sender_id}")
+    count = sum(person.online for person in people)
+    return Page(f"{count} here" if connected else "not connected", lines, runs)

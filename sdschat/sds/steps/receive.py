@@ -7,12 +7,17 @@ rebroadcast carries are as old as the message itself.
 
 from __future__ import annotations
 
+from sdschat.sds.bloom.compact import CompactFilter
+from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.clock import out_of_bounds
-from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, SyncReceived
+from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
+from sdschat.sds.peers import Peer
 from sdschat.sds.rows import FROM_STORE, TOLD
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.answers import review_repair_request
+from sdschat.sds.steps.acks import review_causal_history, review_filter
+from sdschat.sds.steps.answers import call_off_answers, review_repair_request
+from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import deliver_message
@@ -24,9 +29,9 @@ from sdschat.sds.steps.dependencies import (
     verify_dependencies,
     wait_for_none,
 )
-from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
+from sdschat.sds.steps.ranges import review_range
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import confirm_soon, traffic_heard
 from sdschat.sds.values import Message, Reason
@@ -177,7 +182,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     learn_hints(s, message)
     if s.requests.missing:
         learn_hints_of_missing(s, message)
-    review_evidence(s, message, peer, lamport)
+    _review_evidence(s, message, peer, lamport)
     if message.repair_request and not stale:
         # A message with content may be a rebroadcast, and its requests long answered.
         old = bool(message.content) and s.now.wall - lamport > s.config.t_max
@@ -185,3 +190,39 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
             review_repair_request(s, message)
     if dated > peer.last_lamport:
         peer.last_lamport = dated
+
+
+def _review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int) -> None:
+    """Review causal history and filter: who has what of ours, and who lacks what we have.
+
+    A filter is only read when there is something to learn from it: own messages that are not acknowledged, or a
+    peer whose lacks were last looked at longer ago than a message may be on its way.
+
+    What a filter *lacks* only counts in the newest packet of its sender, since rebroadcasts carry old filters. Neither
+    that nor a range of history, which costs as much as a hundred packets, is looked at more often than that.
+    """
+    outgoing = s.outgoing
+    if outgoing.known:
+        review_causal_history(s, message)
+    packed = message.bloom_filter
+    if packed is None:
+        return
+    newest = s.config.push_enabled and lamport > peer.last_lamport
+    due = newest and (peer.reviewed_at < 0 or s.now.mono - peer.reviewed_at >= s.config.push_grace)
+    if not (outgoing.open or due):
+        return
+    received = read_filter(packed)
+    if isinstance(received, str):
+        peer.filter_format = "unknown"
+        s.events.append(FilterIgnored(message.sender_id, received))
+        return
+    compact = isinstance(received, CompactFilter)
+    peer.filter_format = "compact" if compact else "waku"
+    review_filter(s, message, received, with_settled=due)
+    if due:
+        peer.reviewed_at = s.now.mono
+        if s.answers.entries and not s.unproven:
+            call_off_answers(s, peer, received)
+        review_lacks(s, peer, received, lamport)
+        if isinstance(received, CompactFilter) and not message.content:
+            review_range(s, peer, message.message_id, received)
