@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Final, get_type_hints
 
+from sdschat.audit.tables import Blob, Ids
 from sdschat.audit.tables.bronze import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
 from sdschat.audit.tables.gold import (
     FAULTS,
@@ -24,7 +25,6 @@ from sdschat.audit.tables.gold import (
     AuditNode,
     Log,
 )
-from sdschat.audit.tables.kinds import Blob, Ids
 from sdschat.audit.tables.metrics import (
     MetricsAck,
     MetricsClock,

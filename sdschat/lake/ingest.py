@@ -18,9 +18,8 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
 from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import connected
-from sdschat.lake.known import maybe_mended, newest_of, stands_in_for, taken_already
 from sdschat.lake.sources.batch import table_of
-from sdschat.lake.sources.survey import Seen, look, stamp
+from sdschat.lake.sources.survey import Seen, look, maybe_mended, newest_of, stamp, stands_in_for, taken_already
 from sdschat.lake.staging import Source, StagedSource, stage
 from sdschat.lake.tables import Overtaken, Tables
 

@@ -19,9 +19,12 @@ for module in ("pyarrow", "duckdb", "deltalake"):
 from sdschat.lake import judge  # noqa: E402
 from sdschat.lake.duck import open_duck  # noqa: E402
 from sdschat.lake.results import audit_of  # noqa: E402
-from sdschat.lake.stream import SegmentStream  # noqa: E402
+from sdschat.lake.stream import (  # noqa: E402
+    ChannelNow,
+    SegmentStream,
+    channels_now,
+)
 from sdschat.lake.tables import Tables  # noqa: E402
-from sdschat.lake.totals import ChannelNow, channels_now  # noqa: E402
 from tests.lake.bronze import rows_in  # noqa: E402
 from tests.lake.dying import Dying, Killed  # noqa: E402
 

@@ -27,9 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.schemas import FIELD, Log, ddl
-from sdschat.pipeline.archive import write
-from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
-from sdschat.pipeline.archive.read import Archive
+from sdschat.pipeline import archive
+from sdschat.pipeline.archive import BY_ID, BY_PLACE, Archive
 from tests.pipeline.bench_bars import Bar, Bars
 
 _CHANNEL = "lobby"
@@ -82,13 +81,13 @@ def write_with_pyarrow(folder: Path, messages: Messages) -> None:
     count = len(messages.keys)
     for place, order in ((BY_ID, np.arange(count)), (BY_PLACE, np.argsort(messages.places))):
         (folder / place).mkdir(parents=True)
-        for part, start in enumerate(range(0, count, write.ROWS_A_FILE)):
+        for part, start in enumerate(range(0, count, archive.ROWS_A_FILE)):
             target = folder / place / f"part-{part:05}.parquet"
-            stop = min(start + write.ROWS_A_FILE, count)
+            stop = min(start + archive.ROWS_A_FILE, count)
             with pq.ParquetWriter(target, messages.table(order[:1], 0).schema, compression="zstd") as writer:
-                for at in range(start, stop, write.ROWS_A_GROUP):
-                    numbers = order[at : min(at + write.ROWS_A_GROUP, stop)]
-                    writer.write_table(messages.table(numbers, at), row_group_size=write.ROWS_A_GROUP)
+                for at in range(start, stop, archive.ROWS_A_GROUP):
+                    numbers = order[at : min(at + archive.ROWS_A_GROUP, stop)]
+                    writer.write_table(messages.table(numbers, at), row_group_size=archive.ROWS_A_GROUP)
 
 
 def write_with_spark(folder: Path, messages: Messages, master: str) -> None:
@@ -102,7 +101,7 @@ def write_with_spark(folder: Path, messages: Messages, master: str) -> None:
     with spark(Where(master, conf=(("spark.driver.memory", "2g"),))) as session:
         whole = session.read.schema(f"{ddl(Log)}, raw BINARY").parquet(str(source))
         raw = whole.select("run_id", "channel", "message_id", "raw")
-        write.write_archive(whole.drop("raw"), raw, str(folder))
+        archive.write_archive(whole.drop("raw"), raw, str(folder))
 
 
 def measure(look_up: Callable[[int], object], numbers: Sequence[int]) -> tuple[Any, Any]:

@@ -21,9 +21,12 @@ from sdschat.audit.problem import PipelineProblem  # noqa: E402
 from sdschat.audit.schemas import Log, ddl  # noqa: E402
 from sdschat.cli.program import run  # noqa: E402
 from sdschat.cli.spark.get import command as get  # noqa: E402
-from sdschat.pipeline.archive import write  # noqa: E402
-from sdschat.pipeline.archive.places import BY_ID, BY_PLACE  # noqa: E402
-from sdschat.pipeline.archive.read import Archive  # noqa: E402
+from sdschat.pipeline import archive  # noqa: E402
+from sdschat.pipeline.archive import (  # noqa: E402
+    BY_ID,
+    BY_PLACE,
+    Archive,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,8 +52,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "run_id STRING, channel STRING, message_id STRING, raw BINARY",
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "ROWS_A_GROUP", 50)
-        assert write.write_archive(log, raw, str(folder)) == len(ROWS)
+        patch.setattr(archive, "ROWS_A_GROUP", 50)
+        assert archive.write_archive(log, raw, str(folder)) == len(ROWS)
     return folder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.audit.tables.kinds import Blob, Ids
+from sdschat.audit.tables import Blob, Ids
 
 
 class Journal(NamedTuple):

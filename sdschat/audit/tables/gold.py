@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from sdschat.audit.tables.kinds import Ids
+from sdschat.audit.tables import Ids
 
 
 class Log(NamedTuple):

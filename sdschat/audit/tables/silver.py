@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.audit.tables.kinds import Ids
+from sdschat.audit.tables import Ids
 
 
 class Event(NamedTuple):

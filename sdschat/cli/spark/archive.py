@@ -28,7 +28,7 @@ def command(lake: str, where: Where) -> None:
       sdschat pipeline get --lake lake 3fa9…    a message, in milliseconds
     """
     from sdschat.audit.schemas import Log, Message
-    from sdschat.pipeline.archive.write import write_archive
+    from sdschat.pipeline.archive import write_archive
 
     with open_lake(where, lake) as there, step("archive"):
         log = there.read(Log)

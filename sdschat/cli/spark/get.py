@@ -19,7 +19,7 @@ from sdschat.cli.spark.common import lake_option
 from sdschat.cli.text import parse_moment
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.archive.read import Archive
+    from sdschat.pipeline.archive import Archive
 
 _COUNT: Final = 100
 _END: Final = 1 << 62
@@ -71,7 +71,7 @@ def command(
 
     ID is the id of a message, or the beginning of one.
     """
-    from sdschat.pipeline.archive.read import Archive
+    from sdschat.pipeline.archive import Archive
 
     given = {"--positions": positions, "--since": since, "--until": until, "--count": count}
     _refuse_contradictions(ids, channel, [name for name, value in given.items() if value is not None])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -47,9 +50,7 @@ def command(
     It may be killed at any moment: started again, it goes on where it was, and counts nothing twice. With --tap, a
     `sdschat tap` runs beside it; what needs more options than --broker is in the settings.
     """
-    from sdschat.lake.stream import SegmentStream
-    from sdschat.lake.totals import channels_now
-    from sdschat.pipeline.session.interrupts import asked_to_end
+    from sdschat.lake.stream import SegmentStream, channels_now
 
     _must_fit(channels, broker, once)
     pause = milliseconds(every, "--every") / 1000
@@ -60,7 +61,7 @@ def command(
     tables = new_or_old_lake(lake)
     with contextlib.ExitStack() as stack:
         taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
-        asked = stack.enter_context(asked_to_end())
+        asked = stack.enter_context(_asked_to_end())
         watch = Watch(
             SegmentStream(tables, segments.absolute(), run_id, most), tables, f"waiting for segments in {segments}"
         )
@@ -89,3 +90,22 @@ def _print(table: Any) -> None:
     from rich.console import Console
 
     Console().print(table)
+
+
+@contextlib.contextmanager
+def _asked_to_end() -> Iterator[threading.Event]:
+    """Record Ctrl+C instead of raising it, for work that runs until the user ends it. A second Ctrl+C is raised."""
+    asked = threading.Event()
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, note) for number in numbers]
+    try:
+        yield asked
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -16,9 +16,8 @@ from sdschat.cli.text import counted, moment, safe
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from sdschat.lake.stream import SegmentStream, StreamedBatch
+    from sdschat.lake.stream import ChannelNow, SegmentStream, StreamedBatch
     from sdschat.lake.tables import Tables
-    from sdschat.lake.totals import ChannelNow
 
 _SHARE: Final = 10  # of the time, one part is for the table on the terminal
 
@@ -69,7 +68,7 @@ class Watch:
         """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""
         from rich.console import Group
 
-        from sdschat.lake.totals import channels_now
+        from sdschat.lake.stream import channels_now
 
         began = time.monotonic()
         channels = channels_now(self._tables)

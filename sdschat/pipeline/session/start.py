@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.conf import MEANING, configuration, python_there
-from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
 from sdschat.pipeline.session.trouble import (
+    interrupts_kept,
     is_of_spark,
     last_words,
+    python_logs_to,
     reason,
     since,
     size_of,

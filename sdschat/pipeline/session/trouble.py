@@ -1,4 +1,4 @@
-"""Spark's words: its log file, and its errors as one line. Spark mixes the tracebacks of two languages.
+"""Spark's words: its log file, its errors as one line, and Ctrl+C. Spark mixes the tracebacks of two languages.
 
 Its launcher and its workers inherit standard error, and write to it.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -102,3 +105,34 @@ def since(log: Path, place: int) -> str:
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+@contextlib.contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Keep our handler of Ctrl+C.
+
+    Spark's client installs a handler that talks to Java in the middle of another conversation, and so breaks the
+    connection. With ours, Ctrl+C ends this process, and Spark with it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def python_logs_to(log: Path) -> Iterator[None]:
+    """Write to the file what Spark's client logs in this process, mostly tracebacks of broken connections."""
+    handler = logging.FileHandler(log, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()

@@ -1,6 +1,7 @@
-"""Look-ups in the archive, with pyarrow alone, for a Store node and for `sdschat pipeline get`.
+"""The archive: two copies of the canonical log, in two orders, written by Spark and looked up with pyarrow alone.
 
-The statistics of all row groups are read once; a look-up then reads only the few groups that can hold its rows.
+Store nodes and `sdschat pipeline get` look messages up. The statistics of all row groups are read once; a look-up then
+reads only the few groups that can hold its rows.
 """
 
 from __future__ import annotations
@@ -8,16 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.schemas import FIELD
-from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
+from sdschat.audit.schemas import FIELD, Log
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BY_ID: Final = "archive/by_id"
+BY_PLACE: Final = "archive/by_place"
+ROWS_A_GROUP: Final = 5_000  # a look-up reads one group: two megabytes with packets of 400 bytes
+ROWS_A_FILE: Final = 2_000_000
+_COLUMNS: Final = (*Log._fields, "raw")
 MOST: Final = 1_000  # rows in one answer
 _ID: Final = ("message_id",)
 _PLACE: Final = ("run_id", "channel", "position", "lamport")
@@ -146,3 +154,33 @@ class Archive:
     def close(self) -> None:
         for each in self._opened:
             each.close()
+
+
+def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
+    """Write the log in both orders, joined with the packets. Return the number of messages.
+
+    `raw` has the columns run_id, channel, message_id and raw, for messages with a known packet. Files have a limited
+    size and row groups are small, so that a look-up reads one of them.
+    """
+    from pyspark.sql import functions as F
+
+    whole = log.join(raw, ["run_id", "channel", "message_id"], "left").select(*_COLUMNS).persist()
+    try:
+        count = whole.count()
+        files = max(1, -(-count // ROWS_A_FILE))
+        by_id = whole.repartitionByRange(files, F.col("message_id")).sortWithinPartitions("message_id", "channel")
+        _write(by_id, f"{lake.rstrip('/')}/{BY_ID}")
+        place = ("run_id", "channel", "position")
+        _write(whole.repartitionByRange(files, *place).sortWithinPartitions(*place), f"{lake.rstrip('/')}/{BY_PLACE}")
+        return count
+    finally:
+        whole.unpersist()
+
+
+def _write(rows: DataFrame, path: str) -> None:
+    """Write small row groups. The look-up needs no page index: the statistics of the groups are enough."""
+    options = {
+        "parquet.block.row.count.limit": str(ROWS_A_GROUP),
+        "parquet.bloom.filter.enabled#message_id": "false",
+    }
+    rows.write.mode("overwrite").options(**options).parquet(path)
