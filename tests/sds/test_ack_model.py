@@ -10,7 +10,7 @@ from sdschat.sds.bloom.compact import CompactFilter, fingerprint
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps import evidence, ranges, send, sync
+from sdschat.sds.steps import ranges, receive, send, sync
 from sdschat.sds.steps.questions import PATIENCE, TURNS, question
 from sdschat.sds.steps.sync import send_sync
 from sdschat.sds.values import Message, Now
@@ -185,8 +185,8 @@ def _ends(low: int, high: int) -> tuple[int, int]:
 def test_engines_do_what_the_model_says(seed: int, delays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (send, sync):
         monkeypatch.setattr(module, "preceding_ids", lambda _: ())
-    monkeypatch.setattr(evidence, "review_filter", lambda *_, **__: None)
-    monkeypatch.setattr(evidence, "review_lacks", lambda *_: None)
+    monkeypatch.setattr(receive, "review_filter", lambda *_, **__: None)
+    monkeypatch.setattr(receive, "review_lacks", lambda *_: None)
     chance = Random(seed)
     found = [script for script in scripts(chance.choice((2, 3)), 3, chance.random() < 0.3)]
     world = World(Script(chance.choice(found).steps, chance.choice((0, 1, 9))), NOW, delays)
