@@ -30,6 +30,9 @@ joiner, and one in four answers. That makes `FIRST_RANGE` intervals for a log of
 other one. Where somebody misses something when the time begins, it is given up first, which takes `lost_after`; and
 what is owed then waits for the budgets of bytes, and what nobody else has yet, being from before the others joined, to
 be sent again by its author (`resend_max`).
+Where a clock is ahead by more than `max_skew`, join horizons lie as far apart, and its owner has only some of what is
+older than its own: each run of own messages in between is asked for by itself, and all takes `WRONG_CLOCK` times as
+long.
 Strangers that write what no honest participant writes make the promise void: they never answer (`Scenario.hostile`).
 """
 
@@ -51,6 +54,7 @@ from sdschat.sim.world import World
 FIRST_RANGE = 20  # sync intervals
 EACH_RANGE = 10
 TORN = 4  # times as long
+WRONG_CLOCK = 3  # times as long
 SHORT_QUIET = 3  # sync intervals over which a group is listened to
 LONG_QUIET = 6  # where it was not quiet at first: longer than any back-off of pushes
 _LONG_MESSAGE = 3_000  # bytes, without its filter
@@ -72,6 +76,8 @@ def bound(world: World) -> int:
     if any(_not_sent_yet(world, record) for record in world.oracle.records):
         wait += max(2 * node.config.resend_max for node in world.nodes)
     intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
+    if any(record.wrong_clock for record in world.oracle.records):
+        intervals *= WRONG_CLOCK
     return intervals * turn_of(world) + wait
 
 
@@ -156,6 +162,7 @@ def _restless(world: World) -> Iterator[str]:
     """Yield the work that anybody still has to do, in words."""
     if world.oracle.convergence.outstanding:
         yield "somebody lacks something again"
+    asks = any(record.node.channel and record.node.channel.unacknowledged for record in world.oracle.records)
     for record in world.oracle.records:
         node, name = record.node, record.name
         if node.gone:
@@ -167,6 +174,8 @@ def _restless(world: World) -> Iterator[str]:
         s = node.channel.state
         if not (world.scenario.twins or _somebody_walks_back(world)):
             yield from _owing(name, s)
+            if s.ranges.asked is not None and not asks and not world.scenario.torn:
+                yield f"{name} still means to answer, and nobody asks"
         for message_id, known in s.outgoing.open.items():
             if _promised(world, record, message_id):
                 yield f"{name} has {known.state.name.lower()} {message_id[:8]}, which others have"

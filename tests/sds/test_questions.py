@@ -112,6 +112,26 @@ def test_who_differs_for_ever_does_not_keep_the_others_from_their_questions() ->
     assert group["a"].channel.state.outgoing.known[own].state is AckState.ACKED
 
 
+@pytest.mark.parametrize("count", [2, 5])
+def test_who_wrote_at_one_date_do_not_answer_each_other_for_ever(count: int) -> None:
+    """The range begins with a message of each of them, so that each answer could be a question."""
+    group = Group(*"abcde"[:count], config=CONFIG, settle=10_000)
+    low = group.now.wall
+    for name in group.nodes:
+        group.send(name, f"{name} writes")
+    group.passes = lambda flight: flight.packet.kind != "sync"
+    group.tick(8 * INTERVAL)
+    group.passes = lambda flight: True
+    group.tick(40 * INTERVAL)
+    assert [open_own(group, name) for name in group.nodes] == [0] * count
+    for node in group.nodes.values():
+        node.sent.clear()
+    group.tick(40 * INTERVAL)
+    told = [one.low for node in group.nodes.values() for one in prints(node)]
+    assert len(told) > 40
+    assert told.count(low) == 0
+
+
 def asked(count: int = 3) -> tuple[Group, list[str], int]:
     """a holds some messages of b, and was asked for the range that begins with the first of them."""
     group = Group("a", config=CONFIG, settle=10_000)

@@ -4,7 +4,9 @@ The range of a sync message may begin below the horizon of a peer. The peer then
 of the rest. So an author whose messages are not acknowledged also sends, in turn with the walk through the log, the
 fingerprint of a range that begins with one of these messages. This makes it a question: a peer with the same
 fingerprint for that range, wherever its horizon, sends it back. The answer begins with no message of the peer's own,
-so there are no answers to answers; and an answer of another, when it is heard, makes our own needless.
+so there are no answers to answers; and an answer of another, when it is heard, makes our own needless. Where several
+wrote something of the date with which the range begins, each of them could take the answer for a question of another:
+they answer by chance, and so seldom that answers to answers soon come to an end.
 
 Questions and answers take the place of other sections in sync messages that are due anyway, and cost no packet.
 """
@@ -59,16 +61,21 @@ def _open_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
     return first.lamport, max((entry.lamport for entry in still), default=first.lamport)
 
 
-def note_question(s: ChannelState, peer: Peer, theirs: RangePrint, entries: list[Entry]) -> None:
+def note_question(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrint, entries: list[Entry]) -> None:
     """A peer has just the same as we in this range: if it asks, it is to be told so. Its walk may begin with a message
     of its own by chance; a question begins with one of its oldest, and comes first."""
     ranges, ends = s.ranges, (theirs.low, theirs.high)
-    first = [entry.sender_id for entry in entries if entry.lamport == theirs.low]
-    if peer.sender_id in first:
-        if (ranges.wanted is None or filter_sent_lately(s)) and (ranges.asked is None or ends < ranges.asked):
-            ranges.asked, ranges.wanted = ends, None
-    elif ranges.asked == ends:
-        ranges.asked = None  # another has told it
+    first = {entry.sender_id for entry in entries if entry.lamport == theirs.low}
+    if peer.sender_id not in first or (s.participant_id in first and not _by_chance(s, len(first), packet_id)):
+        if ranges.asked == ends:
+            ranges.asked = None  # another has told it
+    elif (ranges.wanted is None or filter_sent_lately(s)) and (ranges.asked is None or ends < ranges.asked):
+        ranges.asked, ranges.wanted = ends, None
+
+
+def _by_chance(s: ChannelState, authors: int, packet_id: str) -> bool:
+    """True so seldom that of all authors of a date half of one answers."""
+    return authors > 1 and s.jitter.below(2 * (authors - 1), "question", packet_id) == 0
 
 
 def filter_sent_lately(s: ChannelState) -> bool:

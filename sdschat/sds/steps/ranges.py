@@ -134,7 +134,7 @@ def _review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrin
     ids = [entry.message_id for entry in entries]
     if len(ids) == theirs.ids and compact.fingerprint(ids) == theirs.fingerprint:
         review_equal_range(s, peer.sender_id, packet_id, ids)
-        note_question(s, peer, theirs, entries)
+        note_question(s, peer, packet_id, theirs, entries)
     elif s.horizon <= theirs.low:
         s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
         _owe(s, theirs.low, theirs.high)
