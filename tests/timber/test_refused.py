@@ -1,0 +1,208 @@
+"""Messages and calls that the engine of a data set refuses: they change nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sdschat.timber.config import Config
+from sdschat.timber.events import Forked
+from sdschat.timber.ids import operation_bytes, operation_id
+from sdschat.timber.values import (
+    CheckpointMark,
+    EventBody,
+    Kind,
+    Message,
+    Operation,
+    Packet,
+    Reason,
+    Refusal,
+    StatePage,
+    StateWanted,
+    Submit,
+    Sync,
+)
+from tests.timber.group import Group
+from tests.timber.world import CODEC, key_of, sign_with, signed_event
+
+THREE = ("alice", "bob", "carol")
+AT_ONCE: dict[str, Any] = {"redundancy": 3, "stagger": 0}  # everybody writes its own events
+
+
+def forged(group: Group, sender: str, operation: Operation, **changes: Any) -> Operation:
+    body = operation.body._replace(**changes)
+    raw = CODEC.encode_operation(body)
+    signature = sign_with(group[sender].key)(operation_bytes(group.data_set, raw))
+    return Operation(body, raw, signature)
+
+
+def pushed(group: Group, sender: str, text: str) -> Operation:
+    """Return the next operation of a member, which only it has."""
+    node = group[sender]
+    for _ in range(20):
+        node.engine.say(text, group.now)
+        ready = node.engine.take()
+        node.store.apply(ready.writes)
+        if found := _operations(ready.packets):
+            return found[-1]
+    raise AssertionError("wrote nothing")
+
+
+def sync(group: Group, *operations: Operation) -> Sync:
+    return Sync(CheckpointMark(0, b""), (), bytes(32), operations)
+
+
+def reasons(group: Group, to: str, message: Message | Refusal, sender: str) -> set[Reason]:
+    before = dict(group[to].engine.refusals)
+    rows = dict(group[to].store.rows)
+    group[to].engine.receive(group[sender].id, message, group.now)
+    ready = group[to].engine.take()
+    group[to].store.apply(ready.writes)
+    after = group[to].engine.refusals
+    found = {reason for reason in after if after[reason] != before.get(reason, 0)}
+    assert not found or group[to].store.rows == rows, "what is refused changes nothing"
+    return found
+
+
+def test_statement_5_forged_replayed_and_unsigned_operations_change_nothing() -> None:
+    """T-016: "If each operation includes a checksum of the tree and the last known operation" differs: the hash is over
+    the operations that it names.
+
+    T-022: "each operation is signed by the author's private key." its writer signs the operation, its author the event
+    in it.
+    """
+    group = Group(*THREE, **AT_ONCE)
+    operation = pushed(group, "bob", "from bob")
+    body = operation.body
+    unsigned = Operation(body, operation.raw, bytes(64))
+    assert reasons(group, "alice", sync(group, unsigned), "bob") == {Reason.SIGNATURE}
+    other = forged(group, "carol", operation)
+    assert reasons(group, "alice", sync(group, other), "carol") == {Reason.SIGNATURE}
+    wrong = {
+        Reason.PARENT: forged(group, "bob", operation, parent=bytes(32)),
+        Reason.CHECKSUM: forged(group, "bob", operation, checksum=bytes(32)),
+        Reason.TURN: forged(group, "bob", operation, turn=99),
+        Reason.CLOCK: forged(group, "bob", operation, delta=((0, 1),)),
+    }
+    for reason, one in wrong.items():
+        assert reasons(group, "alice", sync(group, one), "bob") == {reason}
+    assert body.event is not None
+    theirs = body.event._replace(signature=bytes(64))
+    assert reasons(group, "alice", sync(group, forged(group, "bob", operation, event=theirs)), "bob") == {
+        Reason.SIGNATURE
+    }
+    stranger = signed_event(group.data_set, key_of(9), EventBody(Kind.SAY, 9, 1, 0, "me too"))
+    assert reasons(group, "alice", sync(group, forged(group, "bob", operation, event=stranger)), "bob") == {
+        Reason.NOT_AUTHOR
+    }
+    assert reasons(group, "alice", sync(group, operation), "bob") == set()
+    assert reasons(group, "alice", sync(group, operation), "bob") == set(), "a replay is known"
+
+
+def test_two_operations_of_one_number_are_found_and_named() -> None:
+    """T-069: "On the receiving side, after integrating the transactions, the client confirms the incremental
+    checksums." differs: clocks first, hashes where equal clocks differ.
+
+    T-071: "the client finds the first deviating hash, captures all transactions from the entire interval, and responds
+    with a counter-sync." only where equal clocks have different operations.
+    """
+    group = Group(*THREE, **AT_ONCE)
+    operation = pushed(group, "bob", "one story")
+    other = forged(group, "bob", operation, event=None)
+    assert reasons(group, "alice", sync(group, operation), "bob") == set()
+    group["alice"].engine.receive(group["bob"].id, sync(group, other), group.now)
+    found = [one for one in group["alice"].engine.take().events if isinstance(one, Forked)]
+    assert [(one.slot, one.seq, one.held, one.other) for one in found] == [(1, operation.body.seq, operation, other)]
+
+
+def test_after_a_leave_nothing_is_written() -> None:
+    group = Group(*THREE, **AT_ONCE)
+    bob = group["bob"]
+    bob.engine.leave(group.now)
+    leave = _operations(bob.engine.take().packets)[-1]
+    group.deliver("alice", sync(group, leave), "bob")
+    body = leave.body
+    following = forged(group, "bob", leave, seq=body.seq + 1, parent=_id(group, leave), delta=())
+    assert reasons(group, "alice", sync(group, following), "bob") == {Reason.AFTER_LEAVE}
+
+
+def _operations(packets: tuple[Packet, ...]) -> list[Operation]:
+    return [one for packet in packets if isinstance(packet.message, Sync) for one in packet.message.operations]
+
+
+def _id(group: Group, operation: Operation) -> bytes:
+    return operation_id(group.data_set, operation.raw)
+
+
+def test_strangers_and_states_that_do_not_fit() -> None:
+    """T-020: "Writes are restricted to a set of peers called "the committee"." writers have a slot, which the
+    checkpoint gives.
+    """
+    group = Group(*THREE, "mallory", members=False)
+    group["alice"].engine.invite(key_of(1), group.now)
+    group.carry(group["alice"])
+    group.settle()
+    assert reasons(group, "alice", sync(group), "mallory") == {Reason.STRANGER}
+    assert reasons(group, "alice", Submit(()), "mallory") == {Reason.STRANGER}
+    assert reasons(group, "alice", StateWanted(0, 0), "mallory") == {Reason.STRANGER}
+    page = StatePage(CheckpointMark(10**6, bytes(32)), 0, 1, b"no state")
+    assert reasons(group, "alice", page, "mallory") == {Reason.STRANGER}
+    assert reasons(group, "alice", page, "bob") == {Reason.UNREADABLE}
+    late = StatePage(CheckpointMark(10**6, bytes(32)), 3, 5, b"page")
+    assert reasons(group, "alice", late, "bob") == {Reason.OTHER_STATE}
+    assert reasons(group, "alice", Refusal(Reason.TOO_MANY, "operations"), "bob") == {Reason.TOO_MANY}
+
+
+def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
+    """T-055: "Decide on a predetermined redundancy value, and instead of sending the operation to just one member, send
+    it up to n closest members." two by default; further members wait a little longer each.
+
+    T-056: "If you find n members that would've been a better match, either reject it or forward the update to the
+    correct members." counted, and written all the same after a wait.
+
+    T-057: "If the sender is also in the committee then they should know better."
+    """
+    group = Group("alice", "bob", "carol", "dora", redundancy=1)
+    refused = 0
+    for number in range(1, 9):
+        event = signed_event(group.data_set, group["bob"].key, EventBody(Kind.SAY, 1, number, 0, f"post {number}"))
+        refused += reasons(group, "carol", Submit((event,)), "dora") == {Reason.MISROUTED}
+    assert 1 <= refused <= 8
+    group.wire.clear()
+
+
+def test_buffers_are_bounded() -> None:
+    """T-059: "during sync we always get your old updates before your new ones." oldest first; what comes early waits,
+    within bounds.
+
+    T-060: "We should never receive a transaction without a parent." what comes early waits for its parent.
+    """
+    group = Group(*THREE, **AT_ONCE)
+    operation = pushed(group, "bob", "x")
+    for start in range(0, 5000, 500):
+        gap = tuple(forged(group, "bob", operation, seq=operation.body.seq + 2 + start + n) for n in range(500))
+        group["alice"].engine.receive(group["bob"].id, sync(group, *gap), group.now)
+    assert group["alice"].engine.refusals[Reason.BUFFER_FULL] > 0
+    group.wire.clear()
+    group["alice"].engine.take()
+    group.settle()
+    group.say("carol", "nobody else is hurt")
+    group.settle()
+    assert "nobody else is hurt" in group["alice"].texts()
+
+
+def test_wrong_use_is_told() -> None:
+    group = Group("alice", "bob", members=False)
+    alice, bob = group["alice"].engine, group["bob"].engine
+    with pytest.raises(ValueError, match="data set already"):
+        alice.found(b"", group.now)
+    with pytest.raises(ValueError, match="another data set"):
+        alice.join(bytes(32), [], group.now)
+    with pytest.raises(ValueError, match="only a member"):
+        bob.invite(key_of(5), group.now)
+    with pytest.raises(ValueError, match="only a member"):
+        bob.leave(group.now)
+    alice.invite(group["bob"].key, group.now)
+    with pytest.raises(ValueError, match=r"timber\.rounds is 0"):
+        Config(rounds=0)
