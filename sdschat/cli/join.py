@@ -129,9 +129,9 @@ async def _chat(
     theme: str | None,
     guest: bool,
 ) -> int:
-    from sdschat.tui.app import run_chat
+    from sdschat.tui.app import make_app, run_chat
 
-    return await run_chat(
+    app = make_app(
         node,
         channels,
         ascii_only=ascii_only,
@@ -142,6 +142,7 @@ async def _chat(
         said=said,
         guest=guest,
     )
+    return await run_chat(app)
 
 
 async def _plain(node: Node, channels: list[str], said: list[str]) -> int:

@@ -20,7 +20,7 @@ from sdschat.store.connection import open_reader
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
-from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
 from sdschat.store.migrate import require_current
 from sdschat.store.retention_floor import floor_of
 from sdschat.store.schema import PLACE_BITS
@@ -182,7 +182,7 @@ class AuditReader:
                     detail = "a row of the journal does not match its checksum"
                     yield AlteredRow(row[0] & _SEQ_MASK, boot, detail)
                 else:
-                    yield _journal_row(row, node, boot, names)
+                    yield journal_row(row, node, boot, names.get(row[1], ""))
 
     def close(self) -> None:
         self._connection.close()
@@ -239,50 +239,6 @@ def _is_ids(text: str) -> bool:
         return all(isinstance(each, str) for each in load_ids(text))
     except (ValueError, TypeError):
         return False
-
-
-def _journal_row(row: Any, node: str, boot: str, names: dict[int, str]) -> JournalRow:
-    (
-        place,
-        channel,
-        event,
-        message_id,
-        sender,
-        lamport,
-        peer,
-        ts_ms,
-        mono_us,
-        size,
-        payload,
-        overhead,
-        deps,
-        attempt,
-        cause,
-        messages,
-        fingerprint,
-        _,
-    ) = row
-    return JournalRow(
-        event,
-        names.get(channel, ""),
-        ts_ms,
-        mono_us,
-        message_id,
-        sender,
-        lamport,
-        peer,
-        size,
-        payload,
-        overhead,
-        None if deps is None else load_ids(deps),
-        attempt,
-        cause,
-        messages,
-        fingerprint,
-        node,
-        boot,
-        place & _SEQ_MASK,
-    )
 
 
 __all__ = ["AlteredRow", "AuditReader", "BufferedRow", "ChannelCounts", "ChannelTally", "LogRowFound"]

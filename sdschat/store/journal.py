@@ -202,7 +202,7 @@ def fingerprint_step(fingerprint: int, lamport: int, message_id: str) -> int:
     return fingerprint ^ int.from_bytes(blake2b(place, digest_size=FINGERPRINT_BYTES).digest(), "big")
 
 
-_LINE_ORDER: Final = (
+LINE_ORDER: Final = (  # of the columns, in a line of JSON
     "v",
     "node",
     "boot",
@@ -229,7 +229,7 @@ _LINE_ORDER: Final = (
 def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:
     """Each row as one line of JSON, every column in it, without the end of the line."""
     for row in rows:
-        yield json.dumps({name: getattr(row, name) for name in _LINE_ORDER}, separators=(",", ":"))
+        yield json.dumps({name: getattr(row, name) for name in LINE_ORDER}, separators=(",", ":"))
 
 
 def fingerprint_text(fingerprint: int) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sdschat.store.channel_table import ChannelTally
 from sdschat.store.checksums import row_sum
-from sdschat.store.columns import SqlRow, dump_ids
+from sdschat.store.columns import SqlRow, dump_ids, load_ids
 from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fingerprint_text
 from sdschat.store.schema import PLACE_BITS
 
@@ -25,6 +25,51 @@ _REJECT: Final = (
     "ON CONFLICT (channel, reason) DO UPDATE SET count = excluded.count, last_at = excluded.last_at, sum = excluded.sum"
 )
 _OLDEST: Final = "SELECT place, ts_ms FROM journal ORDER BY place LIMIT ?"
+
+
+def journal_row(row: Any, node: str, boot: str, channel: str) -> JournalRow:
+    """Return the event of a row of `JOURNAL_COLUMNS`, whose checksum is checked before."""
+    (
+        place,
+        _,
+        event,
+        message_id,
+        sender,
+        lamport,
+        peer,
+        ts_ms,
+        mono_us,
+        size,
+        payload,
+        overhead,
+        deps,
+        attempt,
+        cause,
+        messages,
+        fingerprint,
+        _,
+    ) = row
+    return JournalRow(
+        event,
+        channel,
+        ts_ms,
+        mono_us,
+        message_id,
+        sender,
+        lamport,
+        peer,
+        size,
+        payload,
+        overhead,
+        None if deps is None else load_ids(deps),
+        attempt,
+        cause,
+        messages,
+        fingerprint,
+        node,
+        boot,
+        place & ((1 << PLACE_BITS) - 1),
+    )
 
 
 class JournalSettings(NamedTuple):

@@ -13,14 +13,14 @@ from sdschat.sds.rows import OutgoingRow, Snapshot, Table
 from sdschat.sds.values import Codec
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.checksums import row_sum
-from sdschat.store.columns import SHAPES, RowAltered, load_ids
+from sdschat.store.columns import SHAPES, RowAltered
 from sdschat.store.connection import open_reader
 from sdschat.store.direct_rows import DirectRow, rows_after
 from sdschat.store.display_rows import Ancestor, ChannelInfo, DisplayMessage, Key, MessageDetail
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
-from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
 from sdschat.store.migrate import require_current
 from sdschat.store.query import MessagePage, MessageQuery
 from sdschat.store.schema import PLACE_BITS
@@ -281,47 +281,7 @@ class Reader(UserState):
     def _journal_row(self, row: Any, boot: tuple[str, str], channel: str) -> JournalRow:
         if row_sum(row[:-1]) != row[-1]:
             raise StoreDamaged(self.path, "a row of the journal does not match its checksum")
-        (
-            place,
-            _,
-            event,
-            message_id,
-            sender,
-            lamport,
-            peer,
-            ts_ms,
-            mono_us,
-            size,
-            payload,
-            overhead,
-            deps,
-            attempt,
-            cause,
-            messages,
-            fingerprint,
-            _,
-        ) = row
-        return JournalRow(
-            event,
-            channel,
-            ts_ms,
-            mono_us,
-            message_id,
-            sender,
-            lamport,
-            peer,
-            size,
-            payload,
-            overhead,
-            None if deps is None else load_ids(deps),
-            attempt,
-            cause,
-            messages,
-            fingerprint,
-            boot[0],
-            boot[1],
-            place & ((1 << PLACE_BITS) - 1),
-        )
+        return journal_row(row, *boot, channel)
 
     def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
         """Ids of messages without text: not opened yet, or removed because the text was altered."""

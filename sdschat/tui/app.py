@@ -303,39 +303,6 @@ class ChatApp(Ending, KeyedHost):
             self.lens.fit()
 
 
-async def run_chat(
-    node: Node,
-    channels: Sequence[str],
-    *,
-    ascii_only: bool = False,
-    no_color: bool = False,
-    theme: str | None = None,
-    file: Path | None = None,
-    copies: Path | None = None,
-    said: Sequence[str] = (),
-    guest: bool = False,
-) -> int:
-    """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
-    app = make_app(
-        node,
-        channels,
-        ascii_only=ascii_only,
-        no_color=no_color,
-        theme=theme,
-        file=file,
-        copies=copies,
-        said=said,
-        guest=guest,
-    )
-    try:
-        await app.run_async()
-    finally:
-        app.view.close()
-    if app.crash is not None:
-        raise app.crash
-    return app.return_code or 0
-
-
 def make_app(
     node: Node,
     channels: Sequence[str],
@@ -362,3 +329,14 @@ def make_app(
         copies=copies,
         guest=guest,
     )
+
+
+async def run_chat(app: ChatApp) -> int:
+    """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
+    try:
+        await app.run_async()
+    finally:
+        app.view.close()
+    if app.crash is not None:
+        raise app.crash
+    return app.return_code or 0

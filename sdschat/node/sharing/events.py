@@ -21,28 +21,12 @@ from sdschat import __version__
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import sender_id_of
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
-from sdschat.store.journal import KEPT_AS_ID, JournalRow, fingerprint_step, fingerprint_text
+from sdschat.store.journal import KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
 
 MOST: Final = 20_000  # events of a page
 _HEAD_VERSION: Final = 1
-_COLUMNS: Final = (
-    "ts_ms",
-    "mono_us",
-    "event",
-    "message_id",
-    "sender",
-    "lamport",
-    "peer",
-    "bytes",
-    "payload_bytes",
-    "overhead_bytes",
-    "deps",
-    "attempt",
-    "cause",
-    "messages",
-    "fingerprint",
-)
+_COLUMNS: Final = tuple(name for name in LINE_ORDER if name not in {"v", "node", "boot", "seq", "channel"})
 _NICK_LIMIT: Final = 40
 _TEXT_LIMIT: Final = 16_384
 _TRIES: Final = 5  # to read the journal and the state of the log at one moment, while a node writes

@@ -6,23 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.lens.view_input import names_message
+from sdschat.tui.lens.view_input import VIEW_NAMES, names_message
 
-_VIEWS: Final = (
-    "why",
-    "repair",
-    "packet",
-    "graph",
-    "matrix",
-    "filter",
-    "peers",
-    "events",
-    "faults",
-    "tree",
-    "clock",
-    "checkpoint",
-    "committee",
-)
 _FAULTS: Final = (
     "loss",
     "duplicate",
@@ -67,7 +52,7 @@ def _fault(host: Host, argument: str) -> None:
 
 
 def _lens_words(host: Host, argument: str) -> Iterable[str]:
-    return _VIEWS if " " not in argument else ()
+    return VIEW_NAMES if " " not in argument else ()
 
 
 def _fault_words(host: Host, argument: str) -> Iterable[str]:
@@ -92,7 +77,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "Look at what the protocol does (F2)",
         _lens,
         (),
-        f"Views: {', '.join(_VIEWS)}.\nWithout a view it opens and closes. Left and right change the view when the "
+        f"Views: {', '.join(VIEW_NAMES)}.\nWithout a view it opens and closes. Left and right change the view when the "
         "panel has the focus.",
         _lens_words,
         "lens",

@@ -18,30 +18,40 @@ from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LensTrace, LogLine
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import VIEW_NAMES, ViewInput
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
 from sdschat.tui.model.words import count
 
 T = TypeVar("T")
-VIEWS: Final[Mapping[str, Callable[[ViewInput], list[Line]]]] = {
-    "why": why.view,
-    "repair": repair.view,
-    "packet": packet.view,
-    "graph": graph.view,
-    "matrix": matrix.view,
-    "filter": filter_view.view,
-    "peers": peers.view,
-    "events": events.view,
-    "faults": faulting.view,
-    "tree": members.tree,
-    "clock": members.clock,
-    "checkpoint": members.checkpoint,
-    "committee": members.committee,
-}
+View = Callable[[ViewInput], list[Line]]
+_IN_ORDER: Final[tuple[View, ...]] = (  # of `VIEW_NAMES`, which commands need before any view is loaded
+    why.view,
+    repair.view,
+    packet.view,
+    graph.view,
+    matrix.view,
+    filter_view.view,
+    peers.view,
+    events.view,
+    faulting.view,
+    members.tree,
+    members.clock,
+    members.checkpoint,
+    members.committee,
+)
+VIEWS: Final[Mapping[str, View]] = dict(zip(VIEW_NAMES, _IN_ORDER, strict=True))
 _OF_MEMBERS: Final = frozenset({"tree", "clock", "checkpoint", "committee"})
 _EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024
 _log = logging.getLogger("sdschat.tui")
+
+
+def view_named(name: str) -> View:
+    """Return a view. Raises ValueError if there is no view with this name."""
+    try:
+        return VIEWS[name]
+    except KeyError:
+        raise ValueError(f"There is no view {name!r}. There are: {', '.join(VIEWS)}.") from None
 
 
 def views_of(node: Node, channel: str) -> list[str]:
@@ -122,9 +132,7 @@ class LensInspector:
         glyphs: Glyphs = UNICODE,
     ) -> list[Line]:
         """Return a view of a channel. Raises ValueError for an unknown view, or a channel that is not open."""
-        show = VIEWS.get(view)
-        if show is None:
-            raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
+        show = view_named(view)
         if channel not in self.node.sessions:
             raise ValueError(f"The channel {channel!r} is not open.")
         return show(self._view_input(channel, selection, argument, max(20, width), glyphs))

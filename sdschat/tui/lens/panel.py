@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.lens.inspector import VIEWS, LensInspector, views_of
+from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import LineStyle
@@ -177,8 +177,7 @@ class LensPanel(Widget):
 
     def show(self, view: str, argument: str = "") -> None:
         """Show a view. Raises ValueError if there is no view with this name."""
-        if view not in VIEWS:
-            raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
+        view_named(view)
         self.shown = self._tabs.shown = view
         self.argument = argument
         if names_message(view, argument):

@@ -12,6 +12,21 @@ from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
 
+VIEW_NAMES: Final = (
+    "why",
+    "repair",
+    "packet",
+    "graph",
+    "matrix",
+    "filter",
+    "peers",
+    "events",
+    "faults",
+    "tree",
+    "clock",
+    "checkpoint",
+    "committee",
+)
 _OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")  # views of one message or packet
 
 
