@@ -135,6 +135,8 @@ async def test_what_an_earlier_run_left_unsent_for_long_is_said_aloud_with_its_a
     await s.enter("never acknowledged")
     model, now = s.app.model, s.app.view.now().wall
     model.hear(NodeEvent("lobby", now, Joined("", "ann", 1)), looking=True)
+    assert not [item for item in model.timeline.items if isinstance(item, NoteItem)], "it was written a moment ago"
+    model.hear(NodeEvent("lobby", now + 60_000, Joined("", "ann", 1)), looking=True)
     model.hear(NodeEvent("lobby", now + 3 * 86_400_000, Joined("", "ann", 1)), looking=True)
     fresh, stale = (item for item in model.timeline.items if isinstance(item, NoteItem))
     assert (fresh.tone, fresh.text) == (Tone.INFO, "1 message of yours from before not acknowledged yet")

@@ -7,10 +7,11 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from sdschat.node.events import PostSaid
+from sdschat.node.events import CheckpointPassed, Knocked, PostSaid
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.node.view.members import create
 from sdschat.tui.lens.panel import LensTabs
 from tests.node.worlds import Member
 from tests.tui.stage import Stage, stage
@@ -67,6 +68,31 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.until_text("deleted post gone from the disk here")
 
     _told(tmp_path, story)
+
+
+def _founded(node: Node) -> None:
+    install(node)
+    create(node, "garden")
+
+
+def test_who_is_let_in_sees_what_was_written_before_and_no_alarm(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with stage(tmp_path, "bob", "lobby", size=(100, 34), changes=SHORT, extends=install) as made:
+            ann = made.world.start("ann", "garden", changes=SHORT, before=_founded)
+            ann.node.say("garden", "before bob came")
+            await ann.until(CheckpointPassed)
+            await made.enter("/join garden")
+            await made.until_text("you knock, and a member has to invite you")
+            await ann.until(Knocked)
+            _members(ann.node).invite(made.app.node.sender_id)
+            await made.until_text("you are a member")
+            await made.until_text("before bob came")
+            ann.node.say("garden", "welcome")
+            await made.until_text("welcome")
+            shown = made.text()
+            assert not [words for words in ("knock", "went on without you", "was not fetched") if words in shown]
+
+    asyncio.run(run())
 
 
 def test_posts_of_others_come_and_only_their_authors_change_them(tmp_path: Path) -> None:

@@ -253,8 +253,8 @@ class ChannelModel:
             case _ if isinstance(body, HEARD):
                 self._members.hear(body, at, looking)
             case events.Joined(known=known) if known:
-                text, tone = left_over(self.conversation, known, at)
-                self.note(text, at, tone)
+                if (found := left_over(self.conversation, known, at)) is not None:
+                    self.note(found[0], at, found[1])
             case _:
                 self._note_event(body, at)
 

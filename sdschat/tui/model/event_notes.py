@@ -24,6 +24,7 @@ from sdschat.tui.model.words import (
 
 DETAIL: Final = 300  # characters of a reason that another program gave
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
+_MOMENT: Final = 15_000
 
 # Names a participant, from the sender id and a proven nick.
 NameOf = Callable[[str, str], str]
@@ -97,13 +98,14 @@ def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameO
     return body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8))
 
 
-def left_over(conversation: Conversation, known: int, now: int) -> Line:
-    """Return the line for own messages of before that are not acknowledged. If they are old, it is an alert."""
+def left_over(conversation: Conversation, known: int, now: int) -> Line | None:
+    """Return the line for own messages of before that are not acknowledged. If they are old, it is an alert; if they
+    were written a moment ago, as by who joins by an invite, there is nothing to say."""
     text = f"{count(known, 'message')} of yours from before not acknowledged yet"
     shown = (conversation.message(message_id) for message_id in conversation.open_messages())
     oldest = next((message for message in shown if message is not None), None)
     age = 0 if oldest is None else now - oldest.received_at
     if age < _STALE:
-        return text, Tone.INFO
+        return (text, Tone.INFO) if age >= _MOMENT else None
     since = "written" if known == 1 else "the oldest written"
     return f"{text}, {since} {duration(age)} ago; what was never sent goes out now: /outbox lists it", Tone.ALERT

@@ -8,6 +8,7 @@ from typing import Final
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import has_members
 from sdschat.node.view.private import privacy
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
@@ -28,6 +29,7 @@ def beginning(view: Conversations, channel: str, conversation: Conversation) -> 
             _EMPTY,
             f"you are {nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}",
             "others join by opening the address of this page" if view.guest else _command(channel, node.broker),
+            *(["each of them knocks, and a member lets them in: /invite NICK"] if has_members(node, channel) else []),
             "F1 help, Esc back, Ctrl+C twice leaves",
         )
     )

@@ -73,6 +73,8 @@ class MembersLines:
     def __init__(self, model: MembersLog) -> None:
         self._model = model
         self._settled: NoteItem | None = None  # the line of the last checkpoint
+        self._knock: NoteItem | None = None  # the line that says that we wait to be invited
+        self._is_new = False  # until we are a member and have taken what the others wrote
         self._deleted = 0  # posts that are gone from the disk
         self._rewritten = 0
 
@@ -80,9 +82,10 @@ class MembersLines:
         model = self._model
         match body:
             case events.DataSetFound(data_set):
-                model.note(
-                    f"a members' channel, with the data set {data_set}. You knock: a member has to invite you. "
-                    "What you write until then waits",
+                self._is_new = True
+                self._knock = model.note(
+                    "a members' channel: you knock, and a member has to invite you. What you write until then waits. "
+                    f"Its data set begins with {short(data_set, 8)}: sdschat timber status has all of it",
                     at,
                 )
                 model.now_of_members()
@@ -105,6 +108,10 @@ class MembersLines:
                 model.note(f"{count(self._rewritten, 'post')} of yours written again", at)
             case events.StateTaken(number, _, again):
                 self._rewritten = 0
+                if self._is_new:
+                    self._is_new = False  # nobody went on without us: what was written before we came is here now
+                    model.reload()
+                    return
                 words = f", {count(again, 'event')} of yours will be written again" if again else ""
                 model.note(
                     f"the others went on without you: {count(number, 'operation')} behind their checkpoint{words}", at
@@ -123,6 +130,9 @@ class MembersLines:
                 if own:
                     words = words.replace("is ", "are ", 1).replace("was ", "were ", 1).replace("has ", "have ", 1)
                     words = words.replace("them", "you").replace("they stay", "you stay")
+                if own and self._knock is not None:
+                    model.drop_note(self._knock)
+                    self._knock = None
                 model.note(f"{name} {words}", at, Tone.ALERT if own and status == "evicted" else Tone.INFO)
                 model.people_changed()
             case events.BallotChanged(removed, agree, need):
