@@ -113,7 +113,11 @@ class Tables:
         from deltalake import CommitProperties, write_deltalake
         from deltalake.exceptions import CommitFailedError
 
-        there = self._look(table) or self._create(table)
+        there = self._look(table)
+        if there is None:
+            there = self._create(table)
+            if there.version() > 0:
+                raise Overtaken(table.__name__)
         try:
             write_deltalake(
                 there,

@@ -34,6 +34,16 @@ def added(lake: Tables, paths: list[Path], read_ms: int) -> dict[str, int]:
     return {row.table: row.added for row in ingest(lake, paths, FIELD, read_ms)}
 
 
+def test_a_writer_that_another_one_overtook_with_the_first_rows_is_told(tmp_path: Path) -> None:
+    whole = table_of(Whole, [Whole(FIELD, "a", "ann", 1, 1)])
+    one, other = Tables(str(tmp_path)), Tables(str(tmp_path))
+    assert other.files(Whole) == []  # compared with a table that is not there
+    one.append(Whole, whole)
+    with pytest.raises(Overtaken):
+        other.append(Whole, whole)
+    assert len(other.files(Whole)) == 1
+
+
 def test_a_writer_that_was_overtaken_is_told(tmp_path: Path) -> None:
     one, other = Tables(str(tmp_path / "lake")), Tables(str(tmp_path / "lake"))
     whole = table_of(Whole, [Whole(FIELD, "a", "ann", 1, 1)])
