@@ -174,8 +174,8 @@ def _restless(world: World) -> Iterator[str]:
         s = node.channel.state
         if not (world.scenario.twins or _somebody_walks_back(world)):
             yield from _owing(name, s)
-            if s.ranges.asked is not None and not asks and not world.scenario.torn:
-                yield f"{name} still means to answer, and nobody asks"
+            if _compares(record) and not asks and not world.scenario.torn:
+                yield from _owing_ranges(name, s)
         for message_id, known in s.outgoing.open.items():
             if _promised(world, record, message_id):
                 yield f"{name} has {known.state.name.lower()} {message_id[:8]}, which others have"
@@ -197,6 +197,14 @@ def _owing(name: str, s: ChannelState) -> Iterator[str]:
     ):
         if number:
             yield f"{name} still {what} {number} messages"
+
+
+def _owing_ranges(name: str, s: ChannelState) -> Iterator[str]:
+    """Yield the sections that the next sync messages carry for others, where nobody waits for an acknowledgement."""
+    if s.ranges.wanted is not None:
+        yield f"{name} still owes a filter over a range"
+    if s.ranges.asked is not None:
+        yield f"{name} still means to answer, and nobody asks"
 
 
 def _promised(world: World, author: NodeRecord, message_id: str) -> bool:
