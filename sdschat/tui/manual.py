@@ -105,7 +105,7 @@ def _table(block: str, glyphs: Glyphs) -> list[str]:
         if len(head) > sum(widths[:-1]) + len(widths) - 2:  # the head has a line of its own
             found.append(f"  {head}")
             head = " " * _COLUMN
-        found.append(f"  {head} {last}")
+        found.append(f"  {head}  {last}")  # two spaces: what goes on in the next line stands below the last column
     return found
 
 

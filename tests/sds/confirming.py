@@ -1,4 +1,5 @@
-"""The time until an author knows of a first holder, and its price, by the size of the group, on a simulated clock.
+"""The time until an author knows of a first holder and of all, and its price, by the size of the group, on a simulated
+clock.
 
 python -m tests.sds.confirming
 """
@@ -23,6 +24,7 @@ class Found(NamedTuple):
 
     size: int
     seconds: list[float]  # until each message of the author was acknowledged by a first participant
+    everybody: list[float]  # until all others were known to have it; as far as that was within a minute
     syncs: float  # sync messages of the whole group for each message
     bytes: float  # all bytes that were sent for each message
 
@@ -33,20 +35,25 @@ def run(size: int, messages: int = MESSAGES) -> Found:
     _pass(group, 3 * SPEC.sync_interval)
     author = group["p0"]
     began = {name: len(node.sent) for name, node in group.nodes.items()}
-    seconds = []
+    seconds, everybody = [], []
     for number in range(messages):
         message, at = group.send("p0", f"text {number}"), group.now.mono
-        while not _acknowledged(author.of(StateChanged), message.message_id):
+        while not _known(author.of(StateChanged), message.message_id):
             _pass(group, WAY)
         seconds.append((group.now.mono - at) / 1000)
+        while _known(author.of(StateChanged), message.message_id) < size - 1 and group.now.mono - at < APART - WAY:
+            _pass(group, WAY)
+        everybody.append((group.now.mono - at) / 1000)
         _pass(group, APART - (group.now.mono - at) % APART)
     sent = [packet for name, node in group.nodes.items() for packet in node.sent[began[name] :]]
     syncs = sum(packet.kind == "sync" for packet in sent)
-    return Found(size, seconds, syncs / messages, sum(len(packet.raw) for packet in sent) / messages)
+    return Found(size, seconds, everybody, syncs / messages, sum(len(packet.raw) for packet in sent) / messages)
 
 
-def _acknowledged(events: list[StateChanged], message_id: str) -> bool:
-    return any(event.message_id == message_id and event.state is AckState.ACKED for event in events)
+def _known(events: list[StateChanged], message_id: str) -> int:
+    """Return the number of participants that are known to have an acknowledged message."""
+    told = (event.by for event in reversed(events) if event.message_id == message_id and event.state is AckState.ACKED)
+    return len(next(told, ()))
 
 
 def _pass(group: Group, millis: int) -> None:
@@ -57,10 +64,12 @@ def _pass(group: Group, millis: int) -> None:
 
 
 def main() -> None:
-    print("size  acked after, median  longest  sync messages each  bytes each")
-    for size in (2, 3, 5, 9, 10, 20):
+    print("size  acked after, median  longest  by all, median  longest  sync messages each  bytes each")
+    for size in (2, 3, 4, 5, 6, 9, 10, 20):
         found = run(size)
-        line = f"{median(found.seconds):18.1f} s {max(found.seconds):6.1f} s {found.syncs:18.1f} {found.bytes:11,.0f}"
+        line = f"{median(found.seconds):18.1f} s {max(found.seconds):6.1f} s"
+        line += f" {median(found.everybody):13.1f} s {max(found.everybody):6.1f} s"
+        line += f" {found.syncs:18.1f} {found.bytes:11,.0f}"
         print(f"{size:4d}  {line}")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+import pytest
+
 from sdschat.sds.config import SPEC
 from sdschat.sds.peers import Peer
 from sdschat.sds.steps.timing import SMALL_GROUP
@@ -20,6 +22,11 @@ def test_in_a_group_of_five_too_and_the_others_stay_silent() -> None:
     found, larger = run(5, messages=5), run(SMALL_GROUP + 2, messages=2)
     assert max(found.seconds) <= 4
     assert found.syncs <= larger.syncs + 3
+
+
+@pytest.mark.parametrize("size", [3, 5, SMALL_GROUP + 1])
+def test_in_a_small_group_the_author_knows_of_all_soon(size: int) -> None:
+    assert max(run(size, messages=5).everybody) * 1000 <= SPEC.sync_interval * 7 // 12 + 1000
 
 
 def due_in(group: Group, name: str) -> int:

@@ -40,8 +40,9 @@ def traffic_sent(s: ChannelState) -> None:
 
 def confirm_soon(s: ChannelState, before: int) -> None:
     """A message came, and its author waits for news of it: say soon what is here, in a group so small that it costs
-    little. The more of us there are, the more different are our delays, so that mostly one of us speaks: a sync message
-    of another puts ours off. `before`: when ours was due before this message put it off."""
+    little. The more of us there are, the more different are our delays, so that mostly one of us speaks first: a sync
+    message of another puts ours off, but not for long, since in such a group people look for each name. `before`: when
+    ours was due before this message put it off."""
     sync, mono, interval = s.sync, s.now.mono, s.config.sync_interval
     if mono <= sync.crowded_until or len(s.peers.known) > _KNOWN_IN_SMALL:
         return
@@ -53,6 +54,9 @@ def confirm_soon(s: ChannelState, before: int) -> None:
         return
     due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
     sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
+    sync.latest = min(
+        sync.latest, mono + interval // 3 + s.jitter.below(max(1, interval // 4), "all", sync.count, mono)
+    )
 
 
 def hurry(s: ChannelState, within: int) -> None:

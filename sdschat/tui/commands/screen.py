@@ -15,6 +15,32 @@ from sdschat.tui.model.pages import Page
 from sdschat.tui.themes import theme_in_force
 
 FIRST_STEPS: Final = "first steps"
+_IN_INPUT: Final = (
+    ("Enter", "sends"),
+    ("Alt+Enter, Ctrl+J", "begins a new line"),
+    ("Tab", "completes commands, arguments and nicks"),
+    ("Up, Down", "recall what you wrote"),
+    ("Ctrl+R", "searches what you wrote"),
+    ("PgUp, PgDn", "scroll"),
+    ("Esc", "goes one step back"),
+    ("Ctrl+X Ctrl+E", "writes in your editor"),
+)
+_IN_LOG: Final = (
+    ("Up, Down", "select"),
+    ("r", "answers"),
+    ("i", "details"),
+    ("y", "copies"),
+    ("o", "opens a link"),
+    ("n, N", "older and newer hit"),
+    ("t", "the chain of answers"),
+    ("p", "the message that this one answers"),
+)
+_IN_SEARCH: Final = (
+    ("Enter, Up", "older hit"),
+    ("Down", "newer hit"),
+    ("Tab", "lists the hits"),
+    ("F6", "stays at the hit"),
+)
 
 
 def _help(host: Host, argument: str) -> None:
@@ -28,18 +54,23 @@ def _help(host: Host, argument: str) -> None:
 def _pages(host: Host) -> list[Page]:
     """Return the pages of help."""
     return [
-        Page(FIRST_STEPS, list(_spaced(lines_of(TOPICS["chat"], host.glyphs)))),
+        Page(FIRST_STEPS, list(_spaced(_chat_first(lines_of(TOPICS["chat"], host.glyphs))))),
         Page("keys", _key_lines(host)),
         Page("commands", _command_lines(host)),
         Page("signs", lines_of(SIGNS, host.glyphs)),
     ]
 
 
+def _chat_first(lines: list[str]) -> list[str]:
+    """Put the list of what one does here first: who reads this has started the program already."""
+    return sorted(lines[1:], key=lambda line: not line.startswith("- "))
+
+
 def _spaced(lines: list[str]) -> Iterator[str]:
-    """Yield lines with an empty one before each paragraph and each list, so that they are read with ease."""
+    """Yield lines with an empty one between paragraphs, lists and examples, so that they are read with ease."""
     before = lines[0]
-    for line in lines[1:]:
-        if line[:1] != before[:1] or line[:1] not in "- ":
+    for number, line in enumerate(lines):
+        if number and (line[:1] != before[:1] or line[:1] not in "- "):
             yield ""
         yield line.replace("- ", "-  ", 1) if line.startswith("- ") else line  # two spaces: the rest hangs below
         before = line
@@ -75,19 +106,23 @@ def _keys(host: Host, argument: str) -> None:
 
 
 def _key_lines(host: Host) -> list[str]:
-    lines = ["keys (/keys ACTION KEY changes one):"]
-    lines += [f"  {key:<22} {action:<14} {label}" for action, key, label in host.key_table()]
+    """Return the keys, those first that one needs first."""
     return [
-        *lines,
-        "in the input:",
-        "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches,\n"
-        "  ctrl+x ctrl+e writes in your editor",
-        "in the log (f6):",
-        "  up and down select, r answers, y copies, o opens a link, n and N are hits, t the chain of\n"
-        "  answers, p the message that this one answers, esc leaves",
-        "in a search (ctrl+f):",
-        "  enter or up older hit, down newer, tab lists the hits, f6 stays at the hit, esc goes back",
+        *_keys_there("in the input", _IN_INPUT),
+        *_keys_there("everywhere (/keys NAME KEY gives the action with this name another key)", []),
+        *(f"  {_key_words(key):<16}  {label} ({action})" for action, key, label in host.key_table()),
+        *_keys_there("in the log (F6)", _IN_LOG),
+        *_keys_there("in a search (Ctrl+F)", _IN_SEARCH),
     ]
+
+
+def _keys_there(where: str, keys: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{where}:", *(f"  {key:<16}  {what}" for key, what in keys)]
+
+
+def _key_words(keys: str) -> str:
+    """Return keys as they stand on a keyboard: Alt+Up."""
+    return ", ".join("+".join(part.capitalize() for part in key.split("+")) for key in keys.split(","))
 
 
 def _set_key(host: Host, argument: str) -> None:

@@ -1,0 +1,123 @@
+"""Write every sheet and overlay at four sizes, dark, light and without colour, to be looked at:
+`python -m tests.screenshots.overlays FOLDER [NAME…]`. None of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from sdschat.node.events import MessageDelivered
+from sdschat.node.tools.fault_injection import Injection
+from tests.screenshots.pictures import svg_of
+from tests.screenshots.scenes import TALK
+from tests.tui.stage import Stage, stage
+
+SIZES: Final = ((60, 15), (80, 24), (120, 40), (200, 50))
+THEMES: Final = ("dark", "light", "plain")
+_PEERS: Final = ("bob", "carol", "dave")
+_UNHEARD: Final = "the ferry is here, gate 3"
+
+
+def _typed(*lines: str) -> Callable[[Stage], Awaitable[None]]:
+    async def open_it(s: Stage) -> None:
+        for line in lines:
+            await s.enter_instead(line)
+
+    return open_it
+
+
+def _pressed(*keys: str, text: str = "") -> Callable[[Stage], Awaitable[None]]:
+    async def open_it(s: Stage) -> None:
+        await s.press(*keys)
+        if text:
+            await s.press(*text)
+            await s.pilot.pause(0.4)  # the search waits for a pause between two keys
+
+    return open_it
+
+
+async def _gap(s: Stage) -> None:
+    """Bob says something that ann does not hear, and carol says that she has it."""
+    if s.app.model.timeline.gaps:
+        return
+    injection = Injection(s.app.node, "harbour")
+    injection.partition(s.peers["bob"].node.sender_id, "bob")
+    s.say(_UNHEARD, channel="harbour")
+    await s.peers["carol"].until(MessageDelivered, lambda told: told.said.opened.text == _UNHEARD)
+    s.say("then I shall be on it in a minute", "carol", channel="harbour")
+    await s.until_text("1 missing")
+
+
+OVERLAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
+    "help": _pressed("f1"),
+    "help-keys": _pressed("f1", "tab"),
+    "help-commands": _pressed("f1", "tab", "tab"),
+    "help-signs": _pressed("f1", "tab", "tab", "tab"),
+    "help-filtered": _pressed("f1", "tab", "tab", text="join"),
+    "help-nothing": _pressed("f1", text="zzz"),
+    "channels": _pressed("f3"),
+    "members": _pressed("f4"),
+    "palette": _pressed("ctrl+p"),
+    "palette-words": _pressed("ctrl+p", text="ro"),
+    "search": _pressed("ctrl+f", text="rope"),
+    "search-nothing": _pressed("ctrl+f", text="zzz"),
+    "hits": _pressed("ctrl+f", text="the"),
+    "selected": _pressed("alt+up"),
+    "info": _pressed("f5"),
+    "reply": _pressed("alt+up", "f6", "r"),
+    "split": _typed("/split dev"),
+    "bare": _typed("/bare"),
+    **{name: _typed(f"/{name}") for name in ("who", "outbox", "links", "legend", "keys", "thread", "mute", "msg")},
+    **{name: _typed(f"/{name}") for name in ("create sealed", "alias", "theme", "invite")},
+    **{f"lens-{name}": _typed(f"/lens {name}") for name in ("why", "repair", "packet", "graph", "matrix")},
+    **{f"lens-{name}": _typed(f"/lens {name}") for name in ("filter", "peers", "events", "faults")},
+    "gap": _gap,
+    "lens-repair-gap": _typed("/repair"),
+}
+
+
+async def take(profiles: Path, folder: Path, theme: str, names: list[str]) -> None:
+    """Take all pictures of one theme."""
+    async with stage(profiles, "ann", "harbour", "dev", peers=_PEERS, theme=theme, size=SIZES[-1]) as s:
+        for nick, text in TALK:
+            s.say(text, nick, channel="harbour") if nick != "ann" else s.app.send(text)
+            await s.until_text(text.split("\n")[-1][:30])
+        for name in names:
+            for width, height in SIZES:
+                await s.pilot.resize_terminal(width, height)
+                await s.pilot.pause()
+                await OVERLAYS[name](s)
+                await s.pilot.pause(0.05)
+                base = folder / f"{name}-{width}x{height}-{theme}"
+                base.with_suffix(".txt").write_text("\n".join(s.lines()) + "\n", encoding="utf-8")
+                base.with_suffix(".svg").write_text(svg_of(s.app, base.name), encoding="utf-8")
+                await _close(s)
+
+
+async def _close(s: Stage) -> None:
+    """Show the channel again, and nothing over it."""
+    s.app.composer.put("")
+    if s.app.desktop.beside:
+        s.app.split(None)
+    for _ in range(4):
+        await s.press("escape")
+    s.app.show_channel("harbour")
+    s.app.panes.channels = s.app.panes.members = True
+    s.app.panes.fit()
+
+
+def main() -> None:
+    folder, names = Path(sys.argv[1]), sys.argv[2:] or list(OVERLAYS)
+    folder.mkdir(parents=True, exist_ok=True)
+    for theme in THEMES:
+        with tempfile.TemporaryDirectory() as profiles:
+            asyncio.run(take(Path(profiles), folder, theme, names))
+    print(f"{len(list(folder.glob('*.svg')))} pictures in {folder}")
+
+
+if __name__ == "__main__":
+    main()
