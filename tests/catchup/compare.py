@@ -8,10 +8,10 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, LogKey, Need, RangeComparer, answer
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.responder import ReadingBudget
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Frame, makes_up
+from sdschat.sim.companion import MemoryLog
 from sdschat.wire.catchup_codec import decode_extension, encode_frame
 
 Keys = list[tuple[int, str]]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from sdschat.catchup.memory import MemoryLog
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.store_client.reputation import StoreReputation
@@ -14,6 +13,7 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
 from sdschat.sds.rows import Append
 from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sim.companion import MemoryLog
 from sdschat.sim.node import CHANNEL
 from sdschat.wire.sds_codec import SdsCodec
 from tests.sim_history.booth import Booth, Shelf

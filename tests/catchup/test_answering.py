@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sdschat.catchup import values
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.responder import ReadingBudget, answer
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, LogKey, Question, QuestionKind, RangeReply, summarise
+from sdschat.sim.companion import MemoryLog
 
 SALT = 5
 PLENTY = 10**9

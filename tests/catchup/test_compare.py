@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, BadAnswer, LogKey, RangeComparer, answer
 from sdschat.catchup import values as v
 from sdschat.catchup.index import RangeIndex, split
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.responder import ReadingBudget
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import PLENTY, Keys, compare, some_keys
 
 

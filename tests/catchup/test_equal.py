@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LogKey
 from sdschat.catchup.equal_ranges import EqualRanges, own_messages_in
-from sdschat.catchup.memory import MemoryLog
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, World, brought_together
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey, RangeComparer
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.values import (
     BUCKET,
@@ -15,6 +14,7 @@ from sdschat.catchup.values import (
     RangeReply,
     summarise,
 )
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 
 

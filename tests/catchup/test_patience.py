@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.peers import AFTER_YOU, ALONE, HistorySource, HistorySources
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
 from sdschat.catchup.session import (
@@ -29,6 +28,7 @@ from sdschat.catchup.values import (
     Want,
     summarise,
 )
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 
 ANN = HistorySource("ann")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sought import SoughtLog
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 
 KEYS = some_keys(600)

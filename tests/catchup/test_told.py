@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.told import MOST, ToldIds
 from sdschat.catchup.values import CatchUpState, IdOnly
+from sdschat.sim.companion import MemoryLog
 from tests.catchup.world import Keys, World
 
 MINUTE = 60_000

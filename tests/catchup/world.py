@@ -9,13 +9,13 @@ from random import Random
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
 from sdschat.catchup.exchange import Exchange, TakenIn
-from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import Ask, Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
+from sdschat.sim.companion import MemoryLog
 from sdschat.wire.catchup_codec import Records, SyncCodec
 from tests.catchup.compare import some_keys
 
