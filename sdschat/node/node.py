@@ -56,21 +56,15 @@ class Node:
         self.broker = ""  # address to invite others to; empty: the broker of this machine
         self.silent = False  # a Store: it joins private channels as somebody who writes nothing
         self.failed: asyncio.Future[NoReturn] = asyncio.get_running_loop().create_future()
-        self._profile = profile
+        self.profile = profile
         self._store = profile.store
         self.network = network
-        self._clock = clock or Clock()
+        self.clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
         self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._prepare: list[Callable[[], object]] = []
-        self._factories: list[ExtensionFactory] = [
-            self._restoring,
-            self._chaining,
-            self._counting,
-            self._keeping_counters,
-            self._keeping_strangers,
-        ]
+        self._factories: list[ExtensionFactory] = []
         self._ready: dict[str, ChannelSession] = {}
         self._unsaved: list[TurnBatch] = []
         self.scheduler = TurnScheduler(self._loop, self._turn)
@@ -87,14 +81,6 @@ class Node:
     def nick(self) -> str:
         return self.gate.nick
 
-    @property
-    def profile(self) -> Profile:
-        return self._profile
-
-    @property
-    def clock(self) -> Clock:
-        return self._clock
-
     def listen(self, consumer: Consumer) -> None:
         """Send every event to this consumer, in order. An exception of a consumer is reported; nothing else fails."""
         self._consumers.append(consumer)
@@ -106,31 +92,6 @@ class Node:
     def prepare(self, install: Callable[[], object]) -> None:
         """Called once, before the first channel is joined: the place to `extend` with what is slow to import."""
         self._prepare.append(install)
-
-    def _chaining(self, _: ChannelSession) -> ChannelExtension:
-        from sdschat.node.channel.author_chains import AuthorChains
-
-        return AuthorChains(self._store)
-
-    def _counting(self, _: ChannelSession) -> ChannelExtension:
-        from sdschat.node.channel.over_limit import OverLimitCounter
-
-        return OverLimitCounter(self.gate, self._limits())
-
-    def _keeping_counters(self, _: ChannelSession) -> ChannelExtension:
-        from sdschat.node.channel.kept_counters import KeptCounters
-
-        return KeptCounters(self._store, self.gate.book)
-
-    def _keeping_strangers(self, _: ChannelSession) -> ChannelExtension:
-        from sdschat.node.channel.strangers import ChannelStrangers
-
-        return ChannelStrangers(self._store, self.gate.book, self.gate.share)
-
-    def _restoring(self, _: ChannelSession) -> ChannelExtension:
-        from sdschat.node.channel.restore import Restoring
-
-        return Restoring(self._store, self.gate)
 
     def _limits(self) -> SenderLimits:
         from sdschat.node.channel.sender_limits import SenderLimits
@@ -154,12 +115,12 @@ class Node:
         prepare, self._prepare = self._prepare, []
         for install in prepare:
             install()
-        profile, name = self._profile, topics.channel
+        profile, name = self.profile, topics.channel
         dialect = choose_dialect(profile.store, name, self.settings)
         codec = codec_for(dialect, self.settings)
         signing = SigningCodec(codec, self.gate.identity, name)
         engine = open_engine(
-            name, self.sender_id, profile.store, signing, profile.chance, self._clock, self.settings.config
+            name, self.sender_id, profile.store, signing, profile.chance, self.clock, self.settings.config
         )
         keep_dialect(profile.store, name, dialect)
         private = open_private(
@@ -177,7 +138,7 @@ class Node:
             self.network.transport(topics.who(self.sender_id)) if private is None else private.transport,
             self.gate,
             codec,
-            self._clock,
+            self.clock,
             self.settings.qos,
             unsigned_counts=self.settings.unsigned_counts,
             limits=self._limits(),
@@ -190,19 +151,26 @@ class Node:
         if private is not None:
             session.private = private
             session.attach(private)
-        for make in self._factories:
-            session.attach(make(session))
+        self._attach_extensions(session)
         self._mend(session.name)
         self._emit(session.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
         self._mark_ready(session)
         session.start()
         return session
 
+    def _attach_extensions(self, session: ChannelSession) -> None:
+        from sdschat.node.channel.basics import basic_extensions
+
+        for extension in basic_extensions(self._store, self.gate, self._limits()):
+            session.attach(extension)
+        for make in self._factories:
+            session.attach(make(session))
+
     def named(self, text: str) -> str:
         """Return the name of the channel that a name or a link means. A link is kept with the profile."""
         from sdschat.node.private.opening import enter
 
-        return enter(self._store, text, self._clock.now().wall)
+        return enter(self._store, text, self.clock.now().wall)
 
     async def part(self, channel: str, grace: float = 1.0) -> None:
         """Leave a channel: what is ready is saved and sent, and nothing more is heard. Its history stays."""
@@ -243,7 +211,7 @@ class Node:
 
     def save_standings(self, standings: Mapping[str, KeyStanding]) -> None:
         """Set the standing of participants, on the user's word. Raises StoreError if it cannot be saved."""
-        now = self._clock.now().wall
+        now = self.clock.now().wall
         with self._store.transaction() as transaction:
             for sender_id, standing in standings.items():
                 transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, now))
@@ -261,7 +229,7 @@ class Node:
     ) -> Message:
         """Send a message. Raises ValueError, with nothing changed, for a text that cannot be sent."""
         session = self.sessions[channel]
-        now = self._clock.now()
+        now = self.clock.now()
         if not text:
             raise ValueError("A message needs some text.")
         if session.members is not None and kind is not ContentKind.OPERATION:
@@ -296,7 +264,7 @@ class Node:
         if losses:
             from sdschat.node.channel.commit import read_again
 
-            read_again(name, self._profile, self.gate)
+            read_again(name, self.profile, self.gate)
 
     # A turn of the loop.
 
@@ -314,7 +282,7 @@ class Node:
         ready, self._ready = self._ready, {}
         taken: list[TurnBatch] = []
         try:
-            taken += (collect(session, self.gate, self._clock) for session in ready.values())
+            taken += (collect(session, self.gate, self.clock) for session in ready.values())
             self._unsaved += taken
             self.gate.forget_claims()
             if self._retry is None:
@@ -363,12 +331,12 @@ class Node:
             self._alarm = None
         due = [when for session in self.sessions.values() if (when := session.next_wake()) is not None]
         if due and not self._closing and not self.failed.done():
-            delay = max(0, min(due) - self._clock.now().mono) / 1000
+            delay = max(0, min(due) - self.clock.now().mono) / 1000
             self._alarm = self._loop.call_later(delay, self._wake)
 
     def _wake(self) -> None:
         self._alarm = None
-        now = self._clock.now()
+        now = self.clock.now()
         try:
             for session in self.sessions.values():
                 when = session.next_wake()
@@ -385,7 +353,7 @@ class Node:
         self._emit("", body)
 
     def _emit(self, channel: str, body: EventBody) -> None:
-        event = NodeEvent(channel, self._clock.now().wall, body)
+        event = NodeEvent(channel, self.clock.now().wall, body)
         self.recent.append(event)
         for consumer in self._consumers:
             try:

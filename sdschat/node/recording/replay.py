@@ -154,16 +154,16 @@ class ReplayNode(Node):
 
     @property
     def time(self) -> ReplayClock:
-        assert isinstance(self._clock, ReplayClock)
-        return self._clock
+        assert isinstance(self.clock, ReplayClock)
+        return self.clock
 
     def topics_of(self, name: str) -> Topics:
         return Topics(name, self.settings.topic_prefix)
 
     def engine_of(self, name: str) -> Channel:
-        profile = self._profile
+        profile = self.profile
         return open_engine(
-            name, self.sender_id, profile.store, profile.codec, profile.chance, self._clock, self.settings.config
+            name, self.sender_id, profile.store, profile.codec, profile.chance, self.clock, self.settings.config
         )
 
     def join(self, name: str) -> ChannelSession:
