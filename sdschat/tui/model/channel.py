@@ -16,22 +16,20 @@ from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
-from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model import history
-from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
-from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
+from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
-from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone
 from sdschat.tui.model.members import HEARD, MembersLines
+from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
-from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import strangers_words
+from sdschat.tui.model.timeline import ProgramLines, Timeline
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
-_QUOTED: Final = 80
 _LATE_KEPT: Final = 1000
 
 
@@ -71,11 +69,9 @@ class ChannelModel:
         self.hit_at = 0
         self.present: tuple[str, ...] = ()  # ids of the others who are here, in the order in which they came
         self._fates = OwnFates()
-        self._mentions = mention_of(view.node.nick)
+        self._rows = MessageRows(view, conversation, self.timeline, self._fates, self.late)
         self._gaps_stale = True
-        self._notes = 0
-        self._over_limit: dict[str, NoteItem] = {}  # the line that stands for what exceeds the limit, by sender
-        self._strangers: NoteItem | None = None  # the line that stands for new keys that wait
+        self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)
         if self.unread:
             self.unread_after = conversation.read_mark()
@@ -83,7 +79,7 @@ class ChannelModel:
 
     def watch_for(self, words: Sequence[str]) -> None:
         """Mark what has one of these words, or the nick of now, as said to the user."""
-        self._mentions = mention_of(self.view.node.nick, *words)
+        self._rows.watch_for(words)
         self.reload()
 
     # Reading the log.
@@ -137,25 +133,11 @@ class ChannelModel:
         return len(found)
 
     def _entries(self, found: list[Shown]) -> list[MessageItem]:
-        return [self._entry(shown) for shown in found]
-
-    def _entry(self, shown: Shown) -> MessageItem:
-        quote = self._quote(shown.reply_to) if shown.reply_to else None
-        entry = entry_of(shown, self._mentions, quote)
-        changes: dict[str, object] = {}
-        if entry.own:
-            changes["fate"] = self._fates.read(entry, self.conversation)
-        if shown.message_id in self.late:
-            changes["late"] = True
-        if not entry.own and entry.nick and is_verified(self.view.node, entry.sender_id):
-            changes["verified"] = True
-        if tag := self.view.tag_of(entry.sender_id, entry.nick):
-            changes["tag"] = short(tag)
-        return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
+        return [self._rows.full(shown) for shown in found]
 
     def entry_for(self, shown: Shown) -> MessageItem:
         """Return the row of a message, also if it is not in memory now."""
-        return self.timeline.entries.get(shown.message_id) or self._entry(shown)
+        return self.timeline.entries.get(shown.message_id) or self._rows.full(shown)
 
     def told_of(self, entry: MessageItem) -> str:
         """Return everything about the delivery of an own message; empty for one of another."""
@@ -169,27 +151,9 @@ class ChannelModel:
         gap = self.timeline.gaps.get(message_id)
         return None if gap is None else gap_words(gap, self.view.now().wall)
 
-    def _quote(self, message_id: str) -> Quote:
-        entry = self.timeline.entries.get(message_id)
-        if entry is None:
-            shown = self.conversation.message(message_id)
-            entry = None if shown is None else entry_of(shown, self._mentions)
-        if entry is None:
-            return Quote(message_id, "", "")
-        return Quote(message_id, self.name_of(entry.sender_id, entry.nick), first_line(entry)[:_QUOTED])
-
-    # Names.
-
     def name_of(self, sender_id: str | None, nick: str = "") -> str:
-        """Return the name of a participant: the proven nick, or the beginning of the id in angle brackets."""
-        if sender_id is None:
-            return ""
-        known = nick or nick_text(self.view.nick_of(sender_id) or self._presence_nick(sender_id))
-        tag = self.view.tag_of(sender_id, known)
-        return f"{known} {short(tag)}" if tag else known or f"<{short(sender_id, 8)}>"
-
-    def _presence_nick(self, sender_id: str) -> str:
-        return self.view.channel(self.conversation.channel).presence_nick(sender_id)
+        """Return the name of a participant, as rows show it."""
+        return self._rows.name_of(sender_id, nick)
 
     # Events of the node.
 
@@ -240,11 +204,13 @@ class ChannelModel:
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
             case events.OwnOverLimit() | events.OverLimit():
                 key, text = over_limit_note(body, self.name_of)
-                self._over_limit[key] = self._note_again(self._over_limit.get(key), text, at)
+                self._lines.say_over_limit(key, text, at)
+                self.changes |= ModelChange.ROWS
             case events.StrangersChanged(keys, messages, opened):
                 if opened:
                     self.reload()
-                self._note_strangers(keys, messages, at)
+                self._lines.say_strangers(keys, messages, at)
+                self.changes |= ModelChange.PEOPLE | ModelChange.ROWS
             case ev.SyncReceived() | ev.SyncSent():
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.MessageWithheld(message_id):
@@ -288,7 +254,7 @@ class ChannelModel:
         if shown.own:
             self._fates.queued(shown.message_id)
         self.total += 1
-        entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
+        entry = self._rows.full(shown) if self.loaded else self._rows.plain(shown)
         if self.loaded:
             self.timeline.put(entry)
             self.changes |= ModelChange.ROWS
@@ -300,7 +266,7 @@ class ChannelModel:
 
     def now_of_members(self) -> None:
         """Follow a channel that turned out to be one of members."""
-        self.conversation = self.view.conversation(self.name)
+        self.conversation = self._rows.conversation = self.view.conversation(self.name)
         self.reload()
 
     def take_post(self, post: events.MemberPost, looking: bool, *, late: bool) -> None:
@@ -386,30 +352,8 @@ class ChannelModel:
 
     def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
         """Add a line of the program below the newest row, and return it."""
-        self._notes += 1
-        last = self.timeline.last_key() if self.timeline.at_end else None
-        after = last or tail_key(at)
-        line = NoteItem(text, tone, at, after, self._notes)
-        self.timeline.put(line)
         self.changes |= ModelChange.ROWS
-        return line
-
-    def _note_again(self, before: NoteItem | None, text: str, at: int) -> NoteItem:
-        """Change the text of a line of the program, or add one if there is none any more."""
-        if before is None or self.timeline.index_of(before.place) is None:
-            return self.note(text, at)
-        line = replace(before, text=text)
-        self.timeline.put(line)
-        self.changes |= ModelChange.ROWS
-        return line
-
-    def _note_strangers(self, keys: int, messages: int, at: int) -> None:
-        """Keep one line for the new keys that wait, while there are any."""
-        before = self._strangers
-        self._strangers = self._note_again(before, strangers_words(keys, messages), at) if keys else None
-        if before is not None and not keys:
-            self.timeline.remove(before)
-        self.changes |= ModelChange.PEOPLE | ModelChange.ROWS
+        return self._lines.add(text, at, tone)
 
     # Keeping up.
 
@@ -417,7 +361,8 @@ class ChannelModel:
         """Put the gaps in their places of now. Cheap if there are none."""
         if not self.loaded:
             return
-        self._mark_history()
+        top = history.top_line(self.view, self.name, self.conversation, self.timeline, self.history, self.live_since)
+        self.timeline.set_mark(top)
         if not (self._gaps_stale or always):
             return
         self._gaps_stale = False
@@ -428,15 +373,6 @@ class ChannelModel:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
         if self.timeline.version != before:
             self.changes |= ModelChange.ROWS
-
-    def _mark_history(self) -> None:
-        """Mark missing history above the first message; in an empty log, say how to begin."""
-        timeline, text = self.timeline, ""
-        first = timeline.first_key()
-        if timeline.at_start and (first is not None or not timeline.gaps):
-            text = history.sentence(self.history, self.conversation.history_since())
-            text = text or ("" if first else history.beginning(self.view, self.name, self.conversation))
-        timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
 
     def seen(self) -> None:
         """Count everything as read. The unread line stays until another channel is shown."""

@@ -12,6 +12,7 @@ from sdschat.node.view.members import has_members
 from sdschat.node.view.private import privacy
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
+from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clock, day
 
 _ID: Final = 8
@@ -62,6 +63,18 @@ def sentence(history: CatchingUp | None, since: int) -> str:
     return ""
 
 
-def mark(text: str, at: int) -> NoteItem:
-    """Return the row above the first message, with this date."""
-    return NoteItem(text, Tone.HELP, at, _TOP, 0)
+def top_line(
+    view: Conversations,
+    name: str,
+    conversation: Conversation,
+    timeline: Timeline,
+    progress: CatchingUp | None,
+    live_since: int,
+) -> NoteItem | None:
+    """Return the row above the first message: the history that is missing or, in an empty log, how to begin."""
+    first = timeline.first_key()
+    if not timeline.at_start or (first is None and timeline.gaps):
+        return None
+    text = sentence(progress, conversation.history_since())
+    text = text or ("" if first else beginning(view, name, conversation))
+    return NoteItem(text, Tone.HELP, first[0] if first else live_since, _TOP, 0) if text else None

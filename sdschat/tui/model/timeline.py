@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
 from sdschat.node.view.values import Key
-from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Place
+from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Place, Tone, tail_key
+from sdschat.tui.model.words import strangers_words
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
 _place = attrgetter("place")
@@ -151,3 +153,41 @@ class Timeline:
 
     def messages(self) -> Iterator[MessageItem]:
         return (item for item in self.items if isinstance(item, MessageItem))
+
+
+class ProgramLines:
+    """Puts lines of the program into a timeline. At most one stands for the new keys that wait, and one for each sender
+    who exceeds the limit: their texts change while they are in the timeline."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._added = 0
+        self._over_limit: dict[str, NoteItem] = {}
+        self._strangers: NoteItem | None = None
+
+    def add(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
+        """Add a line below the newest row, and return it."""
+        self._added += 1
+        last = self._timeline.last_key() if self._timeline.at_end else None
+        line = NoteItem(text, tone, at, last or tail_key(at), self._added)
+        self._timeline.put(line)
+        return line
+
+    def say_over_limit(self, sender: str, text: str, at: int) -> None:
+        """Say in the one line for this sender what exceeds the limit."""
+        self._over_limit[sender] = self._change(self._over_limit.get(sender), text, at)
+
+    def say_strangers(self, keys: int, messages: int, at: int) -> None:
+        """Say how many new keys wait. Remove the line if none does."""
+        before = self._strangers
+        self._strangers = self._change(before, strangers_words(keys, messages), at) if keys else None
+        if before is not None and not keys:
+            self._timeline.remove(before)
+
+    def _change(self, before: NoteItem | None, text: str, at: int) -> NoteItem:
+        """Change the text of a line, or add one if there is none any more."""
+        if before is None or self._timeline.index_of(before.place) is None:
+            return self.add(text, at)
+        line = replace(before, text=text)
+        self._timeline.put(line)
+        return line
