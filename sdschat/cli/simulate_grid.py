@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import must_be_folder, open_spark
@@ -37,6 +38,7 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
         must_be_folder(pictures, "--pictures")
     with _workers(lake, jobs, where) as (work, at_once), told() as tell:
         result = simulate(wanted, lake, work, tell, at_once, in_waves=where is not None)
+    _take_journals(lake)
     print(*table_lines(grid, result.runs), sep="\n")
     for line in result.lines():
         say(line)
@@ -153,5 +155,22 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     for name, unit, says in FIGURES:
         if numbers[name] == numbers[name]:
             print(f"{name:20} {numbers[name]:14.4f} {unit:26} {says}")
+    if lake is not None:
+        _take_journals(lake)
     say(f"{time.perf_counter() - began:.1f} s")
     return 0
+
+
+def _take_journals(lake: Path) -> None:
+    """Take the journals that engine runs wrote into the lake, where an audit finds them."""
+    from sdschat.experiment.runs import JOURNALS
+
+    files = sorted((lake / JOURNALS).glob("sim-*.jsonl"))
+    if not files:
+        return
+    from sdschat.lake.ingest import ingest
+    from sdschat.lake.tables import Tables
+
+    ingest(Tables(str(lake)), files, FIELD, time.time_ns() // 1_000_000)
+    for file in files:
+        file.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import shlex
 import time
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Any, Final, NamedTuple
 import sdschat
 from sdschat.experiment.grid.gridfile import Run
 from sdschat.experiment.setting import GroupSetting, setting_of
+from sdschat.store.journal import JournalRow, json_lines
 
 PLACE: Final = "gold/sim_runs"
+JOURNALS: Final = "journals"  # of engine runs, until they are taken into the lake
 
 
 class SimRun(NamedTuple):
@@ -89,10 +92,18 @@ def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
     record = group.run()
     group.check_logs()
     if journal is not None and run.setting.journal:
-        from sdschat.experiment.journals import write_journal
-
         write_journal(group.journal, run.key, journal)
     return figures_of(record)
+
+
+def write_journal(rows: list[JournalRow], run_id: str, folder: Path) -> None:
+    """Write the journal of a run as an export, as `sdschat log --journal` does. A repeated run replaces it."""
+    folder = folder / JOURNALS
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"sim-{run_id}.jsonl"
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text("".join(f'{{"run_id":"{run_id}",{line[1:]}\n' for line in json_lines(rows)), "utf-8")
+    fresh.replace(path)
 
 
 def text_of(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -11,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing import active_children
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -31,13 +31,15 @@ from sdschat.audit.schemas import Journal  # noqa: E402
 from sdschat.audit.tables.figures import Figures  # noqa: E402
 from sdschat.audit.taken import Taken  # noqa: E402
 from sdschat.audit.verdict import Audit  # noqa: E402
+from sdschat.cli.program import run  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.experiment.grid.gridfile import Run  # noqa: E402
 from sdschat.experiment.grid.simulate import simulate  # noqa: E402
 from sdschat.experiment.grid.table import RunTable  # noqa: E402
 from sdschat.experiment.grid.workers import on_processes  # noqa: E402
-from sdschat.experiment.runs import PLACE, do_run  # noqa: E402
+from sdschat.experiment.runs import JOURNALS, PLACE, do_run  # noqa: E402
 from sdschat.experiment.setting import GroupSetting  # noqa: E402
+from sdschat.lake.sources.files import journal_row  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
 from tests.audit.golden import answer  # noqa: E402
 from tests.sim.plant import DEFECTS  # noqa: E402
@@ -191,18 +193,13 @@ def _judged(rows: list[Journal]) -> tuple[Audit, Figures]:
     return answer(taken), figures(conform(taken))
 
 
-def _row(values: dict[str, Any]) -> Journal:
-    plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return Journal(**plain)
-
-
 def test_journals_of_a_grid_are_audited_and_measured_like_those_of_the_field(tmp_path: Path) -> None:
     setting = GroupSetting(
         by="engine", participants=5, messages=3, loss=0.2, journal=True, warm_up=10_000, tail=120_000
     )
     simulate([Run(setting, 1)], tmp_path, on_processes(1, tmp_path))
-    (file,) = (tmp_path / "bronze" / "journal").glob("*.parquet")
-    rows = [_row(values) for values in pq.read_table(file).to_pylist()]
+    (file,) = (tmp_path / JOURNALS).iterdir()
+    rows = [journal_row("", json.loads(line)) for line in file.read_text("utf-8").splitlines()]
     found, figures = _judged(rows)
     assert found.agreed
     assert [(channel.nodes, channel.messages) for channel in found.channels] == [(5, 3)]
@@ -210,3 +207,16 @@ def test_journals_of_a_grid_are_audited_and_measured_like_those_of_the_field(tmp
     at = next(at for at, row in enumerate(rows) if row.event == "delivered" and row.node != row.sender)
     rows[at] = rows[at]._replace(lamport=(rows[at].lamport or 0) + 1)
     assert not _judged(rows)[0].agreed
+
+
+def test_a_lake_of_simulated_journals_is_audited_by_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = str(tmp_path)
+    group = ("by=engine", "participants=4", "messages=2", "journal=true", "warm_up=10_000", "tail=120_000")
+    for seed in ("1", "2"):
+        pairs = [part for pair in group for part in ("--with", pair)]
+        assert run(["simulate", *pairs, "--seed", seed, "--lake", lake]) == 0
+    capsys.readouterr()
+    assert run(["pipeline", "audit", "--lake", lake]) == 0
+    assert "All nodes of all 2 channels have everything they should have" in capsys.readouterr().out

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from sdschat.audit.lock import alone
 from sdschat.audit.problem import PipelineProblem
-from sdschat.experiment.journals import write_whole
 from sdschat.experiment.runs import PLACE, SimRun
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -69,4 +68,6 @@ class RunTable:
 
     def _write(self, name: str, rows: Iterable[SimRun]) -> None:
         table = pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA)
-        write_whole(table, self.folder / name)
+        fresh = self.folder / f".{name}.{os.getpid()}"  # readers of Parquet ignore names that begin with a dot
+        pq.write_table(table, fresh, compression="zstd")
+        fresh.replace(self.folder / name)
