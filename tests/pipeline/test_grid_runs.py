@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.experiment.grid.gridfile import Run  # noqa: E402
 from sdschat.experiment.grid.simulate import simulate  # noqa: E402
 from sdschat.experiment.grid.table import RunTable  # noqa: E402
-from sdschat.experiment.grid.workers import on_processes  # noqa: E402
+from sdschat.experiment.grid.workers import _each_done, on_processes  # noqa: E402
 from sdschat.experiment.runs import JOURNALS, PLACE, do_run  # noqa: E402
 from sdschat.experiment.setting import GroupSetting  # noqa: E402
 from sdschat.lake.sources.files import journal_row  # noqa: E402
@@ -158,6 +159,15 @@ def test_a_process_that_is_killed_ends_the_work_in_words_and_keeps_what_was_done
     assert 1 <= kept < 30
     rest = simulate(wanted, tmp_path, lambda runs: map(do_run, runs))
     assert (rest.before, len(rest.runs)) == (kept, 30)
+
+
+def test_a_pool_that_is_known_to_be_broken_when_a_run_is_given_out_is_told_in_words() -> None:
+    class Broken:
+        def submit(self, *_: object) -> None:
+            raise BrokenProcessPool
+
+    with pytest.raises(PipelineProblem, match="was killed"):
+        next(_each_done(Broken(), [Run(GroupSetting(), 1)], do_run, 2))  # type: ignore[arg-type]
 
 
 def test_killed_in_the_middle_and_started_again_only_the_rest_is_done(tmp_path: Path) -> None:

@@ -71,18 +71,18 @@ def _each_done(
     """Yield results as they come. Few runs are given out at a time: if a process dies, PipelineProblem names them."""
     waiting = iter(runs)
     given: dict[Future[SimRun], Run] = {}
-    while True:
-        for run in itertools.islice(waiting, most - len(given)):
-            given[pool.submit(do, text_of(run))] = run
-        if not given:
-            return
-        for future in wait(given, return_when=FIRST_COMPLETED).done:
-            try:
+    try:
+        while True:
+            for run in itertools.islice(waiting, most - len(given)):
+                given[pool.submit(do, text_of(run))] = run
+            if not given:
+                return
+            for future in wait(given, return_when=FIRST_COMPLETED).done:
                 row = future.result()
-            except BrokenProcessPool as error:
-                raise _died(list(given.values())) from error
-            del given[future]
-            yield row
+                del given[future]
+                yield row
+    except BrokenProcessPool as error:  # also of a submission, where it is known already
+        raise _died(list(given.values()) or runs) from error
 
 
 def _died(runs: Sequence[Run]) -> PipelineProblem:
