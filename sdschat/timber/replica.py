@@ -388,8 +388,9 @@ class Replica:
                 self.leaves_passed += 1
                 self.ends_passed = max(self.ends_passed, self.leaves_passed)
             if body.author == writer and slot.last is None:
-                if slot.seq > seq:  # its last words let the checkpoint come here: we name them, as others lack them
-                    self._prove(slot)
+                self._prove(
+                    slot, self._words_needed(slot, seq)
+                )  # others lack them, and the checkpoint came here by them
                 self._close(slot, seq, "left")
         else:
             self.chat.apply(body, self.mark.number, creator=body.author == 0)
@@ -412,10 +413,30 @@ class Replica:
                 None, self.committee.open
             )  # all electors left: their last words are known, and decide nothing
 
-    def _prove(self, slot: Slot) -> None:
-        """Name all that this member said, until everybody knows of its end: what follows here rests on its words."""
-        slot.proof = slot.seq
-        self.proven.add(slot.number)
+    def _prove(self, slot: Slot, proof: int) -> None:
+        """Name what this member said up to `proof`, until everybody knows of its end: what follows here rests on it.
+        Nothing beyond is named: it may be here alone, as with the member itself once it is back."""
+        if proof:
+            slot.proof = proof
+            self.proven.add(slot.number)
+
+    def _words_needed(self, slot: Slot, last: int) -> int:
+        """Return the newest operation after the leave by which the member named something behind the checkpoint."""
+        known, needed = dict(slot.base.clock), 0
+        for seq, node in sorted(slot.chain.items()):
+            delta = node.operation.body.delta
+            if seq > last and any(known.get(one, 0) < self.settled_seq.get(one, 0) for one, _ in delta):
+                needed = seq
+            known.update(delta)
+        return needed
+
+    def _accepting(self, slot: Slot, value: Value) -> int:
+        """Return the member's newest operation with an accept of a value."""
+        for seq, node in sorted(slot.chain.items(), reverse=True):
+            accept = node.operation.body.statements.accept
+            if accept is not None and accept.value == value:
+                return seq
+        return 0
 
     def _names_uncounted(self, body: OperationBody) -> bool:
         slots = self.committee.slots
@@ -437,7 +458,7 @@ class Replica:
             slot = self.committee.slots[number]
             if slot.last is None:
                 if by_their_word:
-                    self._prove(slot)
+                    self._prove(slot, self._accepting(slot, value))
                 if slot.leaving is not None and slot.leaving <= last:
                     self._close(slot, slot.leaving, "left")  # as where the checkpoint passes the leave first
                 else:

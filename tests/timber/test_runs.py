@@ -91,6 +91,13 @@ def test_who_came_to_a_leave_by_the_last_words_of_the_leaver_names_them() -> Non
     assert problem == ""
 
 
+@pytest.mark.parametrize("seed", [417232, 418224])
+def test_last_words_that_the_checkpoint_does_not_rest_on_are_not_named(seed: int) -> None:
+    """The leaver, once it is back, holds some that no other has: others have compacted what these hang below."""
+    problem, _ = outcome(seed)
+    assert problem == ""
+
+
 @pytest.mark.parametrize("seed", [245, 104198, 109058])
 def test_somebody_let_in_again_names_no_more_of_its_old_operations_than_others_did(seed: int) -> None:
     """It holds some that prove its removal to it alone; others compact as soon as its invitation is settled."""
