@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.timber.values import EventBody, Kind, Post, PostId, Spans
+from sdschat.timber.tree import TreeNode
+from sdschat.timber.values import EventBody, Kind, Post, PostId, SignedEvent, Spans
 
 
 def within(spans: Spans, number: int) -> bool:
@@ -89,3 +90,38 @@ class ChatLayer(Chat):
     def _remove(self, name: PostId) -> None:
         self.posts.pop(name, None)
         self.gone.add(name)
+
+
+class FrontEvents:
+    """The events in front of the checkpoint, without those of operations that do not count."""
+
+    def __init__(self) -> None:
+        self.placed: dict[PostId, int] = {}  # events, with how many operations that count carry each
+        self.invitations: dict[bytes, int] = {}  # keys invited, with how many such operations
+        self.newest: TreeNode | None = None  # the last item that carries an event
+
+    def add(self, node: TreeNode, event: SignedEvent) -> None:
+        """Take in the event of an operation."""
+        self.placed[event.name] = self.placed.get(event.name, 0) + 1
+        if event.body.kind is Kind.INVITE:
+            self.invitations[event.body.key] = self.invitations.get(event.body.key, 0) + 1
+        if self.newest is None or node.label > self.newest.label:
+            self.newest = node
+
+    def drop(self, event: SignedEvent) -> None:
+        """Forget an event: the checkpoint passed an operation with it, or the operation does not count."""
+        self.placed[event.name] -= 1
+        if not self.placed[event.name]:
+            del self.placed[event.name]
+        if event.body.kind is Kind.INVITE:
+            self.invitations[event.body.key] -= 1
+            if not self.invitations[event.body.key]:
+                del self.invitations[event.body.key]
+
+    def find_newest(self, node: TreeNode | None) -> None:
+        """Find the last item that carries an event from `node` on, after some no longer count."""
+        self.newest = None
+        while node is not None:
+            if node.operation.body.event is not None and not node.dead:
+                self.newest = node
+            node = node.after

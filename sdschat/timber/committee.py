@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sdschat.timber.ids import member_id
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import SlotRow
+from sdschat.timber.values import Clock, SlotRow
 
 
 class SlotState(NamedTuple):
@@ -68,6 +68,11 @@ class Slot:
     def settled(self) -> int:
         """The last operation that counts and was compacted."""
         return self.base.seq if self.last is None else min(self.base.seq, self.last)
+
+    def id_of(self, seq: int) -> bytes | None:
+        """Return the id of an operation; None if it is gone behind the compaction, or not held."""
+        node = self.chain.get(seq)
+        return node.id if node is not None else self.base.id if seq == self.base.seq else None
 
     def row(self) -> SlotRow:
         seq, newest, clock, turn, closed = self.base
@@ -130,6 +135,17 @@ class Committee:
         low, who = min((self.slots[one].clock.get(slot, 0), one) for one in self.open)
         self._floor[slot], self._behind[slot] = low, who
         return low >= seq
+
+    def nameable(self, slot: Slot) -> int:
+        """Return the last operation of a slot that ours may name."""
+        if slot.last is None:
+            return slot.seq
+        named = (self.slots[one].clock.get(slot.number, 0) for one in self.open)
+        return min(slot.seq, max(slot.proof, *named, 0))
+
+    def names_uncounted(self, delta: Clock) -> bool:
+        """True if an operation that names `delta` names one behind the end of its writer."""
+        return any((last := self.slots[one].last) is not None and seq > last for one, seq in delta)
 
     @property
     def ended(self) -> int:

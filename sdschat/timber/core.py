@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from sdschat.timber.agenda import Agenda
+from sdschat.timber.changes import Admitted, Closed, Settled
 from sdschat.timber.config import Config
 from sdschat.timber.events import (
     CheckpointMoved,
@@ -22,7 +23,7 @@ from sdschat.timber.events import (
 )
 from sdschat.timber.ids import event_id, member_id, operation_bytes, operation_id
 from sdschat.timber.intake import OperationIntake
-from sdschat.timber.replica import Admitted, Closed, Replica, Settled
+from sdschat.timber.replica import Replica
 from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
@@ -250,7 +251,7 @@ class EngineState:
 
     def known(self, name: PostId) -> bool:
         """True if an event is in the tree, or had its effect."""
-        return name in self.replica.placed or self.replica.chat.knows(name)
+        return name in self.replica.front.placed or self.replica.chat.knows(name)
 
     # Compaction.
 

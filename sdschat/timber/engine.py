@@ -17,7 +17,6 @@ from sdschat.timber.syncing import Syncing
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
-    Clock,
     ClockReading,
     Codec,
     EventBody,
@@ -36,6 +35,16 @@ from sdschat.timber.values import (
     Submit,
     Sync,
     Verify,
+)
+from sdschat.timber.views import (
+    BallotView,
+    Delivery,
+    MemberView,
+    PostView,
+    chat_in_front,
+    delivery_of,
+    view_ballot,
+    view_members,
 )
 from sdschat.timber.writing import (
     heartbeat_due,
@@ -57,40 +66,6 @@ class Ready(NamedTuple):
     writes: tuple[Write, ...]
     packets: tuple[Packet, ...]
     events: tuple[Report, ...]
-
-
-class MemberView(NamedTuple):
-    """A member in force. `missed`: operations that its newest one does not know; silent at `limit`."""
-
-    slot: int
-    member: bytes
-    key: bytes
-    seq: int
-    missed: int
-    limit: int
-    clock: Clock
-
-
-class BallotView(NamedTuple):
-    """The ballot under way: who is to be removed, how many agree, and how many have to."""
-
-    turn: int
-    removed: Clock
-    agree: int
-    need: int
-
-
-class PostView(NamedTuple):
-    post: Post
-    settled: bool  # behind the checkpoint: final for everybody
-
-
-class Delivery(NamedTuple):
-    """State of an event of ours: queued, sent, written, known or settled; `known` by so many members."""
-
-    word: str
-    known: int
-    members: int
 
 
 class TimberEngine:
@@ -172,7 +147,7 @@ class TimberEngine:
             raise ValueError("only a member can invite")
         if self._core.replica.committee.slot_of(key) is not None:
             raise ValueError("this key is a member's already")
-        if key in self._core.replica.invitations:
+        if key in self._core.replica.front.invitations:
             raise ValueError("this key is invited already")
         return self._do(Kind.INVITE, now, key=key)
 
@@ -276,50 +251,14 @@ class TimberEngine:
 
     def front(self) -> ChatLayer:
         """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""
-        core = self._core
-        replica = core.replica
-        shown = ChatLayer(replica.chat)
-        place = replica.mark.number
-        node = replica.settled.after if replica.settled is not None else None
-        while node is not None:
-            place += not node.dead
-            event = node.operation.body.event
-            if event is not None and not node.dead and not shown.knows(event.name):
-                shown.note(event.name)
-                shown.apply(event.body, place, creator=event.body.author == 0)
-            node = node.after
-        for name in sorted(core.own):
-            if not shown.knows(name):
-                place += 1
-                shown.note(name)
-                shown.apply(core.own[name].event.body, place, creator=name.author == 0)
-        return shown
+        return chat_in_front(self._core)
 
     def members(self) -> list[MemberView]:
-        replica = self._core.replica
-        limit = self._core.config.rounds * len(replica.committee.open)
-        slots = [replica.committee.slots[one] for one in sorted(replica.committee.open)]
-        return [
-            MemberView(
-                slot.number,
-                slot.member,
-                slot.key,
-                slot.seq,
-                replica.missed(slot.number),
-                limit,
-                tuple(sorted(slot.clock.items())),
-            )
-            for slot in slots
-        ]
+        return view_members(self._core.replica, self._core.config.rounds)
 
     def ballot(self) -> BallotView | None:
         """Return the ballot under way that has the most supporters, if anybody accepted a value."""
-        replica = self._core.replica
-        found = replica.turn.supporters()
-        if not found:
-            return None
-        (_, value), needs = max(found.items(), key=lambda one: (len(one[1]), one[0]))
-        return BallotView(replica.turn.number, value.removed, len(needs), max(needs.values()))
+        return view_ballot(self._core.replica)
 
     def waiting_for(self) -> list[int]:
         """Return the slots of the members whose word keeps the checkpoint from moving."""
@@ -367,19 +306,7 @@ class TimberEngine:
         return self._sync.knows(peer)
 
     def delivery(self, name: PostId) -> Delivery:
-        core = self._core
-        slots = core.replica.committee.slots
-        members = len(core.replica.committee.open)
-        if core.replica.chat.knows(name):
-            return Delivery("settled", members, members)
-        node = core.where.get(name)
-        if node is not None:
-            body = node.operation.body
-            known = sum(slots[one].clock.get(body.slot, 0) >= body.seq for one in core.replica.committee.open)
-            return Delivery("known" if known > 1 else "written", known, members)
-        own = core.own.get(name)
-        sent = own is not None and own.attempts > 0 and name not in core.inbox
-        return Delivery("sent" if sent else "queued", 0, members)
+        return delivery_of(self._core, name)
 
     # Inside.
 
@@ -424,7 +351,7 @@ class TimberEngine:
         write_heartbeat(core)
         replica = core.replica
         kept = replica.mark.number - replica.base.number
-        if kept and (replica.weighty is None or kept >= core.config.compact_after):
+        if kept and (replica.front.newest is None or kept >= core.config.compact_after):
             core.compact()
         self._tell_silent()
         self._sync.push()

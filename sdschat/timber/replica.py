@@ -7,10 +7,11 @@ never goes back: what it passes, every set that contains this one passes too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from operator import attrgetter
 
 from sdschat.timber.ballots import Turn
-from sdschat.timber.chat import Chat
+from sdschat.timber.changes import Admitted, Change, Closed, Settled, TurnEnded, Wait
+from sdschat.timber.chat import Chat, FrontEvents
 from sdschat.timber.committee import Committee, Slot, SlotState
 from sdschat.timber.ids import chained, checksum
 from sdschat.timber.tree import Tree, TreeNode
@@ -20,7 +21,6 @@ from sdschat.timber.values import (
     Kind,
     Operation,
     OperationBody,
-    PostId,
     Reason,
     SignedEvent,
     State,
@@ -28,40 +28,7 @@ from sdschat.timber.values import (
     Value,
 )
 
-
-class Wait(NamedTuple):
-    """An operation cannot be placed before another one is held. `seq` 0: before the slot exists."""
-
-    slot: int
-    seq: int
-
-
-class Settled(NamedTuple):
-    """The checkpoint passed an operation."""
-
-    node: TreeNode
-    counts: bool  # its event had its effect
-    mark: CheckpointMark  # with it
-
-
-class Admitted(NamedTuple):
-    slot: int
-
-
-class Closed(NamedTuple):
-    slot: int
-    last: int
-    why: str  # "left" or "removed"
-    lost: tuple[TreeNode, ...]  # operations held here that do not count
-
-
-class TurnEnded(NamedTuple):
-    number: int
-    value: Value | None
-    agreed: dict[int, int]  # who accepted it, with the accepts that each needs
-
-
-Change = Settled | Admitted | Closed | TurnEnded
+_label = attrgetter("label")
 
 
 class Replica:
@@ -80,9 +47,7 @@ class Replica:
         self.leaves_passed = 0
         self.ends_told = 0  # of these, as told by operations behind the checkpoint
         self.proven: set[int] = set()  # slots that have a `proof`
-        self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
-        self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
-        self.weighty: TreeNode | None = None  # last item in front of the checkpoint that carries an event
+        self.front = FrontEvents()
         self.held = 0  # operations of open slots
         self.me: int | None = None  # our own open slot
         self.fresh: set[int] = set()  # slots with operations that our newest one does not name
@@ -135,7 +100,7 @@ class Replica:
         body = operation.body
         slot = self.committee.slots[body.slot]
         named = [slot.chain.get(slot.seq), *(self.committee.slots[o].chain.get(q) for o, q in body.delta)]
-        ids = [slot.id, *(self._id(self.committee.slots[o], q) for o, q in body.delta)]
+        ids = [slot.id, *(self.committee.slots[o].id_of(q) for o, q in body.delta)]
         # Ids from before the compaction are gone; whoever started from a state takes the word of its giver for them.
         if None not in ids and checksum(one for one in ids if one is not None) != body.checksum:
             return Reason.CHECKSUM
@@ -170,26 +135,19 @@ class Replica:
         assert self.me is not None
         slots = self.committee.slots
         mine = slots[self.me]
-        named = [(one, self._nameable(slots[one])) for one in sorted(self.fresh)]
-        found = [(one, seq, self._id(slots[one], seq)) for one, seq in named if seq > mine.clock.get(one, 0)]
+        named = [(one, self.committee.nameable(slots[one])) for one in sorted(self.fresh)]
+        found = [(one, seq, slots[one].id_of(seq)) for one, seq in named if seq > mine.clock.get(one, 0)]
         delta = tuple((one, seq) for one, seq, known in found if known is not None)
         ids = [mine.id, *(known for _, _, known in found if known is not None)]
         parent = self.tree.last
         while parent is not None and parent.dead and parent.before is not None:
             body = parent.operation.body
-            if body.seq <= self._nameable(slots[body.slot]):
+            if body.seq <= self.committee.nameable(slots[body.slot]):
                 break
             parent = parent.before
         assert parent is not None
         turn, ended = self.turn.number, self.committee.ended
         return OperationBody(self.me, mine.seq + 1, parent.id, delta, checksum(ids), turn, ended, event, statements)
-
-    def _nameable(self, slot: Slot) -> int:
-        """Return the last operation of a slot that ours may name."""
-        if slot.last is None:
-            return slot.seq
-        named = (self.committee.slots[one].clock.get(slot.number, 0) for one in self.committee.open)
-        return min(slot.seq, max(slot.proof, *named, 0))
 
     def compact(self) -> list[TreeNode]:
         """Drop the operations behind the checkpoint, and return them.
@@ -302,30 +260,14 @@ class Replica:
             node.dead = True
             return
         self.held += slot.last is None
-        if self.committee.ended and self._names_uncounted(body):
+        if self.committee.ended and self.committee.names_uncounted(body.delta):
             self.namers.append((body.slot, body.seq))
         if body.turn == self.turn.number:
             self.turn.add(body.slot, body.statements, self.held)
         if body.event is not None:
-            self._note(node, body.event, slot)
-
-    def _note(self, node: TreeNode, event: SignedEvent, slot: Slot) -> None:
-        self.placed[event.name] = self.placed.get(event.name, 0) + 1
-        if event.body.kind is Kind.INVITE:
-            self.invitations[event.body.key] = self.invitations.get(event.body.key, 0) + 1
-        if event.body.kind is Kind.LEAVE and event.body.author == slot.number:
-            slot.leaving = node.operation.body.seq
-        if self.weighty is None or node.label > self.weighty.label:
-            self.weighty = node
-
-    def _unnote(self, event: SignedEvent) -> None:
-        self.placed[event.name] -= 1
-        if not self.placed[event.name]:
-            del self.placed[event.name]
-        if event.body.kind is Kind.INVITE:
-            self.invitations[event.body.key] -= 1
-            if not self.invitations[event.body.key]:
-                del self.invitations[event.body.key]
+            self.front.add(node, body.event)
+            if body.event.body.kind is Kind.LEAVE and body.event.body.author == slot.number:
+                slot.leaving = body.seq
 
     def _advance(self) -> None:
         """Take decisions, and move the checkpoint one operation at a time."""
@@ -358,12 +300,12 @@ class Replica:
         self.ends_told = max(self.ends_told, body.closed)
         self.ends_passed = max(self.ends_passed, body.closed)
         self.mark = CheckpointMark(self.mark.number + 1, chained(self.mark.hash, node.id))
-        if node is self.weighty:
-            self.weighty = None
+        if node is self.front.newest:
+            self.front.newest = None
         event = body.event
         counts = False
         if event is not None:
-            self._unnote(event)
+            self.front.drop(event)
             counts = event.body.author < len(self.committee.slots) and not self.chat.knows(event.name)
         self.changes.append(Settled(node, counts, self.mark))
         if counts and event is not None:
@@ -402,11 +344,11 @@ class Replica:
         for node in lost:
             node.dead = True
             if node.operation.body.event is not None:
-                self._unnote(node.operation.body.event)
+                self.front.drop(node.operation.body.event)
         if lost:
-            self._weigh()
+            self.front.find_newest(self.next())
             bodies = (node.operation.body for node in self.tree.walk() if not node.dead and not node.released)
-            self.namers += [(body.slot, body.seq) for body in bodies if self._names_uncounted(body)]
+            self.namers += [(body.slot, body.seq) for body in bodies if self.committee.names_uncounted(body.delta)]
         self.changes.append(Closed(slot.number, last, why, tuple(lost)))
         if why == "left" and not self.voters():
             self._end_turn(
@@ -437,19 +379,6 @@ class Replica:
             if accept is not None and accept.value == value:
                 return seq
         return 0
-
-    def _names_uncounted(self, body: OperationBody) -> bool:
-        slots = self.committee.slots
-        return any((last := slots[one].last) is not None and seq > last for one, seq in body.delta)
-
-    def _weigh(self) -> None:
-        """Find the last item in front of the checkpoint that carries an event, after some no longer count."""
-        self.weighty = None
-        node = self.next()
-        while node is not None:
-            if node.operation.body.event is not None and not node.dead:
-                self.weighty = node
-            node = node.after
 
     def _decide(self, value: Value) -> None:
         by_their_word = self.turn.needs_removed(value)
@@ -489,11 +418,3 @@ class Replica:
     def missed(self, number: int) -> int:
         """Return how many of the members' operations held here a member's newest operation does not know."""
         return self.held - self.committee.slots[number].names
-
-    def _id(self, slot: Slot, seq: int) -> bytes | None:
-        node = slot.chain.get(seq)
-        return node.id if node is not None else slot.base.id if seq == slot.base.seq else None
-
-
-def _label(node: TreeNode) -> int:
-    return node.label

@@ -74,7 +74,7 @@ class Syncing:
         """Return the ids of the members and the invited, without our own."""
         committee = self.core.replica.committee
         found = {committee.slots[one].member for one in committee.open}
-        found |= {member_id(key) for key in self.core.replica.invitations}
+        found |= {member_id(key) for key in self.core.replica.front.invitations}
         return sorted(found - {self.core.identity.member})
 
     def begin(self) -> None:
@@ -188,7 +188,7 @@ class Syncing:
         """True if a peer is, or was, a member, or is invited."""
         replica = self.core.replica
         known = any(slot.member == peer for slot in replica.committee.slots)
-        return known or any(member_id(key) == peer for key in replica.invitations)
+        return known or any(member_id(key) == peer for key in replica.front.invitations)
 
     def _behind(self, theirs: dict[int, int]) -> bool:
         """True if a peer lacks operations that were compacted."""
@@ -331,6 +331,6 @@ class Syncing:
         for name in list(core.own):
             if replica.chat.knows(name):
                 core.drop_own(name)
-            elif name not in replica.placed:
+            elif name not in replica.front.placed:
                 core.lose(name)
         core.absorb()

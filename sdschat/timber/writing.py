@@ -154,7 +154,7 @@ def _in_order(core: EngineState, event: SignedEvent) -> bool:
         # Whoever is invited again has a slot until we know of its end, which the operation must come after.
         committee = core.replica.committee
         again = committee.lives.get(body.key, 0) <= body.life and committee.slot_of(body.key) is not None
-        if again or len(core.replica.invitations) >= limits.MAX_INVITATIONS:
+        if again or len(core.replica.front.invitations) >= limits.MAX_INVITATIONS:
             return False
     before = PostId(body.author, body.number - 1)
     return body.number == 1 or core.known(before) or (before not in core.inbox and before not in core.own)
@@ -185,7 +185,7 @@ def heartbeat_due(core: EngineState) -> int | None:
     mine = replica.committee.slots[replica.me]
     if 2 * replica.missed(replica.me) >= core.config.rounds * len(replica.committee.open):
         return core.mono
-    waits = bool(replica.fresh) and (replica.weighty is not None or bool(replica.namers))
+    waits = bool(replica.fresh) and (replica.front.newest is not None or bool(replica.namers))
     if not waits and mine.closed >= replica.committee.ended:
         return None
     slower = min(BACKOFF_MOST, max(0, core.idle_writes - BACKOFF_AFTER))

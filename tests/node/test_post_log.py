@@ -8,8 +8,9 @@ import pytest
 
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.post_log import PostLog
-from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import message_id_of, sender_of
+from sdschat.timber.views import PostView
 from tests.timber.group import Group, Node
 
 THREE = ("ann", "bob", "cas")

@@ -90,12 +90,12 @@ def compaction_does_not_wait() -> Iterator[None]:
             for slot, closed in shown:
                 slot.closed = closed
 
-    with patch.object(R, "compact", compact), patch.object(R, "_names_uncounted", lambda self, body: False):
+    with patch.object(R, "compact", compact), patch.object(C, "names_uncounted", lambda self, delta: False):
         yield
 
 
 def everything_is_named() -> Any:
-    return patch.object(R, "_nameable", lambda self, slot: slot.seq)
+    return patch.object(C, "nameable", lambda self, slot: slot.seq)
 
 
 def quorum_of_a_third() -> Any:

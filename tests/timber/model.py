@@ -13,9 +13,10 @@ import sys
 from collections import deque
 from typing import NamedTuple
 
+from sdschat.timber.changes import Settled
 from sdschat.timber.ids import operation_id
 from sdschat.timber.intake import OperationIntake
-from sdschat.timber.replica import Replica, Settled
+from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import EventBody, Kind, Operation, SignedEvent
 from sdschat.timber.voting import statements
@@ -105,7 +106,7 @@ class Model:
         number = sum(self.operations[one].body.event is not None for one in slot_operations(self, held, slot.number))
         if kind == "invite":
             wanted = next((n for n in range(1, self.members) if not replica.committee.lives.get(key_of(n))), None)
-            if member or wanted is None or key_of(wanted) in replica.invitations:
+            if member or wanted is None or key_of(wanted) in replica.front.invitations:
                 return None
             body = EventBody(Kind.INVITE, slot.number, number + 1, key=key_of(wanted))
             event = signed_event(self.data_set, key_of(member), body)

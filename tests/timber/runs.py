@@ -183,7 +183,7 @@ class Run:
             return event
         if chance < 0.37:
             outside = [key_of(n) for n in range(self.count) if replica.committee.slot_of(key_of(n)) is None]
-            outside = [key for key in outside if key not in replica.invitations]
+            outside = [key for key in outside if key not in replica.front.invitations]
             return one.event(Kind.INVITE, key=rng.choice(outside)) if outside else None
         if chance < 0.39 and self.leaving and len(replica.committee.open) > 2:
             return one.event(Kind.LEAVE)

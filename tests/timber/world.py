@@ -6,9 +6,10 @@ import random
 from collections.abc import Callable
 from hashlib import sha256
 
+from sdschat.timber.changes import Settled
 from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
 from sdschat.timber.intake import OperationIntake
-from sdschat.timber.replica import Replica, Settled
+from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import EventBody, Kind, Operation, OperationBody, PostId, SignedEvent, Statements
 from sdschat.timber.voting import statements

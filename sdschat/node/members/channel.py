@@ -20,11 +20,10 @@ from sdschat.node.members.events import (
     DataSetFound,
     KindRefused,
     Knocked,
-    MemberPost,
     MemberStatusChanged,
     TimberRejected,
 )
-from sdschat.node.members.journal import journal_rows
+from sdschat.node.members.journal import deletes_texts, journal_rows
 from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import MembersRecord, load_record
 from sdschat.node.members.told import Told
@@ -33,10 +32,11 @@ from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.timber import load_timber, save_timber
 from sdschat.timber.core import Signer
-from sdschat.timber.engine import Delivery, TimberEngine
-from sdschat.timber.events import Compacted, EventSettled, Report, StateAdopted
+from sdschat.timber.engine import TimberEngine
+from sdschat.timber.events import Compacted, StateAdopted
 from sdschat.timber.ids import member_id, sender_of
-from sdschat.timber.values import Kind, Packet, PostId, Reason
+from sdschat.timber.values import Packet, PostId, Reason
+from sdschat.timber.views import Delivery
 from sdschat.wire.members_codec import MAX_CONTACTS, TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec
 
@@ -149,15 +149,6 @@ class MembersChannel:
         """The posts that are alive, in order, and after them what waits until we are a member."""
         return self.told.log
 
-    def _drafts(self) -> list[MemberPost]:
-        found: list[MemberPost] = []
-        me, nick = self._identity.sender_id, self._gate.nick
-        for draft in self.engine.drafts():
-            if draft.kind is Kind.SAY:
-                message_id, answered = self.told.draft_id(draft.number), self.told.answered(draft.target)
-                found.append(MemberPost(message_id, me, nick, draft.text, draft.time, False, False, True, answered))
-        return found
-
     def delivery(self, message_id: str) -> Delivery:
         """Return what became of an event of ours."""
         name = self.told.find(message_id)
@@ -220,7 +211,7 @@ class MembersChannel:
         self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
         self._engine.join(record.data_set, self._contacts(), now)
         self._deleted = snapshot is not None
-        self._told = Told(self._engine, self.nick_of, self._identity.sender_id, self._drafts)
+        self._told = Told(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         if self._session.private is not None:
@@ -289,7 +280,7 @@ class MembersChannel:
         events, self._events = [*self._events, *told], []
         record, self._unsaved = self._unsaved, None
         met, self._met = self._met, []
-        self._deleted = self._deleted or any(_deletes(report) for report in reports)
+        self._deleted = self._deleted or any(deletes_texts(report) for report in reports)
         mark, name = self._engine.checkpoint, self._session.name
         rows = list(journal_rows(reports, mark, self._engine.data_set, name, now, self._engine.person))
         wipes = self._deleted and any(isinstance(report, Compacted | StateAdopted) for report in reports)
@@ -403,10 +394,3 @@ class MembersChannel:
         self._announced = read_announcement(payload, self._session.name)
         self._record = self._unsaved = self._record._replace(announcement=payload)
         self._announce()
-
-
-def _deletes(report: Report) -> bool:
-    """True if a compaction has to remove texts from the disk, by what is reported."""
-    if isinstance(report, EventSettled):
-        return report.kind in (Kind.EDIT, Kind.DELETE)
-    return isinstance(report, StateAdopted)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from sdschat.node.members.events import MemberPost
-from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled, Report, StateAdopted
 from sdschat.timber.ids import message_id_of
 from sdschat.timber.values import Kind, Post, PostId
+from sdschat.timber.views import PostView
 
 Key = tuple[int, str]
 

@@ -14,11 +14,12 @@ from sdschat.store.timber import load_timber
 from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
-from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import message_id_of, sender_of
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now
+from sdschat.timber.views import PostView
 from sdschat.wire.timber_codec import TimberCodec
 
 

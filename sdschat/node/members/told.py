@@ -22,9 +22,10 @@ from sdschat.node.members.events import (
 )
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber import events as ev
-from sdschat.timber.engine import PostView, TimberEngine
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
 from sdschat.timber.values import EventBody, Kind, Post, PostId
+from sdschat.timber.views import PostView
 
 if TYPE_CHECKING:
     from sdschat.node.events import EventBody as NodeBody
@@ -35,10 +36,8 @@ _STATUS: Final = {"removed": "evicted"}
 class Told:
     """Remembers what was told, so that each post is told once: it may be in the tree twice, or be written again."""
 
-    def __init__(
-        self, engine: TimberEngine, nick_of: Callable[[str], str], me: str, drafts: Callable[[], list[MemberPost]]
-    ) -> None:
-        self.log = PostLog(engine, self.shown, drafts)
+    def __init__(self, engine: TimberEngine, nick_of: Callable[[str], str], me: str) -> None:
+        self.log = PostLog(engine, self.shown, self._drafts)
         self._engine = engine
         self._nick_of = nick_of
         self._me = me
@@ -100,6 +99,17 @@ class Told:
         nick = self._nick_of(sender)
         message_id, edited, answered = self.message_id(post.name), bool(post.edit), self.answered(post.answers)
         return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, own, answered)
+
+    def _drafts(self) -> list[MemberPost]:
+        """Return the posts that wait until we are a member."""
+        me, nick = self._me, self._nick_of(self._me)
+        return [
+            MemberPost(
+                self.draft_id(one.number), me, nick, one.text, one.time, False, False, True, self.answered(one.target)
+            )
+            for one in self._engine.drafts()
+            if one.kind is Kind.SAY
+        ]
 
     def _person(self, slot: int) -> str:
         return sender_of(self._engine.person(slot))

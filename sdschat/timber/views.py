@@ -1,0 +1,108 @@
+"""Answers of the engine about its data set: members, ballot, posts, delivery."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.timber.chat import ChatLayer
+from sdschat.timber.core import EngineState
+from sdschat.timber.replica import Replica
+from sdschat.timber.values import Clock, Post, PostId
+
+
+class MemberView(NamedTuple):
+    """A member in force. `missed`: operations that its newest one does not know; silent at `limit`."""
+
+    slot: int
+    member: bytes
+    key: bytes
+    seq: int
+    missed: int
+    limit: int
+    clock: Clock
+
+
+class BallotView(NamedTuple):
+    """The ballot under way: who is to be removed, how many agree, and how many have to."""
+
+    turn: int
+    removed: Clock
+    agree: int
+    need: int
+
+
+class PostView(NamedTuple):
+    post: Post
+    settled: bool  # behind the checkpoint: final for everybody
+
+
+class Delivery(NamedTuple):
+    """State of an event of ours: queued, sent, written, known or settled; `known` by so many members."""
+
+    word: str
+    known: int
+    members: int
+
+
+def view_members(replica: Replica, rounds: int) -> list[MemberView]:
+    """Return the members in force, by slot."""
+    limit = rounds * len(replica.committee.open)
+    slots = [replica.committee.slots[one] for one in sorted(replica.committee.open)]
+    return [
+        MemberView(
+            slot.number,
+            slot.member,
+            slot.key,
+            slot.seq,
+            replica.missed(slot.number),
+            limit,
+            tuple(sorted(slot.clock.items())),
+        )
+        for slot in slots
+    ]
+
+
+def view_ballot(replica: Replica) -> BallotView | None:
+    """Return the ballot under way that has the most supporters, if anybody accepted a value."""
+    found = replica.turn.supporters()
+    if not found:
+        return None
+    (_, value), needs = max(found.items(), key=lambda one: (len(one[1]), one[0]))
+    return BallotView(replica.turn.number, value.removed, len(needs), max(needs.values()))
+
+
+def chat_in_front(core: EngineState) -> ChatLayer:
+    """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""
+    replica = core.replica
+    shown = ChatLayer(replica.chat)
+    place = replica.mark.number
+    node = replica.settled.after if replica.settled is not None else None
+    while node is not None:
+        place += not node.dead
+        event = node.operation.body.event
+        if event is not None and not node.dead and not shown.knows(event.name):
+            shown.note(event.name)
+            shown.apply(event.body, place, creator=event.body.author == 0)
+        node = node.after
+    for name in sorted(core.own):
+        if not shown.knows(name):
+            place += 1
+            shown.note(name)
+            shown.apply(core.own[name].event.body, place, creator=name.author == 0)
+    return shown
+
+
+def delivery_of(core: EngineState, name: PostId) -> Delivery:
+    """Return the state of an event of ours."""
+    slots = core.replica.committee.slots
+    members = len(core.replica.committee.open)
+    if core.replica.chat.knows(name):
+        return Delivery("settled", members, members)
+    node = core.where.get(name)
+    if node is not None:
+        body = node.operation.body
+        known = sum(slots[one].clock.get(body.slot, 0) >= body.seq for one in core.replica.committee.open)
+        return Delivery("known" if known > 1 else "written", known, members)
+    own = core.own.get(name)
+    sent = own is not None and own.attempts > 0 and name not in core.inbox
+    return Delivery("sent" if sent else "queued", 0, members)
