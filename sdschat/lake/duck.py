@@ -67,6 +67,7 @@ class DuckLake(Asked):
     def __init__(self, connection: DuckDBPyConnection, tables: Tables) -> None:
         super().__init__(tables)
         self._connection = connection
+        self._made: dict[str, str] = {}  # name: a table or a view
 
     @property
     def engine(self) -> str:
@@ -75,13 +76,16 @@ class DuckLake(Asked):
         return f"DuckDB {duckdb.__version__}"
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
-        self._drop(name)
         rows = self._rows_of(table, self.tables.files(table) if files is None else files)
-        self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM ({rows}) AS every_row WHERE {where}")
+        self.make(name, f"SELECT * FROM ({rows}) AS every_row WHERE {where}", once=False)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
-        self._drop(name)
-        self._connection.execute(f"CREATE {'TABLE' if once else 'VIEW'} {name} AS {query}")
+        kind = "TABLE" if once else "VIEW"
+        before = self._made.get(name)
+        if before not in (None, kind):
+            self._connection.execute(f"DROP {before} {name}")
+        self._made[name] = kind
+        self._connection.execute(f"CREATE OR REPLACE {kind} {name} AS {query}")
 
     def begin(self) -> None:
         """Do nothing: all is ready with the connection."""
@@ -116,13 +120,6 @@ class DuckLake(Asked):
         names = [column[0] for column in found.description or ()]
         while rows := found.fetchmany(_AT_ONCE):
             yield pyarrow.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
-
-    def _drop(self, name: str) -> None:
-        found = self._connection.execute(
-            "SELECT table_type FROM information_schema.tables WHERE table_name = ?", [name]
-        ).fetchone()
-        if found is not None:
-            self._connection.execute(f"DROP {'VIEW' if found[0] == 'VIEW' else 'TABLE'} {name} CASCADE")
 
     def _rows_of(self, table: type, files: Sequence[str]) -> str:
         return parquet_rows(self._connection, table, files) if files else no_rows(table)

@@ -17,37 +17,73 @@ FROM (
 ) AS readings
 WHERE rank = 1;
 
+-- When did each run of the program begin?
+CREATE TABLE begun AS
+SELECT run_id, node, boot, MIN(ts_ms) AS began
+FROM (
+  SELECT run_id, node, boot, ts_ms FROM bronze_journal
+  UNION ALL
+  SELECT run_id, node, boot, first_ms FROM old_journal
+) AS moments
+GROUP BY run_id, node, boot;
+
+-- Which events came more than once? They are few, so that these alone are ordered. Others may have the same number.
+CREATE TABLE retold AS
+SELECT HASH(run_id, node, boot, seq) AS mark
+FROM bronze_journal
+GROUP BY HASH(run_id, node, boot, seq)
+HAVING COUNT(*) > 1;
+
 -- What happened, each event once?
 CREATE VIEW happened AS
-SELECT *
+SELECT j.run_id, j.channel, j.node, j.boot, j.seq, j.ts_ms, j.event, j.message_id, j.sender, j.lamport, j.peer, j.bytes,
+  j.payload_bytes, j.overhead_bytes, j.deps, j.attempt, j.cause
+FROM bronze_journal AS j
+LEFT ANTI JOIN retold AS t ON t.mark = HASH(j.run_id, j.node, j.boot, j.seq)
+UNION ALL
+SELECT run_id, channel, node, boot, seq, ts_ms, event, message_id, sender, lamport, peer, bytes, payload_bytes,
+  overhead_bytes, deps, attempt, cause
 FROM (
-  SELECT *, ROW_NUMBER() OVER (
-    PARTITION BY run_id, node, boot, seq ORDER BY ts_ms, event, channel, message_id
+  SELECT j.*, ROW_NUMBER() OVER (
+    PARTITION BY j.run_id, j.node, j.boot, j.seq ORDER BY j.ts_ms, j.event, j.channel, j.message_id
   ) AS rank
-  FROM bronze_journal
+  FROM bronze_journal AS j
+  JOIN retold AS t ON t.mark = HASH(j.run_id, j.node, j.boot, j.seq)
 ) AS events
 WHERE rank = 1;
 
--- And when did its run of the program begin? A number that the event of a kept channel has is not given twice.
+-- And in which run? A number that the event of a kept channel has is not given twice.
 CREATE TABLE silver_event AS
-SELECT h.run_id, h.channel, h.node,
-  MIN(LEAST(h.ts_ms, COALESCE(o.first_ms, h.ts_ms))) OVER (PARTITION BY h.run_id, h.node, h.boot) AS began, h.boot,
-  h.seq, h.ts_ms, h.event, h.message_id, h.sender, h.lamport, h.peer, h.bytes, h.payload_bytes, h.overhead_bytes,
-  h.deps, h.attempt, h.cause
+SELECT h.run_id, h.channel, h.node, b.began, h.boot, h.seq, h.ts_ms, h.event, h.message_id, h.sender, h.lamport, h.peer,
+  h.bytes, h.payload_bytes, h.overhead_bytes, h.deps, h.attempt, h.cause
 FROM happened AS h
-LEFT JOIN old_journal AS o ON o.run_id = h.run_id AND o.node = h.node AND o.boot = h.boot
+JOIN begun AS b ON b.run_id = h.run_id AND b.node = h.node AND b.boot = h.boot
 LEFT ANTI JOIN kept_event AS k ON k.run_id = h.run_id AND k.node = h.node AND k.boot = h.boot AND k.seq = h.seq;
+
+-- Which messages are in several readings? They are few as well.
+CREATE TABLE reread AS
+SELECT HASH(run_id, channel, node, message_id) AS mark
+FROM bronze_message
+GROUP BY HASH(run_id, channel, node, message_id)
+HAVING COUNT(*) > 1;
 
 -- What does the log of a database say of each message? A log that was never read to its end does not count.
 CREATE VIEW logged AS
-SELECT *
+SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.via, m.received_ms,
+  m.damage
+FROM bronze_message AS m
+JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node
+LEFT ANTI JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)
+WHERE NOT m.gone
+UNION ALL
+SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, via, received_ms, damage
 FROM (
-  SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.via, m.received_ms,
-    m.damage, m.gone, ROW_NUMBER() OVER (
+  SELECT m.*, ROW_NUMBER() OVER (
       PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
     ) AS rank
   FROM bronze_message AS m
   JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node
+  JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)
 ) AS messages
 WHERE rank = 1 AND NOT gone;
 
