@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
 from typing import Final
 
 from sdschat.audit import schemas
 from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
-from sdschat.audit.schemas import AuditBase, AuditJournal, Event, columns
+from sdschat.audit.schemas import AuditJournal, Event, columns
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.places import BUCKET_OF, BUCKETS, PLACES
 
@@ -23,10 +23,12 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.begin()
     limits = rule_query(rules)
     by = rules_digest(limits)
-    lake.buckets = touched_buckets(lake, by)
-    if not lake.buckets:
+    new = _came_since_verdict(lake, by)
+    if new is not None and not any(new.values()):
+        lake.buckets = frozenset()
         return
-    lake.note_begun(by)
+    lake.note_begun(by)  # whoever fails from here on, as at a damaged file of silver, makes everything anew next time
+    lake.buckets = BUCKETS if new is None else _touched_buckets(lake, new)
     for table, name in READ_BY_AUDIT.items():
         if "channel" in columns(table):
             lake.name(table, f"bronze_{name}", lake.tables.files_of(table, lake.buckets), _within(lake.buckets))
@@ -84,26 +86,26 @@ def rules_digest(limits: str) -> str:
     return hashlib.sha256(b"\0".join((*texts, limits.encode(), str(schemas.VERSION).encode()))).hexdigest()
 
 
-def touched_buckets(lake: Asked, rules: str) -> Collection[str]:
-    """Return the buckets of channels that have to be judged: all, unless a whole verdict by these rules is there."""
+def _came_since_verdict(lake: Asked, rules: str) -> dict[type, list[str]] | None:
+    """Return the files that came in since the verdict that is there; None if there is no whole one by these rules."""
     base = lake.whole_base()
-    if base is None or base.rules != rules or not _came_since(lake, base):
-        return BUCKETS
-    lake.name(schemas.Event, "old_event")
-    lake.name(schemas.Presence, "old_presence")
-    lake.name(schemas.AuditJournal, "old_journal")
-    for name, query, is_table in lake.statements("sdschat.lake", "touched"):
-        lake.make(name, query, once=is_table)
-    return {row[0] for row in lake.rows(f"SELECT DISTINCT {BUCKET_OF} FROM touched")}
-
-
-def _came_since(lake: Asked, base: AuditBase) -> bool:
-    """Name the rows that came in since this verdict. Return False if that cannot be known."""
+    if base is None or base.rules != rules:
+        return None
     versions = versions_of(base)
     before = {table: lake.tables.files_at(table, versions.get(PLACES[table], -1)) for table in READ_BY_AUDIT}
     if lake.digest_of(file for known in before.values() for file in known) != base.bronze:
-        return False
+        return None
+    known = {file for files_before in before.values() for file in files_before}
+    return {table: [file for file in lake.tables.files(table) if file not in known] for table in READ_BY_AUDIT}
+
+
+def _touched_buckets(lake: Asked, new: Mapping[type, list[str]]) -> Collection[str]:
+    """Return the buckets of channels whose verdict may be another one with the rows of these files."""
     for table, name in READ_BY_AUDIT.items():
-        known = set(before[table])
-        lake.name(table, f"new_{name}", [file for file in lake.tables.files(table) if file not in known])
-    return True
+        lake.name(table, f"new_{name}", new[table])
+    lake.name(Event, "old_event")
+    lake.name(schemas.Presence, "old_presence")
+    lake.name(AuditJournal, "old_journal")
+    for name, query, is_table in lake.statements("sdschat.lake", "touched"):
+        lake.make(name, query, once=is_table)
+    return {row[0] for row in lake.rows(f"SELECT DISTINCT {BUCKET_OF} FROM touched")}

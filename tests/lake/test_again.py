@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.rules import DEFAULT, Rules
-from sdschat.audit.schemas import FIELD, AuditNode, Declared, Journal, KnownRun, Message, Node, columns
+from sdschat.audit.schemas import FIELD, AuditNode, Declared, Event, Journal, KnownRun, Message, Node, columns
 from tests.audit.worlds import declared, drawn, event, everybody_has, message, taken
 from tests.lake.bronze import bronze, stored
 from tests.needs import needs_module
@@ -139,6 +140,17 @@ def test_after_another_one_wrote_into_a_verdict_everything_is_judged_again(tmp_p
         there.name(AuditNode, "nodes")
         there.keep_answer(AuditNode, "audit_node", "SELECT * FROM nodes")
         assert not there.has_verdict()
+    assert len(judged(tmp_path)) == len(BUCKETS)
+
+
+def test_a_damaged_file_of_silver_is_named_and_made_anew_by_the_next_audit(tmp_path: Path) -> None:
+    add(tmp_path, [*two_channels(), event("ann", 1, "sync_received", 10**6)])
+    judged(tmp_path)
+    for file in Tables(str(tmp_path)).files(Event):
+        Path(file).write_bytes(b"PAR1 is not all there")
+    add(tmp_path, [event("ann", 2, "sync_received", 10**6, channel="yard")])
+    with pytest.raises(PipelineProblem, match="cannot read or write the lake"):
+        judged(tmp_path)
     assert len(judged(tmp_path)) == len(BUCKETS)
 
 
