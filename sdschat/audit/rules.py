@@ -17,15 +17,3 @@ class Rules(NamedTuple):
 DEFAULT: Final = Rules()
 
 LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
-REASONS: Final = (LOST, LAGGING, JOINED_LATER, RETENTION)
-
-# Details, in the order in which they are checked.
-OWN: Final = "its own message"
-WAS_SHOWN: Final = "it was delivered, and is not in the log any more"
-GIVEN_UP: Final = "the node gave it up"
-LOOKED_FOR: Final = "the node looks for it"
-WAITING: Final = "it waits for what it depends on"
-UNHEARD: Final = "the node does not know of it"
-ENDED: Final = "the node was not seen for long enough after it"
-BEFORE: Final = "dated before the node joined"
-CUT: Final = "older than what its journal still has"

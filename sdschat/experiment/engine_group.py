@@ -207,7 +207,3 @@ class EngineGroup:
         record.possibly_acked[number] = min(record.possibly_acked[number], since)
         if state is AckState.ACKED:
             record.acked[number] = min(record.acked[number], since)
-
-
-def run_engine(setting: GroupSetting, seed: int) -> Record:
-    return EngineGroup(setting, seed).run()

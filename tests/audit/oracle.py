@@ -9,13 +9,23 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from sdschat.audit import rules as say
 from sdschat.audit import schemas as t
-from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
+from sdschat.audit.rules import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Rules
 from sdschat.audit.taken import Taken
 from sdschat.audit.verdict import Audit
 
 NEVER = float("inf")
+
+# Details, in the order in which they are checked.
+OWN = "its own message"
+WAS_SHOWN = "it was delivered, and is not in the log any more"
+GIVEN_UP = "the node gave it up"
+LOOKED_FOR = "the node looks for it"
+WAITING = "it waits for what it depends on"
+UNHEARD = "the node does not know of it"
+ENDED = "the node was not seen for long enough after it"
+BEFORE = "dated before the node joined"
+CUT = "older than what its journal still has"
 
 
 def oracle(taken: Taken, rules: Rules = DEFAULT) -> Audit:
@@ -183,7 +193,7 @@ class _Channel:
         at = {(row.node, row.position, row.reason) for row in self.lacking}
         for row in self.lacking:
             until = row.position
-            if row.reason != say.LOST:
+            if row.reason != LOST:
                 if (row.node, row.position - 1, row.reason) in at:
                     continue
                 while (row.node, until + 1, row.reason) in at:
@@ -203,18 +213,18 @@ class _Channel:
         newest = max(((x[0], key) for key, x in self.copies[name].items()), default=(0, ""))
         behind = (lamport, message) > newest
         if name in self.logs and message in self.shown[name]:
-            return say.LOST, say.WAS_SHOWN
+            return LOST, WAS_SHOWN
         if "before_join" in said or lamport < self.seen[name][2]:
-            return say.JOINED_LATER, say.BEFORE
+            return JOINED_LATER, BEFORE
         if lamport < self.seen[name][3]:
-            return say.RETENTION, say.CUT
+            return RETENTION, CUT
         if sender == name and not (behind and self._ended_before(name, message)):
-            return say.LOST, say.OWN
+            return LOST, OWN
         if "lost" in said:
-            return say.LOST, say.GIVEN_UP
+            return LOST, GIVEN_UP
         if behind and self._ended(name, message):
-            return say.LAGGING, say.ENDED
-        return say.LOST, say.LOOKED_FOR if "missing" in said else say.WAITING if "held" in said else say.UNHEARD
+            return LAGGING, ENDED
+        return LOST, LOOKED_FOR if "missing" in said else WAITING if "held" in said else UNHEARD
 
     def _finding(self, name: str, kind: str, message: str | None, other: str | None, detail: str) -> t.AuditFinding:
         at: tuple[Any, Any] = (self.place[message], self.log[message][0]) if message in self.log else (None, None)
@@ -290,8 +300,8 @@ class _Channel:
         for name in self.names:
             of = [row for row in self.lacking if row.node == name]
             bad = [row for row in self.findings if row.node == name and row.kind in t.FAULTS]
-            lost = [row for row in of if row.reason == say.LOST]
-            lagging = sum(row.reason == say.LAGGING for row in of)
+            lost = [row for row in of if row.reason == LOST]
+            lagging = sum(row.reason == LAGGING for row in of)
             both: list[Any] = [*lost, *bad]
             odd = [(row.position, row.lamport, row.message_id) for row in both if row.position is not None]
             place: tuple[Any, Any, Any] = min(odd, default=(None, None, None))
@@ -301,7 +311,7 @@ class _Channel:
             yield t.AuditNode(*self.key, name, own, *counts, *self.seen[name][:2], *place, not lost and not bad)
 
     def channel(self) -> t.AuditChannel:
-        lost = sum(row.reason == say.LOST for row in self.lacking)
+        lost = sum(row.reason == LOST for row in self.lacking)
         bad = sum(row.kind in t.FAULTS for row in self.findings)
         newest = max((row[0] for row in self.log.values()), default=0)
         agrees, excused = not lost and not bad, len(self.lacking) - lost

@@ -24,7 +24,7 @@ pq = needs_module("pyarrow.parquet")
 
 from sdschat.cli.program import run as run_program  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.experiment.engine_group import EngineGroup, run_engine  # noqa: E402
+from sdschat.experiment.engine_group import EngineGroup  # noqa: E402
 from sdschat.experiment.figures import figures_of  # noqa: E402
 from sdschat.experiment.grid.gridfile import Run, Sweep, runs_of  # noqa: E402
 from sdschat.experiment.grid.page import write_page  # noqa: E402
@@ -130,7 +130,7 @@ def test_processes_do_what_one_does(grid_file: Path) -> None:
 
 
 def test_the_engine_heals_what_is_lost() -> None:
-    record = run_engine(GroupSetting(by="engine", participants=8, loss=0.3, messages=4), 3)
+    record = EngineGroup(GroupSetting(by="engine", participants=8, loss=0.3, messages=4), 3).run()
     assert record.missed.any()
     found = figures_of(record)
     assert found["unhealed"] == 0
@@ -139,7 +139,7 @@ def test_the_engine_heals_what_is_lost() -> None:
 
 def test_an_engine_run_follows_from_its_seed() -> None:
     setting = GroupSetting(by="engine", participants=8, loss=0.3, messages=4)
-    one, other = (json.dumps(figures_of(run_engine(setting, 3))) for _ in range(2))
+    one, other = (json.dumps(figures_of(EngineGroup(setting, 3).run())) for _ in range(2))
     assert one == other
 
 
@@ -209,7 +209,9 @@ def test_quantiles_of_student(freedom: int, at: float, value: float) -> None:
 
 
 def test_figures_that_do_not_apply_are_absent() -> None:
-    found = figures_of(run_engine(GroupSetting(by="engine", participants=3, messages=1, loss=0.0, tail=1_000), 1))
+    found = figures_of(
+        EngineGroup(GroupSetting(by="engine", participants=3, messages=1, loss=0.0, tail=1_000), 1).run()
+    )
     assert math.isnan(found["healed_p50"])
     assert math.isnan(found["duplicates_per_loss"])
     assert found["missed"] == 0
