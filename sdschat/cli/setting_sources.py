@@ -31,7 +31,16 @@ GENERAL: Final[Mapping[str, Value | None]] = {
     "allow_clear_password": False,
 }
 # Origins of a name and a profile that the user did not give.
-WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
+WORKED_OUT: Final = frozenset(
+    {
+        _USER := "the user's name on this machine",
+        _NICK := "the nick",
+        _ONLY := "the only profile there is",
+        "default",
+    }
+)
+STORE_NAME: Final = "store"  # name and profile of a Store node by default
+_TAKEN_BESIDE: Final = re.compile(r"-\d+$")
 IN_USE: Final = "another process uses the profile "  # the origin of a name and a profile taken in its place
 _PREFIX: Final = "SDSCHAT_"
 _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
@@ -228,6 +237,14 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 def _work_out(general: dict[str, FoundSettings]) -> None:
     """Fill in the defaults that follow from other values or from the system."""
+    if general["data_dir"].value is None:
+        from sdschat.node.profile import default_data_dir
+
+        general["data_dir"] = FoundSettings(str(default_data_dir()), "default")
+    if general["name"].value is None and general["profile"].value is None:
+        only = _only_profile(Path(str(general["data_dir"].value)))
+        if only:  # who was ann yesterday is ann today
+            general["name"] = general["profile"] = FoundSettings(only, _ONLY)
     if general["name"].value is None:
         try:
             general["name"] = FoundSettings(getpass.getuser(), _USER)
@@ -235,10 +252,16 @@ def _work_out(general: dict[str, FoundSettings]) -> None:
             general["name"] = FoundSettings("me", "default")
     if general["profile"].value is None:
         general["profile"] = FoundSettings(general["name"].value, _NICK)
-    if general["data_dir"].value is None:
-        from sdschat.node.profile import default_data_dir
 
-        general["data_dir"] = FoundSettings(str(default_data_dir()), "default")
+
+def _only_profile(data_dir: Path) -> str:
+    """Return the profile that is there, if there is one alone. A Store's does not count, nor those that were taken
+    while another was in use, as ann-2 beside ann. Else an empty text."""
+    from sdschat.node.profile import profile_names
+
+    names = set(profile_names(data_dir)) - {STORE_NAME}
+    own = [name for name in names if _TAKEN_BESIDE.sub("", name) not in names - {name}]
+    return own[0] if len(own) == 1 else ""
 
 
 def written(name: str, value: Value | None) -> str:

@@ -12,7 +12,7 @@ import click
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
-from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings, written
+from sdschat.cli.setting_sources import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
 from sdschat.node.private.opening import invites_to_members
@@ -74,7 +74,7 @@ def _as_store(chosen: Chosen) -> Chosen:
     """Use the name and profile "store" by default, so that a Store does not ask for the profile of the user's node."""
     general = chosen.general
     if general["name"].origin in WORKED_OUT:
-        general["name"] = FoundSettings("store", "default")
+        general["name"] = FoundSettings(STORE_NAME, "default")
     if general["profile"].origin in WORKED_OUT:
         general["profile"] = FoundSettings(general["name"].value, "the nick")
     if "journal.keep" not in chosen.settings.explicit:

@@ -49,12 +49,18 @@ class FindBar(Horizontal):
         self._found = Static("", id="found", markup=False)
         super().__init__(Static("find", markup=False), self.words, self._found, id=id)
         self._typed = typed
+        self._said = ("", "")
 
     def on_input_changed(self) -> None:
         self._typed()
 
-    def say(self, text: str) -> None:
-        self._found.update(text)
+    def on_resize(self) -> None:
+        self.say(*self._said)
+
+    def say(self, text: str, keys: str = "") -> None:
+        """Show a text, and the keys behind it where there is room."""
+        self._said = text, keys
+        self._found.update(text + (keys if self.size.width >= _ROOM else ""))
 
 
 class Finder:
@@ -149,4 +155,4 @@ class Finder:
             self._say(str(error), keys=False)
 
     def _say(self, text: str, *, keys: bool = True) -> None:
-        self.bar.say(text + (_KEYS if keys and self._host.width >= _ROOM else ""))
+        self.bar.say(text, _KEYS if keys else "")

@@ -21,6 +21,7 @@ from sdschat.tui.window import Window
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
+_LOW: Final = 20  # lines up to which details are one sentence
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which the keys have a place of their own in the head
 _KEYS: Final = "  F1 help  F2 lens "
@@ -166,8 +167,11 @@ class Panes:
             return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
         if not isinstance(item, MessageItem):
             return ""
+        told = model.told_of(item)
+        if told and screen.height < _LOW:  # the sentence alone: the log needs the lines
+            return f"{told.partition(' | ')[0]} | F5 all of it"
         about = f"{provenance(item)} | id {short(item.message_id, 8)} | F5 all of it"
-        return "\n".join(filter(None, (model.told_of(item), about)))
+        return "\n".join(filter(None, (told, about)))
 
     def hint(self, text: str) -> None:
         self._put(self.notice, Text(text), hide=True)

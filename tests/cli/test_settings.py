@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.setting_sources import Chosen, resolve, written
+from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
 from tests.cli.processes import run
@@ -60,6 +62,28 @@ def test_general_values_have_the_same_order(tmp_path: Path) -> None:
     assert now.profile == "of the option"
     assert chosen(tmp_path, environ=environ).general["name"] == ("of the variable", "SDSCHAT_NAME")
     assert chosen(tmp_path).general["broker"] == ("mqtt://file", str(tmp_path / "user.toml"))
+
+
+@pytest.mark.parametrize(
+    ("there", "name"),
+    [
+        ((), None),
+        (("ann",), "ann"),
+        (("ann", "ann-2", "store"), "ann"),
+        (("store",), None),
+        (("ann", "bob"), None),
+        (("bus-12",), "bus-12"),
+    ],
+)
+def test_who_was_here_before_is_so_again(tmp_path: Path, there: tuple[str, ...], name: str | None) -> None:
+    for profile in there:
+        path = database_path(tmp_path, profile)
+        path.parent.mkdir(parents=True)
+        path.touch()
+    found = chosen(tmp_path, options={"data_dir": str(tmp_path)})
+    users = getpass.getuser()
+    assert (found.nick, found.profile) == ((name, name) if name else (users, users))
+    assert chosen(tmp_path, options={"data_dir": str(tmp_path), "name": "carol"}).profile == "carol"
 
 
 def test_a_named_file_stands_in_for_both_others(tmp_path: Path) -> None:

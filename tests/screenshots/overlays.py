@@ -25,19 +25,24 @@ _UNHEARD: Final = "the ferry is here, gate 3"
 def _typed(*lines: str) -> Callable[[Stage], Awaitable[None]]:
     async def open_it(s: Stage) -> None:
         for line in lines:
-            await s.enter_instead(line)
+            s.app.composer.put(line)
+            await s.pilot.press("enter")
+            await s.pilot.pause(0.1)
 
     return open_it
 
 
 def _pressed(*keys: str, text: str = "") -> Callable[[Stage], Awaitable[None]]:
     async def open_it(s: Stage) -> None:
-        await s.press(*keys)
-        if text:
-            await s.press(*text)
-            await s.pilot.pause(0.4)  # the search waits for a pause between two keys
+        await s.pilot.press(*keys, *text)
+        await s.pilot.pause(0.4 if text else 0.1)  # the search waits for a pause between two keys
 
     return open_it
+
+
+async def _hits(s: Stage) -> None:
+    await _pressed("ctrl+f", text="the")(s)
+    await _pressed("tab")(s)
 
 
 async def _gap(s: Stage) -> None:
@@ -65,7 +70,7 @@ OVERLAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
     "palette-words": _pressed("ctrl+p", text="ro"),
     "search": _pressed("ctrl+f", text="rope"),
     "search-nothing": _pressed("ctrl+f", text="zzz"),
-    "hits": _pressed("ctrl+f", text="the"),
+    "hits": _hits,
     "selected": _pressed("alt+up"),
     "info": _pressed("f5"),
     "reply": _pressed("alt+up", "f6", "r"),
@@ -104,7 +109,7 @@ async def _close(s: Stage) -> None:
     if s.app.desktop.beside:
         s.app.split(None)
     for _ in range(4):
-        await s.press("escape")
+        s.app.action_escape()
     s.app.show_channel("harbour")
     s.app.panes.channels = s.app.panes.members = True
     s.app.panes.fit()

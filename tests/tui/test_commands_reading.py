@@ -151,6 +151,14 @@ async def test_details_begin_with_the_answer(s: Stage) -> None:
     assert second.endswith(" | F5 all of it")
 
 
+@staged(peers=("bob",), size=(60, 15))
+async def test_details_on_a_small_screen_are_the_answer_alone(s: Stage) -> None:
+    await s.enter("did this arrive?")
+    await s.until_text("✓")
+    await s.press("alt+up")
+    assert s.app.panes.said("details") == "bob is known to have it. | F5 all of it"
+
+
 @staged(peers=("bob",))
 async def test_sending_ends_the_selection(s: Stage) -> None:
     s.say("look at me")

@@ -148,3 +148,13 @@ def test_words_are_marked_as_the_index_finds_them(words: str, text: str, found: 
     pattern = pattern_of(words)
     assert pattern is not None
     assert pattern.findall(text) == found
+
+
+@staged(size=(100, 24))
+async def test_the_keys_of_the_search_stand_there_as_long_as_there_is_room(s: Stage) -> None:
+    await _find(s, "nothing like this")
+    await s.until_text("Tab list")
+    await s.pilot.resize_terminal(60, 20)
+    await s.pilot.pause()
+    assert "nothing like this" in s.text()
+    assert "Tab list" not in s.text()
