@@ -72,8 +72,11 @@ def command(
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)
-    told = _told(chosen, first_run, guest)
-    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told)))
+
+    def told() -> list[str]:
+        return _told(chosen, first_run, guest)  # asked once the profile is open: it may be another than was chosen
+
+    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told())))
 
 
 def _run(

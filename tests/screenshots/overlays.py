@@ -108,7 +108,8 @@ async def _close(s: Stage) -> None:
     s.app.composer.put("")
     if s.app.desktop.beside:
         s.app.split(None)
-    for _ in range(4):
+    await s.pilot.press("escape", "escape")  # the palette is a screen of its own
+    for _ in range(3):
         s.app.action_escape()
     s.app.show_channel("harbour")
     s.app.panes.channels = s.app.panes.members = True

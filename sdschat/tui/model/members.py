@@ -148,10 +148,7 @@ class MembersLines:
         model = self._model
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
-        text = (
-            f"settled up to here by all, {clock(at, seconds=False)}: {count(body.number, 'operation')} became "
-            f"{count(body.alive, 'post')}{deleted}"
-        )
+        text = f"settled up to here by all members, {clock(at, seconds=False)}{deleted}"
         if self._settled is not None:
             model.drop_note(self._settled)
         self._settled = model.note(text, at)
