@@ -15,7 +15,7 @@ async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
     await s.press("f1")
     assert s.lines()[2].startswith("│ -  Type, and press Enter."), "what one does here comes before the shell"
     await s.press("tab")
-    assert "Alt+Enter, Ctrl+J  begins a new line" in s.text()
+    assert "Alt+Enter, Ctrl+J   begins a new line" in s.text()
     assert "/keys NAME KEY" in s.text()
     await s.press("escape")
     assert "/keys ACTION KEY" not in s.text()

@@ -110,14 +110,14 @@ def _key_lines(host: Host) -> list[str]:
     return [
         *_keys_there("in the input", _IN_INPUT),
         *_keys_there("everywhere (/keys NAME KEY gives the action with this name another key)", []),
-        *(f"  {_key_words(key):<16}  {label} ({action})" for action, key, label in host.key_table()),
+        *(f"  {_key_words(key):<18}  {label} ({action})" for action, key, label in host.key_table()),
         *_keys_there("in the log (F6)", _IN_LOG),
         *_keys_there("in a search (Ctrl+F)", _IN_SEARCH),
     ]
 
 
 def _keys_there(where: str, keys: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{where}:", *(f"  {key:<16}  {what}" for key, what in keys)]
+    return [f"{where}:", *(f"  {key:<18}  {what}" for key, what in keys)]
 
 
 def _key_words(keys: str) -> str:

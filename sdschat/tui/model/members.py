@@ -11,7 +11,7 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import clock, count
+from sdschat.tui.model.words import count
 
 _DETAIL: Final = 300
 _STATUS: Final = {
@@ -148,7 +148,7 @@ class MembersLines:
         model = self._model
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
-        text = f"settled up to here by all members, {clock(at, seconds=False)}{deleted}"
+        text = f"settled up to here by all{deleted}"
         if self._settled is not None:
             model.drop_note(self._settled)
         self._settled = model.note(text, at)
