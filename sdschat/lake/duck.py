@@ -93,8 +93,12 @@ class DuckLake(Asked):
     def keep_answer(self, table: type, name: str, query: str) -> None:
         self.make(name, query, once=True)
         typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in duck_columns(table).items())
-        bucket = f", {BUCKET_OF} AS {BUCKET}" if table in BUCKETED else ""
-        self.tables.replace(table, self._connection.sql(f"SELECT {typed}{bucket} FROM {name}"), self.buckets)
+        rows = f"SELECT {typed} FROM {name}"
+        if table in BUCKETED:  # once for each channel: for each row it would take as long as all the rest
+            channels = f"SELECT DISTINCT run_id, channel FROM {name}"
+            keys = f"SELECT run_id, channel, {BUCKET_OF} AS {BUCKET} FROM ({channels}) AS channels"
+            rows = f"SELECT {typed}, {BUCKET} FROM {name} JOIN ({keys}) AS keys USING (run_id, channel)"
+        self.tables.replace(table, self._connection.sql(rows), self.buckets)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow

@@ -11,7 +11,7 @@ from sdschat.audit import schemas
 from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
 from sdschat.audit.schemas import AuditJournal, Event, columns
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
-from sdschat.lake.places import BUCKET_OF, BUCKETS, PLACES
+from sdschat.lake.places import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "contested", "preferred", "log")
 _GOLD_LOG: Final = "gold_log"
@@ -30,8 +30,10 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.note_begun(by)  # whoever fails from here on, as at a damaged file of silver, makes everything anew next time
     lake.buckets = BUCKETS if new is None else _touched_buckets(lake, new)
     for table, name in READ_BY_AUDIT.items():
-        if "channel" in columns(table):
-            lake.name(table, f"bronze_{name}", lake.tables.files_of(table, lake.buckets), _within(lake.buckets))
+        if table in PARTED:
+            lake.name(table, f"bronze_{name}", lake.tables.files_of(table, lake.buckets))
+        elif "channel" in columns(table):
+            lake.name(table, f"bronze_{name}", where=_within(lake.buckets))
         else:
             lake.name(table, f"bronze_{name}")
     others = BUCKETS.difference(lake.buckets)

@@ -75,17 +75,14 @@ class Tables:
         return self._full_paths(table, found)
 
     def files_of(self, table: type, buckets: Collection[str]) -> list[str]:
-        """Return the files that have the rows of these buckets; there may be rows of others in them."""
+        """Return the files that have the rows of these buckets, of a table that has parts."""
         there = self._look(table)
         if there is None or not buckets:
             return []
         actions = there.get_add_actions(flatten=True)
         found = list(map(str, actions.column("path").to_pylist()))
-        by = f"partition.{PARTS[0] if table in PARTED else BUCKET}"
-        if by in actions.schema.names:
-            of = map(str, actions.column(by).to_pylist())
-            found = [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets]
-        return self._full_paths(table, found)
+        of = map(str, actions.column(f"partition.{PARTS[0] if table in PARTED else BUCKET}").to_pylist())
+        return self._full_paths(table, [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets])
 
     def files_at(self, table: type, version: int) -> list[str]:
         """Return the files of a table as they were after this commit; none if the commit is not known any more."""
