@@ -83,7 +83,7 @@ class Panes:
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
-            text.append_text(self._pill(shown))
+            text.append_text(self._pill(shown, screen.width - text.cell_len))
             kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else 0
             between = f" {screen.line_style.glyphs.between} "
             for part, drawn in self._parts(shown.name):
@@ -93,8 +93,8 @@ class Panes:
             text.append(" " * (screen.width - text.cell_len - len(_KEYS)) + _KEYS, "dim")
         self._put(self.head, text)
 
-    def _pill(self, shown: ChannelLine) -> Text:
-        """Return the state of the channel that is shown, with its sign and colour."""
+    def _pill(self, shown: ChannelLine, room: int) -> Text:
+        """Return the state of the channel that is shown, with its sign and colour: as much of it as fits whole."""
         screen = self._screen
         model, glyphs = screen.desktop.models[shown.name], screen.line_style.glyphs
         found = health(model.connection, model.conversation.sync(), model.history, model.refused)
@@ -106,6 +106,8 @@ class Panes:
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
+        while cell_len(words) + 3 > room and ", " in words:
+            words = words.rpartition(", ")[0]
         return Text(f" {sign} {words}", screen.line_style.style(name))
 
     def _parts(self, name: str) -> Iterator[tuple[str, Style]]:

@@ -77,7 +77,7 @@ OVERLAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
     "split": _typed("/split dev"),
     "bare": _typed("/bare"),
     **{name: _typed(f"/{name}") for name in ("who", "outbox", "links", "legend", "keys", "thread", "mute", "msg")},
-    **{name: _typed(f"/{name}") for name in ("create sealed", "alias", "theme", "invite")},
+    **{name: _typed(f"/{name}") for name in ("create sealed", "alias", "invite")},
     **{f"lens-{name}": _typed(f"/lens {name}") for name in ("why", "repair", "packet", "graph", "matrix")},
     **{f"lens-{name}": _typed(f"/lens {name}") for name in ("filter", "peers", "events", "faults")},
     "gap": _gap,

@@ -11,6 +11,7 @@ import pytest
 from sdschat.tui.app import ChatApp
 from tests.needs import needs_module
 from tests.screenshots.__main__ import FOLDER
+from tests.screenshots.overlays import SIZES, take
 from tests.screenshots.pictures import write
 from tests.screenshots.scenes import SCENES, take_all
 
@@ -41,3 +42,15 @@ def test_the_pictures_of_the_readme_are_there_and_fetch_nothing(name: str) -> No
     svg = FOLDER / f"{name}.svg"
     assert all(text in words_of(svg) for text in SCENES[name].expected)
     assert "url(http" not in svg.read_text(encoding="utf-8")
+
+
+def test_sheets_and_overlays_fit_every_size(tmp_path: Path) -> None:
+    folder = tmp_path / "overlays"
+    folder.mkdir()
+    asyncio.run(take(tmp_path / "profiles", folder, "plain", ["members", "selected"]))
+    for width, height in SIZES:
+        lines = (folder / f"members-{width}x{height}-plain.txt").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == height
+        assert max(map(len, lines)) <= width
+        assert any("4 here" in line for line in lines)
+        assert (folder / f"selected-{width}x{height}-plain.svg").exists()

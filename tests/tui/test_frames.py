@@ -36,3 +36,10 @@ async def test_the_list_of_members_is_whole_as_soon_as_there_is_room_for_it(s: S
     await s.pilot.pause()
     assert s.app.panes.member_list.size.height
     assert "more: /who" not in str(s.app.panes.member_list.render())
+
+
+@staged(peers=("bob",), size=(50, 15))
+async def test_the_state_of_a_channel_is_cut_between_its_parts(s: Stage) -> None:
+    await s.enter("/create a-long-name")
+    await s.until_text("is private")
+    assert s.lines()[0].rstrip().endswith("nothing missing")

@@ -60,5 +60,8 @@ def appoint(node: Node, channel: str, who: str, granted: bool) -> None:
 def _private(node: Node, channel: str) -> PrivateChannel:
     session = node.sessions.get(channel)
     if session is None or session.private is None:
-        raise ValueError(f"{channel} is an open channel: everybody can join it. /create makes a private one.")
+        raise ValueError(
+            f"{channel} is an open channel: whoever reaches the broker joins it, with sdschat join {channel}. "
+            "/create makes a private one."
+        )
     return session.private

@@ -60,7 +60,7 @@ def _clock(trace: PeerTrace) -> Line:
     offset = trace.offset
     if offset is None:
         return line(("    clock: no fresh packet to tell from", "note"))
-    text = f"    clock {offset / 1000:+.2f} s by {count(len(trace.offsets), 'packet')}"
+    text = f"    clock {round(offset / 1000, 2) + 0.0:+.2f} s by {count(len(trace.offsets), 'packet')}"
     return line((text + (" SKEWED" if abs(offset) > _SKEWED else ""), "refused" if abs(offset) > _SKEWED else "note"))
 
 

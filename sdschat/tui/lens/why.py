@@ -38,7 +38,7 @@ _CAUSES: Final = {
 def view(view: ViewInput) -> list[Line]:
     chosen = view.selection
     if chosen is None:
-        return paragraph("Select a message (Alt+Up), or name one: /why a3f9.", view.width)
+        return paragraph("Select a message (Alt+Up), or name one: /why a3f9. /why alone takes your newest.", view.width)
     shown = view.message(chosen)
     head = f"message {short(chosen, 8)}"
     lines = [heading(head if shown is None else f"{head} by {view.who(shown.sender_id)}")]
