@@ -92,10 +92,11 @@ class ChatCommands(Provider):
 
 
 class ChatPalette(CommandPalette):
-    """The palette of Textual, which shows a theme while it is highlighted; and without other signs than ASCII."""
+    """The palette of Textual, which shows a theme while it is highlighted; without its icon, which many fonts lack,
+    and with `--ascii` without other signs than ASCII."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    ChatPalette.-ascii SearchIcon { display: none; }
+    ChatPalette SearchIcon { display: none; }
     ChatPalette.-ascii #--input { border: ascii; }
     ChatPalette.-ascii CommandList { border: ascii; }
     ChatPalette.-ascii LoadingIndicator, ChatPalette.-ascii LoadingIndicator.--visible { display: none; }

@@ -36,6 +36,13 @@ async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
     await s.until(lambda: s.app.channel == "dev", "the channel")
 
 
+@staged(size=(60, 15))
+async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
+    await s.press("ctrl+p")
+    await s.until_text("Go to a channel")
+    assert "\N{RIGHT-POINTING MAGNIFYING GLASS}" not in s.text()
+
+
 @staged()
 async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> None:
     before = s.app.theme
