@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sdschat.sds.clock import LamportClock, out_of_bounds
+from sdschat.sds.events import SyncReceived
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Reason
+from tests.sds.group import START, Group, forge
 
 
 def test_tick_takes_now_when_it_is_ahead() -> None:
@@ -47,3 +49,11 @@ def test_observe_leaves_a_smaller_value_alone() -> None:
 )
 def test_bounds(lamport: int, verdict: Reason | None) -> None:
     assert out_of_bounds(lamport) is verdict
+
+
+def test_a_sync_message_that_names_what_is_newer_than_itself_is_refused() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "m", START + 5))
+    group.give("a", forge("b", "s", START + 5, "m", content=None))
+    assert group["a"].refused() == [Reason.CLOCK_NOT_ABOVE_PARENT]
+    assert group["a"].of(SyncReceived) == []

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from sdschat.sds.config import Config
-from sdschat.sds.events import Delivered, DependenciesMissing, DuplicateReceived, KeptAsId, PushScheduled, RangeDiffered
+from sdschat.sds.events import (
+    Delivered,
+    DependenciesMissing,
+    DuplicateReceived,
+    GapClosed,
+    KeptAsId,
+    PushScheduled,
+    RangeDiffered,
+)
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 
@@ -105,3 +113,12 @@ def test_it_ends_our_own_request() -> None:
     assert "m" in group["a"].channel.state.requests.missing
     keep_id(group, "a", forge("b", "m", START + 1))
     assert not group["a"].channel.state.requests.missing
+
+
+def test_an_id_closes_the_gap_of_a_message_from_before_our_joining() -> None:
+    """That message waited for nothing, so the gap is its own and is remembered nowhere else."""
+    group = Group("a")
+    horizon = group["a"].channel.state.horizon
+    group.give("a", forge("b", "child", horizon - 1, "m"))
+    keep_id(group, "a", forge("b", "m", horizon - 2))
+    assert [event.message_id for event in group["a"].of(GapClosed)] == ["m"]
