@@ -13,6 +13,7 @@ import click
 
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password
@@ -89,15 +90,7 @@ def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
 
 
 async def _serve(config: BrokerConfig, address: Address) -> int:
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
-
-    def stop(code: int) -> None:
-        if not stopped.done():
-            stopped.set_result(code)
-
-    loop.add_signal_handler(signal.SIGINT, stop, INTERRUPTED)
-    loop.add_signal_handler(signal.SIGTERM, stop, TERMINATED)
+    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED})
     broker = EmbeddedBroker(config)
     try:
         await broker.start()

@@ -18,6 +18,7 @@ import click
 
 from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.signals import stopped_by
 from sdschat.cli.terminal import require_screen
 from sdschat.transport.tasks import first
 
@@ -142,15 +143,7 @@ async def _local_group(
 
 async def _until_stopped(body: Coroutine[Any, Any, int]) -> int:
     """Run `body` until it is done or a signal comes, so that its clean-up always runs. Return the exit code."""
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
-
-    def stop(code: int) -> None:
-        if not stopped.done():
-            stopped.set_result(code)
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, 128 + number)
+    stopped = stopped_by({number: 128 + number for number in (signal.SIGTERM, signal.SIGHUP)})
     return await first(stopped, body)
 
 

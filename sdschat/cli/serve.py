@@ -14,6 +14,7 @@ from sdschat.cli import join
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address
 from sdschat.transport.tasks import first
 
@@ -96,13 +97,5 @@ def _given(context: click.Context) -> Iterator[str]:
 
 
 async def _until_stopped(body: Coroutine[Any, Any, None]) -> int:
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
-
-    def stop(code: int) -> None:
-        if not stopped.done():
-            stopped.set_result(code)
-
-    loop.add_signal_handler(signal.SIGINT, stop, INTERRUPTED)
-    loop.add_signal_handler(signal.SIGTERM, stop, TERMINATED)
+    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED})
     return await first(stopped, body) or 0
