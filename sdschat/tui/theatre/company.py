@@ -2,58 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
-from sdschat.node.events import NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.sync import extension
-from sdschat.node.tasks import start
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
-from sdschat.node.view.conversations import Conversations
-from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
+from sdschat.tui.theatre.watched_group import WatchedGroup
 
 _DIGITS: Final = 4  # of a fingerprint on the screen
 _AWAY: Final = 2.5  # seconds between the end of a node and its next start
 
 
-class Company:
-    """The nodes and their models. `failed` is called with the error that ends a node."""
+class Company(WatchedGroup):
+    """The four, the links that are cut between them, and those that are away."""
 
     def __init__(self, group: LocalGroup) -> None:
-        self.group = group
-        self.models: dict[str, ChannelModel] = {}
+        super().__init__(group)
         self.cut: set[Link] = set()
         self.loss = 0.0
         self.away: set[str] = set()  # those that are not running now
-        self.failed: Callable[[Exception], object] = lambda error: None
-        self._watching: list[asyncio.Task[object]] = []
 
     async def open(self) -> None:
         """Start all nodes. Raises TimeoutError if no broker could be started."""
         await self.group.admit(PEOPLE, self._present)
 
-    async def close(self) -> None:
-        for task in self._watching:
-            task.cancel()
-        for model in self.models.values():
-            model.view.close()
-        await self.group.close()
-
     def _present(self, node: Node) -> None:
         extension.install(node)
-        model = self.models[node.nick] = ChannelModel(Conversations(node), self.group.channel)
-        model.open_at_end()
-
-        def hear(event: NodeEvent) -> None:
-            if event.channel in ("", self.group.channel):
-                model.hear(event, True)
-
-        node.listen(hear)
-        self._watching.append(start(_failure(node), lambda error: self.failed(error)))
+        self.watch(node)
 
     # What happens to them.
 
@@ -119,7 +97,3 @@ class Company:
 
     def equal(self) -> bool:
         return not self.away and self.group.equal_logs()
-
-
-async def _failure(node: Node) -> object:
-    return await asyncio.shield(node.failed)

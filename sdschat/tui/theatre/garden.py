@@ -11,14 +11,12 @@ from typing import Any, Final, NamedTuple
 from sdschat.node.events import MemberStatusChanged, NodeEvent, PostSaid
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
-from sdschat.node.tasks import start
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
-from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create, members_of
-from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.theatre.garden_script import ACTS, FOUNDER, MEMBERS, WORD, GardenAct, GardenDeed
 from sdschat.tui.theatre.player import ScriptPace
+from sdschat.tui.theatre.watched_group import WatchedGroup
 
 _PATIENCE: Final = 30.0  # seconds that an act waits for what it wants to see
 _LOOK: Final = 0.1
@@ -31,48 +29,33 @@ class WordSearch(NamedTuple):
     files: int
 
 
-class Garden:
-    """The nodes and their models. `failed` is called with the error that ends a node."""
+class Garden(WatchedGroup):
+    """The three, their last posts, and those that are silent."""
 
     def __init__(self, group: LocalGroup, folder: Path) -> None:
-        self.group = group
-        self.models: dict[str, ChannelModel] = {}
+        super().__init__(group)
         self.silent: set[str] = set()
         self.put_out = 0  # times that somebody was put out
         self.said: list[str] = []  # texts that the founder has heard, in their order
-        self.failed: Callable[[Exception], object] = lambda error: None
         self._folder = folder
         self._last: dict[str, str] = {}  # the last post of each, by nick
-        self._watching: list[asyncio.Task[object]] = []
 
     async def open(self) -> None:
         """Start all nodes. Raises TimeoutError if no broker could be started."""
         await self.group.admit(MEMBERS, self._present)
 
-    async def close(self) -> None:
-        for task in self._watching:
-            task.cancel()
-        for model in self.models.values():
-            model.view.close()
-        await self.group.close()
-
     def _present(self, node: Node) -> None:
         install(node)
         if node.nick == FOUNDER:
             create(node, self.group.channel)
-        model = self.models[node.nick] = ChannelModel(Conversations(node), self.group.channel)
-        model.open_at_end()
+        self.watch(node, self._count if node.nick == FOUNDER else lambda event: None)
 
-        def hear(event: NodeEvent) -> None:
-            if event.channel in ("", self.group.channel):
-                model.hear(event, True)
-            if node.nick == FOUNDER and isinstance(event.body, MemberStatusChanged):
-                self.put_out += event.body.status == "evicted"
-            elif node.nick == FOUNDER and isinstance(event.body, PostSaid):
-                self.said.append(event.body.post.text)
-
-        node.listen(hear)
-        self._watching.append(start(_failure(node), lambda error: self.failed(error)))
+    def _count(self, event: NodeEvent) -> None:
+        """Count what the founder hears."""
+        if isinstance(event.body, MemberStatusChanged):
+            self.put_out += event.body.status == "evicted"
+        elif isinstance(event.body, PostSaid):
+            self.said.append(event.body.post.text)
 
     # What they do.
 
@@ -140,10 +123,6 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:  # a socket, or a file that has gone meanwhile
         return b""
-
-
-async def _failure(node: Node) -> object:
-    return await asyncio.shield(node.failed)
 
 
 class GardenPlayer(ScriptPace):
