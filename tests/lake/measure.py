@@ -2,8 +2,8 @@
 
     python -m tests.lake.measure --rows 10000000
 
-The lake has the logs of 100 nodes in ten channels, of which four lack something, and a twentieth of the messages in two
-readings. After the first audit, a hundredth more comes into one channel, and the lake is audited again.
+The lake has the logs of 100 nodes in ten channels or more. Four nodes lack something, and a twentieth of the messages
+is in two readings. After the first audit, a hundredth more comes into one channel, and the lake is audited again.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from sdschat.audit.schemas import AuditMissing
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import audit, consolidate, refine
-from tests.pipeline.bench_data import NODES, lake_of_copies, make_copies, one_more_in_a_hundred
+from tests.pipeline.bench_data import CHANNELS, NODES, lake_of_copies, make_copies, one_more_in_a_hundred
 from tests.store.samples import START
 
 
-def make(folder: Path, count: int, partial: bool) -> int:
+def make(folder: Path, count: int, partial: bool, channels: int) -> int:
     """Make the lake, and return how many messages are missing."""
-    lost = make_copies(folder / "copies", count, partial=partial)
+    lost = make_copies(folder / "copies", count, partial=partial, channels=channels)
     horizon = START + count // NODES // 2 * 500 if partial else 0
-    lake_of_copies(folder / "copies", folder / "lake", horizon)
+    lake_of_copies(folder / "copies", folder / "lake", horizon, channels)
     return lost
 
 
@@ -48,6 +48,7 @@ def judge(folder: Path, rows: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--channels", type=int, default=CHANNELS, help="at most a hundred")
     parser.add_argument("--partial", action="store_true", help="one node joined late, and of one there is an old copy")
     parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -55,10 +56,11 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             # In a process of its own, so that the memory counted is that of the audit alone.
             again = [sys.executable, "-m", "tests.lake.measure", "--in", folder, "--rows", str(options.rows)]
-            print(f"{make(Path(folder), options.rows, options.partial):,} missing", flush=True)
+            again += ["--channels", str(options.channels)]
+            print(f"{make(Path(folder), options.rows, options.partial, options.channels):,} missing", flush=True)
             return subprocess.run(again, check=False).returncode
     first = judge(options.folder / "lake", options.rows)
-    one_more_in_a_hundred(options.folder / "copies", options.folder / "lake")
+    one_more_in_a_hundred(options.folder / "copies", options.folder / "lake", options.channels)
     second = judge(options.folder / "lake", options.rows)
     print(f"after a hundredth more in one channel: {second:.1f} s, {second / first:.2f} of the first audit")
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB resident")

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
 WITH_GAPS = NAMES[:4]  # the nodes that lack some messages
-CHANNELS = [f"c{at}" for at in range(10)]
+CHANNELS = 10
 JOINED_LATE, OLD = 50, 51  # the nodes that have only a part
 _STEP = 500  # messages in a transaction
 
 
-def make_copies(path: Path, count: int, *, partial: bool = False) -> int:
+def make_copies(path: Path, count: int, *, partial: bool = False, channels: int = CHANNELS) -> int:
     """Write deliveries of messages by nodes in the order of the logs, like silver. Return the number of missing ones.
 
     Some nodes lack some messages of one hundredth of the log. With `partial` one node joined in the middle, and of
@@ -35,7 +35,7 @@ def make_copies(path: Path, count: int, *, partial: bool = False) -> int:
     """
     messages = count // NODES
     draw = np.random.default_rng(1)
-    by_channel = np.argsort(np.arange(messages) % len(CHANNELS), kind="stable")
+    by_channel = np.argsort(np.arange(messages) % channels, kind="stable")
     message = np.repeat(by_channel, NODES)
     node = np.tile(np.arange(NODES), messages)
     stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
@@ -45,11 +45,11 @@ def make_copies(path: Path, count: int, *, partial: bool = False) -> int:
         kept &= ~((node == JOINED_LATE) & (message < messages // 2)) & ~((node == OLD) & (message >= messages // 3 * 2))
     node, message = node[kept], message[kept]
     ids = pa.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
-    names, channels = pa.array(NAMES), pa.array(CHANNELS)
+    names, places = pa.array(NAMES), pa.array([f"c{at}" for at in range(channels)])
     at = START + message * 500
     columns: dict[str, Any] = {
         "run_id": _all("field", len(node)),
-        "channel": channels.take(pa.array(message % len(CHANNELS))),
+        "channel": places.take(pa.array(message % channels)),
         "node": names.take(pa.array(node)),
         "message_id": ids.take(pa.array(message)),
         "sender": names.take(pa.array(message % NODES)),
@@ -67,7 +67,7 @@ def make_copies(path: Path, count: int, *, partial: bool = False) -> int:
     return int(lost.sum())
 
 
-def lake_of_copies(copies: Path, lake: Path, horizon: int = 0) -> None:
+def lake_of_copies(copies: Path, lake: Path, horizon: int = 0, channels: int = CHANNELS) -> None:
     """Make a lake with the same copies as messages in logs; every twentieth is in an earlier reading too. The horizon
     is that of the node that joined late."""
     from sdschat.lake.sources.batch import table_of
@@ -76,15 +76,21 @@ def lake_of_copies(copies: Path, lake: Path, horizon: int = 0) -> None:
     tables = Tables(str(lake))
     for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
         _append(tables, copies, reading, which)
-    late = [row._replace(horizon=horizon) if row.node == NAMES[JOINED_LATE] else row for row in readings()]
+    late = [row._replace(horizon=horizon) if row.node == NAMES[JOINED_LATE] else row for row in readings(channels)]
     tables.append(Node, table_of(Node, late))
 
 
-def one_more_in_a_hundred(copies: Path, lake: Path) -> None:
-    """Add as many messages as are a hundredth of all, to one of the channels."""
+def one_more_in_a_hundred(copies: Path, lake: Path, channels: int = CHANNELS) -> None:
+    """Add as many messages as are a hundredth of all, to one of at most a hundred channels."""
     from sdschat.lake.tables import Tables
 
-    _append(Tables(str(lake)), copies, 1, "channel = 'c0' AND hash(message_id) % 10 = 0", "'more ' || message_id")
+    _append(
+        Tables(str(lake)),
+        copies,
+        1,
+        f"channel = 'c0' AND hash(message_id) % {100 // channels} = 0",
+        "'more ' || message_id",
+    )
 
 
 def _append(tables: Tables, copies: Path, as_of: int, which: str, message_id: str = "message_id") -> None:
@@ -112,10 +118,12 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, message_id: st
         tables.append(Message, database.sql(rows))
 
 
-def readings() -> list[Node]:
+def readings(channels: int) -> list[Node]:
     """Return the readings of the nodes' databases."""
     return [
-        Node(FIELD, name, channel, 1, 1, name, 0, 1, "", 1, "", f"{name}.db") for channel in CHANNELS for name in NAMES
+        Node(FIELD, name, f"c{at}", 1, 1, name, 0, 1, "", 1, "", f"{name}.db")
+        for at in range(channels)
+        for name in NAMES
     ]
 
 
