@@ -316,7 +316,7 @@ async def test_the_head_says_at_once_what_is_known_after_connecting(s: Stage) ->
     Injection(s.app.node, "lobby").offline(False)
     await s.until_text("lobby  ▪ nothing missing ⋅ alone here")
     s.world.start("bob").node.send("lobby", "hello")
-    await s.until_text("lobby  ▪ nothing missing ⋅ 2 here ⋅ heard bob 0s ago")
+    await s.until_text("lobby  ▪ nothing missing ⋅ 2 here ⋅ heard bob just now")
 
 
 @staged()

@@ -8,7 +8,7 @@ from typing import Final
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import nick_text, reason_text, short
-from sdschat.tui.model.words import count, duration
+from sdschat.tui.model.words import ago, count
 
 _LISTED: Final = 50
 
@@ -29,7 +29,7 @@ def _list(host: Host) -> None:
         raise CommandError("Nobody waits here: everybody who speaks is shown.")
     lines = [f"{count(len(found), 'sender')} more, whose messages are not shown; /strangers open KEY or all:"]
     for one in found[:_LISTED]:
-        said = f"{count(one.messages, 'message')}, the last {duration(now - one.heard_at)} ago"
+        said = f"{count(one.messages, 'message')}, the last {ago(now - one.heard_at)}"
         lines.append(f"  {nick_text(one.nick) or '(unsigned)'} {short(one.sender_id, 8)}: {said}")
     if len(found) > _LISTED:
         lines.append(f"  and {len(found) - _LISTED} more")

@@ -9,7 +9,7 @@ from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import PeerTrace
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import count, duration
+from sdschat.tui.model.words import ago, count
 
 _SHOWN: Final = 30
 _SKEWED: Final = 5_000
@@ -32,7 +32,7 @@ def view(view: ViewInput) -> list[Line]:
 
 def _peer(view: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
     now = view.peek.now
-    heard = f"heard {duration(now - peer.heard_at)} ago" if peer.heard_at else "not heard yet"
+    heard = f"heard {ago(now - peer.heard_at)}" if peer.heard_at else "not heard yet"
     here = "here" if peer.online else "gone"
     role = f", {clean(peer.role, limit=20)}" if peer.role else ""
     sign = view.glyphs.online if peer.online else view.glyphs.offline

@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.node.view.values import OwnFate, Participant
 from sdschat.tui.model.cleaning import nick_text, short
-from sdschat.tui.model.words import duration, listed
+from sdschat.tui.model.words import ago, duration, listed
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason
@@ -51,13 +51,13 @@ def _lack(people: list[Participant], written_at: int, now: int) -> str:
     if len(people) <= _REASONS:
         return f"{lack}: {', '.join(f'{name_of(one)} {_reason(one, written_at, now)}' for one in people)}"
     heard = max(person.heard_at for person in people)
-    return f"{lack}: " + (f"the last of them was heard {duration(now - heard)} ago" if heard else "none was heard yet")
+    return f"{lack}: " + (f"the last of them was heard {ago(now - heard)}" if heard else "none was heard yet")
 
 
 def _reason(person: Participant, written_at: int, now: int) -> str:
     if not person.heard_at:
         return "not heard yet"
-    heard = f"last heard {duration(now - person.heard_at)} ago"
+    heard = f"last heard {ago(now - person.heard_at)}"
     if person.heard_at < written_at:
         return f"{heard}, before this was sent"
     return f"{heard}, with no word of it"
@@ -80,4 +80,4 @@ def _nobody(others: list[Participant], known: set[str], now: int) -> str:
     heard = max(others, key=lambda person: person.heard_at, default=None)
     if heard is None or not heard.heard_at:
         return "Nobody else was heard here yet, so nobody could confirm it."
-    return f"Nobody else is here to confirm it: {name_of(heard)} was last heard {duration(now - heard.heard_at)} ago."
+    return f"Nobody else is here to confirm it: {name_of(heard)} was last heard {ago(now - heard.heard_at)}."

@@ -14,7 +14,7 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import count, countdown, date_and_time, duration, listed
+from sdschat.tui.model.words import ago, count, countdown, date_and_time, duration, listed
 
 _DETAIL: Final = 300
 _VERDICTS: Final = {
@@ -85,7 +85,7 @@ def last_heard_words(people: list[Participant], now: int) -> str:
     if heard is None or not heard.heard_at:
         return ""
     name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
-    return f"heard {name} {duration(now - heard.heard_at)} ago"
+    return f"heard {name} {ago(now - heard.heard_at)}"
 
 
 def privacy_words(privacy: Privacy) -> str:
@@ -105,7 +105,7 @@ def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int
 def heard_words(person: Participant, now: int) -> str:
     if person.own:
         return "you"
-    heard = f"{duration(now - person.heard_at)} ago" if person.heard_at else "not heard"
+    heard = ago(now - person.heard_at) if person.heard_at else "not heard"
     return heard if person.online else f"left, {heard}"
 
 
@@ -122,20 +122,20 @@ def fate_sentence(
 
     `partner`: the reader of a direct message; None for a message to the channel.
     """
-    age = duration(now - entry.received_at)
+    age = now - entry.received_at
     if fate.refused:
         return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
     if fate.word:
-        return f"{fate.word} | written {age} ago"
+        return f"{fate.word} | written {ago(age)}"
     if own is None:
         return "acked | who has it is not remembered"
     if not own.sends and own.state is AckState.UNACKED:
-        return f"queued for {age}: saved here, and sent once there is a connection"
+        return f"queued for {duration(age)}: saved here, and sent once there is a connection"
     told = [delivery_sentence(own, people, entry.received_at, now)]
     if partner is not None and not partner.online and own.state is AckState.UNACKED:
         told = [_absence(partner)]
     sent = f", sent {count(own.sends, 'time')}" if own.sends else ""
-    told.append(f"written {age} ago{sent}")
+    told.append(f"written {ago(age)}{sent}")
     if fate.phase < Phase.UNACKED:
         told.append("not taken by the broker yet")
     names = {person.sender_id: nick_text(person.nick) for person in people}

@@ -58,6 +58,11 @@ def duration(milliseconds: int) -> str:
     return f"{size // _SECOND}s"
 
 
+def ago(milliseconds: int) -> str:
+    """Return how long since something is, as "3s ago", or "just now"."""
+    return f"{duration(milliseconds)} ago" if milliseconds >= _SECOND else "just now"
+
+
 def countdown(milliseconds: int) -> str:
     """Return the time left as 00:12. It is 00:00 only when the time has come."""
     seconds = max(0, -(-milliseconds // _SECOND))

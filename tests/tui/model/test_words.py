@@ -36,3 +36,10 @@ def test_lists_of_names() -> None:
     assert words.listed(["bob"]) == "bob"
     assert words.listed(["bob", "carol"]) == "bob and carol"
     assert words.listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "told"), [(0, "just now"), (999, "just now"), (1000, "1s ago"), (61_000, "1m ago")]
+)
+def test_how_long_ago_something_was(milliseconds: int, told: str) -> None:
+    assert words.ago(milliseconds) == told
