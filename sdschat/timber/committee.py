@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sdschat.timber.changes import Wait
 from sdschat.timber.ids import member_id
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import Clock, SlotRow
+from sdschat.timber.values import Clock, OperationBody, Reason, SlotRow
 
 
 class SlotState(NamedTuple):
@@ -135,6 +136,32 @@ class Committee:
         low, who = min((self.slots[one].clock.get(slot, 0), one) for one in self.open)
         self._floor[slot], self._behind[slot] = low, who
         return low >= seq
+
+    def check(self, body: OperationBody, turn: int) -> Wait | Reason | None:
+        """Return the operation to wait for before this one, or a reason to refuse it; None if slots and clocks fit."""
+        slots = self.slots
+        if body.slot >= len(slots):
+            return Wait(body.slot, 0)
+        slot = slots[body.slot]
+        if slot.leaving is not None and body.seq > slot.leaving and (body.event or any(body.statements)):
+            return Reason.AFTER_LEAVE
+        if slot.last is not None and body.seq > max(slot.last, slot.needed):
+            return Reason.REMOVED
+        if body.seq > slot.seq + 1:
+            return Wait(body.slot, body.seq - 1)
+        for other, seq in body.delta:
+            if other >= len(slots):
+                return Wait(other, 0)
+            if seq > slots[other].seq:
+                if (last := slots[other].last) is not None and seq > last:
+                    slots[other].needed = max(slots[other].needed, seq)
+                return Wait(other, seq)
+            if seq <= slot.clock.get(other, 0) or other == body.slot:
+                return Reason.CLOCK
+        known = body.turn <= turn and body.closed <= self.ended
+        if not known or body.turn < slot.turn or body.closed < slot.closed:
+            return Reason.TURN
+        return None
 
     def nameable(self, slot: Slot) -> int:
         """Return the last operation of a slot that ours may name."""

@@ -70,30 +70,7 @@ class Replica:
 
         The next number of its slot, and neither signature nor place are looked at here.
         """
-        body = operation.body
-        slots = self.committee.slots
-        if body.slot >= len(slots):
-            return Wait(body.slot, 0)
-        slot = slots[body.slot]
-        if slot.leaving is not None and body.seq > slot.leaving and (body.event or any(body.statements)):
-            return Reason.AFTER_LEAVE
-        if slot.last is not None and body.seq > max(slot.last, slot.needed):
-            return Reason.REMOVED
-        if body.seq > slot.seq + 1:
-            return Wait(body.slot, body.seq - 1)
-        for other, seq in body.delta:
-            if other >= len(slots):
-                return Wait(other, 0)
-            if seq > slots[other].seq:
-                if (last := slots[other].last) is not None and seq > last:
-                    slots[other].needed = max(slots[other].needed, seq)
-                return Wait(other, seq)
-            if seq <= slot.clock.get(other, 0) or other == body.slot:
-                return Reason.CLOCK
-        known = body.turn <= self.turn.number and body.closed <= self.committee.ended
-        if not known or body.turn < slot.turn or body.closed < slot.closed:
-            return Reason.TURN
-        return None
+        return self.committee.check(operation.body, self.turn.number)
 
     def place(self, operation: Operation) -> TreeNode | Reason:
         """Return the parent of an operation that passed `check`: the last item of the history that its clock names."""
