@@ -43,6 +43,20 @@ async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
     assert "\N{RIGHT-POINTING MAGNIFYING GLASS}" not in s.text()
 
 
+@staged("lobby", "dev", theme="plain")
+async def test_without_colour_the_chosen_offer_is_seen(s: Stage) -> None:
+    await s.press("ctrl+p")
+    await s.until_text("channel dev")
+    strips = s.app.screen._compositor.render_strips()
+    marked = [
+        segment.text
+        for strip in strips
+        for segment in strip
+        if segment.style is not None and segment.style.bgcolor != segment.style.color and "channel " in segment.text
+    ]
+    assert [text.strip() for text in marked] == ["channel lobby"]
+
+
 @staged()
 async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> None:
     before = s.app.theme
