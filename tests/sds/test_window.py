@@ -116,3 +116,9 @@ def test_withdrawing_what_is_not_here_changes_nothing() -> None:
     window = RecentWindow([Entry(1, "m1", "a", ())])
     window.withdraw(Entry(1, "m0", "a", ()))
     assert [entry.message_id for entry in window.order] == ["m1"]
+
+
+def test_the_newest_entries_before_a_date_are_no_more_than_asked_for() -> None:
+    window = RecentWindow([Entry(lamport, f"m{lamport}", "a", ()) for lamport in range(1, 6)])
+    assert [entry.lamport for entry in window.dated_before(5, 2)] == [3, 4]
+    assert [entry.lamport for entry in window.dated_before(3, 9)] == [1, 2]
