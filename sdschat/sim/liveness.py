@@ -73,7 +73,7 @@ def bound(world: World) -> int:
     wait += max(
         (_owed_for(record.node.channel.state) for record in world.oracle.records if record.node.channel), default=0
     )
-    if any(_not_sent_yet(world, record) for record in world.oracle.records):
+    if any(_not_sent_yet(world, record) or _with_literals_alone(world, record) for record in world.oracle.records):
         wait += max(2 * node.config.resend_max for node in world.nodes)
     intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
     if any(record.wrong_clock for record in world.oracle.records):
@@ -88,6 +88,16 @@ def _not_sent_yet(world: World, record: NodeRecord) -> bool:
         return False
     others = [other for other in world.oracle.records if other is not record and not other.node.gone]
     return any(not any(key in other.log for other in others) for key in channel.state.outgoing.open)
+
+
+def _with_literals_alone(world: World, record: NodeRecord) -> bool:
+    """True for a peer that is the specification and no more, with messages that only such peers have: they come to the
+    others when it sends them again."""
+    literal = record.node.literal
+    if literal is None or record.node.gone:
+        return False
+    logs = [other.log for other in world.oracle.records if other.node.channel is not None and not other.node.gone]
+    return any(not any(key in log for log in logs) for key in literal.outgoing)
 
 
 def _owed_for(s: ChannelState) -> int:
