@@ -9,6 +9,7 @@ from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
 from sdschat.sds.events import PushCancelled, PushScheduled
 from sdschat.sds.push_buffer import Push, PushBuffer
+from sdschat.sim.generate import limits as bounds
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -253,3 +254,18 @@ def test_a_foreign_filter_is_given_what_came_live_however_slow_its_author_s_cloc
 
 def test_a_foreign_filter_is_not_given_history_from_before_joining() -> None:
     assert to_a_foreign_filter_from_before_joining(via_history=True) == []
+
+
+def test_a_foreign_filter_is_held_against_a_long_log_part_by_part() -> None:
+    """It does not say since when it is complete; all that came since we met its sender is gone through."""
+    empty = bytes(waku.BYTES)
+    with bounds((("RECENT_WINDOW", 8), ("RANGE_LIMIT", 8))):
+        group = Group("a", config=replace(PUSHING, bloom_layout="waku"))
+        group.give("a", forge("c", "met", START, content=None, bloom_filter=empty))
+        for place in range(24):
+            group.give("a", forge("b", f"m{place}", START + 1 + place))
+        for number in range(8):
+            group.tick(10_000)
+            group.give("a", forge("c", f"s{number}", group.now.wall, content=None, bloom_filter=empty))
+        group.tick(10_000)
+        assert {*pushed(group)} == {f"m{place}" for place in range(24)}
