@@ -10,6 +10,7 @@ from sdschat.sds.state import ChannelState
 
 HURRIED_FOR: Final = 10  # sync intervals
 SMALL_GROUP: Final = 8  # participants beside us, up to which what came is confirmed soon
+_SPOKEN: Final = 2  # messages or sync messages of ours, after which most of those present were heard
 _KNOWN_IN_SMALL: Final = 64  # with more names than that, nobody counts those heard lately
 
 
@@ -54,9 +55,9 @@ def confirm_soon(s: ChannelState, before: int) -> None:
         return
     due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
     sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
-    sync.latest = min(
-        sync.latest, mono + interval // 3 + s.jitter.below(max(1, interval // 4), "all", sync.count, mono)
-    )
+    if sync.count >= _SPOKEN:
+        by = mono + interval // 3 + s.jitter.below(max(1, interval // 4), "all", sync.count, mono)
+        sync.latest = min(sync.latest, by)
 
 
 def hurry(s: ChannelState, within: int) -> None:
