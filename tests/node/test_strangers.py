@@ -12,8 +12,10 @@ from sdschat.identity import key_book as book_module
 from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
 from sdschat.identity.keys import Identity
 from sdschat.node.channel import strangers as strangers_module
+from sdschat.node.channel import strangers_share as share_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.channel.strangers import strangers_of
+from sdschat.node.channel.strangers_share import StrangerAccount
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
 from sdschat.sds.values import Message
@@ -61,6 +63,14 @@ async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, Channel
     said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
     await ann.until(StrangersChanged, lambda told: told.keys == MORE)
     return ann, room, said
+
+
+async def one_by_one(ann: Member, room: ChannelSession) -> None:
+    """Let each of the crowd say something in a turn of its own."""
+    for number, key in enumerate(CROWD):
+        say(room, key, "hi")
+        if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
+            await told_of(ann, waiting)
 
 
 def shown(member: Member) -> list[str | None]:
@@ -206,10 +216,7 @@ def test_more_than_are_known_apart_are_one_account_and_counted_still(
 
     async def story(w: World) -> None:
         ann, room = await opened(w)
-        for number, key in enumerate(CROWD):
-            say(room, key, "hi")
-            if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
-                await told_of(ann, waiting)
+        await one_by_one(ann, room)
         assert {one.sender_id for one in strangers_of(room)} == {key.sender_id for key in LATE[2:]}
         assert ann.of(StrangersChanged)[-1].messages == MORE
         assert len(ann.node.profile.store.values("stranger/")) == most + 1
@@ -257,6 +264,46 @@ def test_they_are_shown_at_once_where_the_user_counts_them(tmp_path: Path) -> No
         await ann.until(MessageDelivered, lambda told: told.said.opened.text == "I am a")
 
     run(tmp_path, story)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_who_is_not_known_apart_any_more_gives_room_back_as_time_goes_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anew: bool
+) -> None:
+    """Nobody can open them, so they would fill the share for ever."""
+    for module in (book_module, strangers_module):
+        monkeypatch.setattr(module, "MAX_STRANGERS", 2)
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w, 5000)
+        await one_by_one(ann, room)
+        assert ann.node.gate.share.full
+        if anew:
+            await ann.node.close(0.1)
+            ann, room = await opened(w, 5000)
+            assert ann.node.gate.share.full
+        for name, value in (("_WHOLE", 1), ("_STEP", 0)):  # instead of 30 days and a minute
+            monkeypatch.setattr(share_module, name, value)
+        await asyncio.sleep(0.002)
+        ann.node.send("lobby", "a turn of the loop")
+        async with asyncio.timeout(PATIENCE):
+            while ann.node.gate.share.full:
+                await asyncio.sleep(0.01)
+        await ann.node.close(0.1)
+        again, _ = await opened(w, 5000)
+        assert not again.node.gate.share.full
+
+    run(tmp_path, story)
+
+
+def test_room_comes_back_at_one_rate_however_often_it_is_counted() -> None:
+    day, limit = 86_400_000, 32 << 20
+    account = StrangerAccount(10, 1, limit, 5)
+    for at in range(60_000, 15 * day + 1, 60_000):
+        account = account.given_back(at, limit)
+    assert account.size == pytest.approx(limit // 2, rel=0.01)
+    assert account.given_back(31 * day, limit).size == 0
+    assert account.given_back(0, limit) is account  # a clock that was set back
 
 
 def test_without_a_share_there_is_no_limit(tmp_path: Path) -> None:

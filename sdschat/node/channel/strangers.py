@@ -68,7 +68,8 @@ class ChannelStrangers(PassiveExtension):
                 after = before.with_message(len(write.row.raw), now.wall, again=write.instead_of is not None)
                 self._share.change(before.size, after.size)
                 heard[sender_id] = self._accounts[sender_id] = after
-        forgotten = self._forget_oldest()
+        forgotten = self._forget_oldest(now.wall)
+        given_back = self._give_back(now.wall)
         self._stale = self._stale or bool(heard)
         events = self._tell(now) if self._stale and now.mono - self._told_at >= EVERY else ()
 
@@ -76,10 +77,12 @@ class ChannelStrangers(PassiveExtension):
             for sender_id in gone + forgotten:
                 transaction.forget_value(f"{self._prefix}{sender_id}")
             changed = {one: account for one, account in heard.items() if one not in forgotten}
-            for sender_id, account in (changed | {_FORGOTTEN: self._forgotten} if forgotten else changed).items():
+            if forgotten or given_back:
+                changed[_FORGOTTEN] = self._forgotten
+            for sender_id, account in changed.items():
                 transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d %d %d" % account)
 
-        return ExtensionOutput(save if gone or heard else None, events=events)
+        return ExtensionOutput(save if gone or heard or given_back else None, events=events)
 
     def has(self, sender_id: str) -> bool:
         return sender_id in self._accounts
@@ -93,12 +96,18 @@ class ChannelStrangers(PassiveExtension):
             if self._book.is_waiting(sender_id)
         ]
 
-    def _forget_oldest(self) -> list[str]:
+    def _forget_oldest(self, wall: int) -> list[str]:
         """Keep but one account for those who were heard least lately, if there are too many. Return their ids."""
         gone = list(islice(self._accounts, max(0, len(self._accounts) - MAX_STRANGERS)))
         for sender_id in gone:
-            self._forgotten = self._forgotten.with_account(self._accounts.pop(sender_id))
+            self._forgotten = self._forgotten.with_account(self._accounts.pop(sender_id), wall)
         return gone
+
+    def _give_back(self, wall: int) -> bool:
+        before = self._forgotten
+        self._forgotten = before.given_back(wall, self._share.limit)
+        self._share.change(before.size, self._forgotten.size)
+        return self._forgotten is not before
 
     def _take_opened(self) -> list[str]:
         """Let go of the accounts of those who wait no more. Nothing is looked at unless somebody was opened."""
