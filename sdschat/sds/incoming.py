@@ -7,6 +7,7 @@ log). Only *delivered* meets a dependency; only *unknown* is asked for.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sdschat.sds.limits import (
@@ -131,43 +132,51 @@ class IncomingBuffer:
         farthest = max(theirs, default=at_least)
         return farthest[1] if farthest > at_least else None
 
-    def has_room(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
-        """True if this sender may have one more message waiting here, once `without` is gone."""
-        own = self._use.get(message.sender_id, _NOTHING)
-        every = self._total
-        gone, gone_size = (0, 0) if without is None else (1, len(without.raw))
+    def to_give_up(self, message: Message, size: int) -> list[str] | None:
+        """Return those that have to go so that this message may wait here; None: it has to go itself.
+
+        These are the newest of its sender, as many as it takes, if they are newer than it: older ones are nearer to
+        the log, and refusing them for the sake of what waits for them would be a deadlock. Or, if the channel is full,
+        the newest of who holds most."""
+        if self._has_room(message, size, ()):
+            return []
+        than = (message.lamport_timestamp or 0, message.message_id)
+        gone: list[BufferedMessage] = []
+        for newest in self._newest_first(message.sender_id):
+            if newest <= than:
+                break
+            gone.append(self.buffered[newest[1]])
+            if self._has_room(message, size, gone):
+                return [buffered.message.message_id for buffered in gone]
+        heaviest = self._newest_of_heaviest(message.sender_id)
+        if heaviest is None or not self._has_room(message, size, (self.buffered[heaviest],)):
+            return None
+        return [heaviest]
+
+    def _has_room(self, message: Message, size: int, without: Sequence[BufferedMessage]) -> bool:
+        """True if this sender may have one more message waiting here, once those of one sender are gone."""
+        own, every = self._use.get(message.sender_id, _NOTHING), self._total
+        gone, gone_size = len(without), sum(len(buffered.raw) for buffered in without)
         if every.buffered - gone >= BUFFERED_PER_CHANNEL or every.bytes - gone_size + size > BUFFERED_BYTES_PER_CHANNEL:
             return False
-        if without is not None and without.message.sender_id != message.sender_id:
+        if without and without[0].message.sender_id != message.sender_id:
             gone, gone_size = 0, 0
         return own.buffered - gone < BUFFERED_PER_SENDER and own.bytes - gone_size + size <= BUFFERED_BYTES_PER_SENDER
 
-    def heaviest_other(self, sender_id: str) -> str | None:
-        """When the channel is full: the message to give up for one of `sender_id`, the newest of who holds most."""
+    def _newest_of_heaviest(self, sender_id: str) -> str | None:
         use = self._use
         heavy = max(use, key=lambda sender: (use[sender].buffered, use[sender].bytes, sender), default=None)
         mine = use[sender_id].buffered if sender_id in use else 0
         if heavy is None or use[heavy].buffered <= mine + 1:
             return None
-        newest = max(
-            (buffered.lamport, message_id)
-            for message_id, buffered in self.buffered.items()
-            if buffered.message.sender_id == heavy and not buffered.release_at
-        )
-        return newest[1]
+        return next(self._newest_first(heavy))[1]
 
-    def newest_of(self, sender_id: str, than: Message) -> str | None:
-        """The newest that this sender has waiting here, if it is newer than `than`: older ones are nearer to the log,
-        and refusing them for the sake of what waits for them would be a deadlock."""
-        own = self._use.get(sender_id)
-        if own is None or not own.buffered:
-            return None
-        newest = max(
-            (buffered.lamport, message_id)
-            for message_id, buffered in self.buffered.items()
-            if buffered.message.sender_id == sender_id and not buffered.release_at
-        )
-        return newest[1] if newest > (than.lamport_timestamp or 0, than.message_id) else None
+    def _newest_first(self, sender_id: str) -> Iterator[tuple[int, str]]:
+        """Yield what this sender has waiting for dependencies, as (Lamport, id)."""
+        for item in reversed(self._order):
+            buffered = self.buffered[item[1]]
+            if buffered.message.sender_id == sender_id and not buffered.release_at:
+                yield item
 
     def in_order(self) -> list[BufferedMessage]:
         """All that is held, as it would stand in the log."""

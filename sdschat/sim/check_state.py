@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sdschat.sds import limits
 from sdschat.sds.channel import Channel
-from sdschat.sds.events import Rejected
+from sdschat.sds.events import Event, Rejected
+from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState
-from sdschat.sds.values import Message
+from sdschat.sds.values import Message, Reason
 from sdschat.sim.oracle import NodeRecord, Origin
 from sdschat.sim.scenario import Violation
 
@@ -111,6 +112,37 @@ def check_waiting(record: NodeRecord) -> None:
         due = s.outgoing.timers.get(message_id)
         if due is None or due > s.now.mono + 2 * s.config.resend_max:
             raise Violation("I5", f"{name} has given up on {message_id[:8]}")
+
+
+def check_room(record: NodeRecord, message: Message, size: int, events: Sequence[Event]) -> None:
+    """I8: who is refused for lack of room would have none either if everything newer of its sender were gone."""
+    refused = any(
+        isinstance(event, Rejected) and event.reason is Reason.BUFFER_QUOTA and event.message_id == message.message_id
+        for event in events
+    )
+    channel = record.node.channel
+    if not refused or channel is None:
+        return
+    at = (message.lamport_timestamp or 0, message.message_id)
+    waiting = [buffered for buffered in channel.state.incoming.buffered.values() if not buffered.release_at]
+    newer = [
+        buffered
+        for buffered in waiting
+        if buffered.message.sender_id == message.sender_id and (buffered.lamport, buffered.message.message_id) > at
+    ]
+    kept = [buffered for buffered in waiting if buffered not in newer]
+    own = [buffered for buffered in kept if buffered.message.sender_id == message.sender_id]
+    if (
+        len(own) < limits.BUFFERED_PER_SENDER
+        and len(kept) < limits.BUFFERED_PER_CHANNEL
+        and _bytes(own) + size <= limits.BUFFERED_BYTES_PER_SENDER
+        and _bytes(kept) + size <= limits.BUFFERED_BYTES_PER_CHANNEL
+    ):
+        raise Violation("I8", f"{record.name} refused {at[1][:8]} for the sake of what is newer")
+
+
+def _bytes(messages: Iterable[BufferedMessage]) -> int:
+    return sum(len(buffered.raw) for buffered in messages)
 
 
 def check_restored(record: NodeRecord, channel: Channel) -> None:

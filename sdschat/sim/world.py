@@ -11,7 +11,14 @@ from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Message, Refusal
 from sdschat.sim.check_events import check_events
 from sdschat.sim.check_packets import check_packet
-from sdschat.sim.check_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
+from sdschat.sim.check_state import (
+    check_answering,
+    check_refused,
+    check_restored,
+    check_room,
+    check_sizes,
+    check_waiting,
+)
 from sdschat.sim.check_writes import check_writes
 from sdschat.sim.network import SimNetwork
 from sdschat.sim.node import Arrival, SimNode
@@ -258,9 +265,11 @@ class World:
             now = node.now(self.time)
             check_refused(node.plan.name, channel, lambda: channel.receive(now, raw))
         else:
+            record, before = self.oracle.records[node.index], len(channel.state.events)
             channel.receive_message(node.now(self.time), message, raw)
+            check_room(record, message, len(raw), channel.state.events[before:])
             if message.repair_request and not message.content and self._answers(node, message):
-                check_answering(self.oracle.records[node.index], message, self.oracle.origins)
+                check_answering(record, message, self.oracle.origins)
 
     def _answers(self, node: SimNode, message: Message) -> bool:
         return node.config.repair_enabled and not self.scenario.crowded and message.sender_id != node.plan.participant

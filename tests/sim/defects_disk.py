@@ -115,7 +115,19 @@ def states_start_anew_with_a_restart() -> Iterator[None]:
 
 @defect
 def the_incoming_buffer_has_no_bounds() -> Iterator[None]:
-    with method(IncomingBuffer, "has_room", lambda *_, **__: True):
+    with method(IncomingBuffer, "to_give_up", lambda *_: []):
+        yield
+
+
+@defect
+def one_newer_message_at_most_makes_room() -> Iterator[None]:
+    old = IncomingBuffer.to_give_up
+
+    def to_give_up(self: IncomingBuffer, message: Message, size: int) -> list[str] | None:
+        victims = old(self, message, size)
+        return None if victims is None or len(victims) > 1 else victims
+
+    with method(IncomingBuffer, "to_give_up", to_give_up):
         yield
 
 

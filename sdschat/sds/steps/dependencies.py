@@ -96,20 +96,17 @@ def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> boo
 def make_room(s: ChannelState, message: Message, size: int) -> bool:
     """Room in the incoming buffer, at the expense of whoever fills it; false, with nothing changed, if that is this
     message: it is its sender's newest, or nobody holds more than its sender."""
-    incoming = s.incoming
-    if incoming.has_room(message, size):
-        return True
-    for victim in (incoming.newest_of(message.sender_id, message), incoming.heaviest_other(message.sender_id)):
-        if victim is None or not incoming.has_room(message, size, without=incoming.buffered[victim]):
-            continue
-        gone = incoming.take(victim)
+    victims = s.incoming.to_give_up(message, size)
+    if victims is None:
+        s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
+        return False
+    for victim in victims:
+        gone = s.incoming.take(victim)
         assert gone is not None
         s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
         abandon(s, victim, gone.message.sender_id)
         spoil_filter(s)
-        return True
-    s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
-    return False
+    return True
 
 
 def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
