@@ -140,6 +140,10 @@ def test_events_out_of_bounds_are_refused() -> None:
     assert reason(SAY.body._replace(number=0)) is Reason.MALFORMED
     assert reason(SAY.body._replace(key=b"k" * 32)) is Reason.MALFORMED
     assert reason(EDIT.body._replace(target=None)) is Reason.MALFORMED
+    assert reason(EDIT.body._replace(target=PostId(limits.MAX_SLOTS, 3))) is Reason.MALFORMED
+    assert reason(EDIT.body._replace(target=PostId(limits.MAX_SLOTS - 1, 3))) is None
+    assert reason(SAY.body._replace(author=limits.MAX_SLOTS)) is Reason.MALFORMED
+    assert reason(SAY.body._replace(life=limits.MAX_SLOTS + 1)) is Reason.MALFORMED
     assert reason(INVITE.body._replace(target=PostId(0, 3))) is Reason.MALFORMED
     assert reason(SAY.body._replace(text="x" * (limits.MAX_TEXT_BYTES + 1))) is Reason.TOO_LARGE
     assert reason(INVITE.body._replace(key=b"k")) is Reason.MALFORMED
