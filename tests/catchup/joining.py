@@ -1,4 +1,4 @@
-"""A joiner and a long history: `python -m tests.catchup.joining [--messages 20000] [--there store,peer]`.
+"""A joiner and a long history: `python -m tests.catchup.joining [--messages 20000] [--there store]`.
 
 Real processes over a real broker. The peer is the author of everything; the Store has all of it. Prints how long the
 joiner took from its start, and what it heard twice or thought of asking the channel for.
@@ -177,7 +177,8 @@ async def measure(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--there", default="store,peer", help="who is there: store, peer or both (default)")
+    ways = ("store", "peer", "store,peer")
+    parser.add_argument("--there", default=ways[2], choices=ways, help="who is there (default: both)")
     parser.add_argument("--ago", type=float, default=120.0, help="minutes since it was said; 0: it is said now")
     parser.add_argument("--kill-after", type=int, default=0, help="kill -9 the Store when so many came, and start it")
     parser.add_argument("--busy-after", type=int, default=0, help="let the Store say busy when so many came")

@@ -141,6 +141,18 @@ def test_whatever_is_answered_it_ends_or_is_refused(answers: list[AnswerFrame]) 
             return
 
 
+@pytest.mark.parametrize("cells", [(), (1, 2, 3, 4)])
+def test_cells_that_are_no_triples_are_refused(cells: tuple[int, ...]) -> None:
+    """A short id stands in three cells, one in each third of them."""
+    keys = some_keys(3000)
+    asker, other = RangeComparer(MemoryLog(_without(keys, 30, 1)), LOWEST, HIGHEST, 1), MemoryLog(keys)
+    while (ask := asker.ask()) is not None and ask.questions[0].kind is not v.QuestionKind.CELLS:
+        asker.answered(answer(ask, other, ReadingBudget(PLENTY, 0, 0)))
+    assert ask is not None
+    with pytest.raises(BadAnswer):
+        asker.answered(AnswerFrame((v.RangeReply(cells=cells),)))
+
+
 def test_questions_beyond_the_effort_are_left_unanswered() -> None:
     log = MemoryLog(some_keys(3000))
     ask = RangeComparer(MemoryLog(), LOWEST, HIGHEST, 1).ask()

@@ -220,6 +220,15 @@ def test_the_reach_is_that_of_the_source_that_goes_back_farthest() -> None:
     assert sources.reach == LogKey(300, "")
 
 
+def test_a_source_that_dropped_everything_is_asked_nothing_more() -> None:
+    seeker = seeking()
+    seeker.floor("ann", HIGHEST.lamport)
+    seeker.failed("ann", 1500)
+    sent(seeker)
+    seeker.advance(20_000)
+    assert (seeker.state, sent(seeker), seeker.next_wake()) == (CatchUpState.DONE, [], None)
+
+
 def test_pages_of_a_source_that_was_dropped_are_not_used() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)

@@ -54,6 +54,13 @@ def test_the_message_is_taken_from_whoever_has_it() -> None:
     assert world.peers["bob"].bare == set(keys[::3])
 
 
+def test_a_log_is_cut_where_its_own_messages_are() -> None:
+    keys, told = hashed_keys(900), ToldIds()
+    told.add("ann", (IdOnly(LogKey(*key), "ann") for key in hashed_keys(90, seed=2)))
+    log = MemoryLog(keys)
+    assert told.over(log, "ann").cut(LOWEST, HIGHEST, 8) == log.cut(LOWEST, HIGHEST, 8) != []
+
+
 def test_invented_ids_are_bounded() -> None:
     told = ToldIds()
     told.add("eve", (IdOnly(LogKey(*key), "eve") for key in hashed_keys(MOST + 5)))

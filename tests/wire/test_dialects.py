@@ -45,6 +45,10 @@ def test_logos_chat_has_its_sender_in_another_place() -> None:
     assert [text for text in found.departures if "sender_id has the number 7" in text]
 
 
+def test_what_follows_an_unknown_field_is_read() -> None:
+    assert reading(field(99, b"new") + logos_chat()).message == reading(logos_chat()).message
+
+
 def test_older_waku_counts_from_zero() -> None:
     with_sender = field(1, "s") + field(2, "m") + field(3, "c") + field(10, 12) + field(12, b"f") + field(20, b"x")
     without = field(2, "m") + field(3, "c") + field(10, 12) + field(11, field(1, "m0")) + field(20, b"x")

@@ -241,3 +241,9 @@ def test_packet_of_nim_sds() -> None:
         assert refusal.reason == Reason.FOREIGN_DIALECT
         assert "nim-sds" in refusal.detail
         assert (refusal.sender_id, refusal.message_id) == ("nim-sender", digest("m"))
+
+
+def test_only_so_many_fields_of_a_malformed_packet_are_read() -> None:
+    cut = field(1, b"ann")[:-1]
+    assert refused(field(11, b"") * 2560 + cut).detail.startswith("field 1 at byte")
+    assert refused(field(11, b"") * 2561 + cut).detail == "has more than 2560 fields"
