@@ -24,7 +24,7 @@ from tests.needs import needs_module, needs_program
 
 needs_module("altair")
 needs_module("vl_convert")
-from sdschat.audit.report.page import page  # noqa: E402
+from sdschat.audit.report.page import page
 
 START = 1_760_000_000_000
 WAIT = ("--virtual-time-budget=10000",)  # until a page has drawn its pictures

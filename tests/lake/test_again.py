@@ -19,11 +19,11 @@ from tests.needs import needs_module
 for module in ("pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
-from sdschat.lake import judge  # noqa: E402
-from sdschat.lake.asked import KEPT_BY_AUDIT  # noqa: E402
-from sdschat.lake.duck import open_duck  # noqa: E402
-from sdschat.lake.places import BUCKETS  # noqa: E402
-from sdschat.lake.tables import Tables  # noqa: E402
+from sdschat.lake import judge
+from sdschat.lake.asked import KEPT_BY_AUDIT
+from sdschat.lake.duck import open_duck
+from sdschat.lake.places import BUCKETS
+from sdschat.lake.tables import Tables
 
 Row = Journal | Message | Node | Declared | KnownRun
 GROUPS = 8

@@ -16,11 +16,11 @@ from tests.needs import needs_module
 for module in ("pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
-from sdschat.lake import judge  # noqa: E402
-from sdschat.lake.duck import open_duck  # noqa: E402
-from sdschat.lake.ingest import ingest  # noqa: E402
-from sdschat.lake.results import audit_of  # noqa: E402
-from sdschat.lake.tables import Tables  # noqa: E402
+from sdschat.lake import judge
+from sdschat.lake.duck import open_duck
+from sdschat.lake.ingest import ingest
+from sdschat.lake.results import audit_of
+from sdschat.lake.tables import Tables
 
 
 def judged(lake: Path, *ingests: list[Path]) -> Audit:

@@ -21,10 +21,10 @@ from tests.needs import needs_module
 
 needs_module("pyarrow")
 
-from sdschat.audit.sources import columnar  # noqa: E402
-from sdschat.lake.sources import batch, line_columns  # noqa: E402
-from sdschat.lake.sources.batch import Batch  # noqa: E402
-from sdschat.lake.sources.file_batches import ParsedInput, file_batches  # noqa: E402
+from sdschat.audit.sources import columnar
+from sdschat.lake.sources import batch, line_columns
+from sdschat.lake.sources.batch import Batch
+from sdschat.lake.sources.file_batches import ParsedInput, file_batches
 
 TABLES = (Journal, Message, Node, Declared, Packet, Quarantine)
 _LAST = "(SELECT max(place) - 1 FROM {})"

@@ -20,19 +20,19 @@ needs_module("duckdb")
 needs_module("pyarrow")
 needs_module("deltalake")
 
-from sdschat.audit.sources.databases import PacketMemory, Reading  # noqa: E402
-from sdschat.lake import staging  # noqa: E402
-from sdschat.lake.duck import open_duck  # noqa: E402
-from sdschat.lake.ingest import Added, ingest, quarantined  # noqa: E402
-from sdschat.lake.places import PLACES  # noqa: E402
-from sdschat.lake.report import provenance  # noqa: E402
-from sdschat.lake.results import refused_in  # noqa: E402
-from sdschat.lake.sources.batch import table_of  # noqa: E402
-from sdschat.lake.sources.files import read_file  # noqa: E402
-from sdschat.lake.sources.survey import Seen, taken_already  # noqa: E402
-from sdschat.lake.tables import Tables  # noqa: E402
-from tests.lake.bronze import rows_in  # noqa: E402
-from tests.lake.dying import Dying, Killed  # noqa: E402
+from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.lake import staging
+from sdschat.lake.duck import open_duck
+from sdschat.lake.ingest import Added, ingest, quarantined
+from sdschat.lake.places import PLACES
+from sdschat.lake.report import provenance
+from sdschat.lake.results import refused_in
+from sdschat.lake.sources.batch import table_of
+from sdschat.lake.sources.files import read_file
+from sdschat.lake.sources.survey import Seen, taken_already
+from sdschat.lake.tables import Tables
+from tests.lake.bronze import rows_in
+from tests.lake.dying import Dying, Killed
 
 
 @pytest.fixture(scope="module")

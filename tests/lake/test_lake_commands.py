@@ -21,11 +21,11 @@ from tests.needs import needs_module
 for module in ("pyspark", "pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
-from sdschat.cli.spark.audit import judge, must_have, tell  # noqa: E402
-from sdschat.lake.duck import DuckLake, open_duck  # noqa: E402
-from sdschat.lake.ingest import ingest  # noqa: E402
-from sdschat.lake.results import MOST, ResultScope, audit_of, places_in, refused_in  # noqa: E402
-from sdschat.lake.tables import Tables  # noqa: E402
+from sdschat.cli.spark.audit import judge, must_have, tell
+from sdschat.lake.duck import DuckLake, open_duck
+from sdschat.lake.ingest import ingest
+from sdschat.lake.results import MOST, ResultScope, audit_of, places_in, refused_in
+from sdschat.lake.tables import Tables
 
 NOWHERE = ("--remote", "sc://127.0.0.1:1")  # a command that asks for Spark ends with 3
 WITHOUT_SPARK = ("ingest", "stream")

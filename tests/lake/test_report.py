@@ -24,8 +24,8 @@ needs_module("duckdb")
 needs_module("pyarrow")
 needs_module("altair")
 needs_module("vl_convert")
-from sdschat.audit.report.page import page  # noqa: E402
-from tests.audit.test_report import drawn, values  # noqa: E402
+from sdschat.audit.report.page import page
+from tests.audit.test_report import drawn, values
 
 
 @pytest.fixture(scope="module")

@@ -16,17 +16,17 @@ from tests.needs import needs_module
 for module in ("pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
-from sdschat.lake import judge  # noqa: E402
-from sdschat.lake.duck import open_duck  # noqa: E402
-from sdschat.lake.results import audit_of  # noqa: E402
-from sdschat.lake.stream import (  # noqa: E402
+from sdschat.lake import judge
+from sdschat.lake.duck import open_duck
+from sdschat.lake.results import audit_of
+from sdschat.lake.stream import (
     ChannelNow,
     SegmentStream,
     channels_now,
 )
-from sdschat.lake.tables import Tables  # noqa: E402
-from tests.lake.bronze import rows_in  # noqa: E402
-from tests.lake.dying import Dying, Killed  # noqa: E402
+from sdschat.lake.tables import Tables
+from tests.lake.bronze import rows_in
+from tests.lake.dying import Dying, Killed
 
 AT = 1_750_000_000_000
 

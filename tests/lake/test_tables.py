@@ -17,11 +17,11 @@ from tests.needs import needs_module
 for module in ("duckdb", "pyarrow", "deltalake"):
     needs_module(module)
 
-from sdschat.lake.ingest import ingest  # noqa: E402
-from sdschat.lake.places import PLACES  # noqa: E402
-from sdschat.lake.sources.batch import table_of  # noqa: E402
-from sdschat.lake.tables import Overtaken, Tables  # noqa: E402
-from tests.lake.bronze import rows_in  # noqa: E402
+from sdschat.lake.ingest import ingest
+from sdschat.lake.places import PLACES
+from sdschat.lake.sources.batch import table_of
+from sdschat.lake.tables import Overtaken, Tables
+from tests.lake.bronze import rows_in
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,15 @@ from tests.needs import needs_module
 needs_module("pyarrow")
 needs_module("pyspark")
 
-import pyarrow as pa  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sdschat.audit.problem import PipelineProblem  # noqa: E402
-from sdschat.audit.schemas import Log, ddl  # noqa: E402
-from sdschat.cli.program import run  # noqa: E402
-from sdschat.cli.spark.get import command as get  # noqa: E402
-from sdschat.pipeline import archive  # noqa: E402
-from sdschat.pipeline.archive import (  # noqa: E402
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import Log, ddl
+from sdschat.cli.program import run
+from sdschat.cli.spark.get import command as get
+from sdschat.pipeline import archive
+from sdschat.pipeline.archive import (
     BY_ID,
     BY_PLACE,
     Archive,

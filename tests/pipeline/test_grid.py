@@ -22,22 +22,22 @@ needs_module("altair")
 needs_module("vl_convert")
 pq = needs_module("pyarrow.parquet")
 
-from sdschat.cli.program import run as run_program  # noqa: E402
-from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.experiment.engine_group import EngineGroup  # noqa: E402
-from sdschat.experiment.figures import figures_of  # noqa: E402
-from sdschat.experiment.grid.gridfile import Run, Sweep, runs_of  # noqa: E402
-from sdschat.experiment.grid.page import write_page  # noqa: E402
-from sdschat.experiment.grid.pictures import sweep_picture  # noqa: E402
-from sdschat.experiment.grid.reading import read_grid  # noqa: E402
-from sdschat.experiment.grid.simulate import simulate  # noqa: E402
-from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student  # noqa: E402
-from sdschat.experiment.grid.summary import Point  # noqa: E402
-from sdschat.experiment.grid.table import RunTable  # noqa: E402
-from sdschat.experiment.grid.workers import on_processes  # noqa: E402
-from sdschat.experiment.runs import JOURNALS, SimRun, do_run, run_from, text_of  # noqa: E402
-from sdschat.experiment.setting import GroupSetting, setting_of  # noqa: E402
-from sdschat.sim.scenario import Violation  # noqa: E402
+from sdschat.cli.program import run as run_program
+from sdschat.cli.simulate import command
+from sdschat.experiment.engine_group import EngineGroup
+from sdschat.experiment.figures import figures_of
+from sdschat.experiment.grid.gridfile import Run, Sweep, runs_of
+from sdschat.experiment.grid.page import write_page
+from sdschat.experiment.grid.pictures import sweep_picture
+from sdschat.experiment.grid.reading import read_grid
+from sdschat.experiment.grid.simulate import simulate
+from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student
+from sdschat.experiment.grid.summary import Point
+from sdschat.experiment.grid.table import RunTable
+from sdschat.experiment.grid.workers import on_processes
+from sdschat.experiment.runs import JOURNALS, SimRun, do_run, run_from, text_of
+from sdschat.experiment.setting import GroupSetting, setting_of
+from sdschat.sim.scenario import Violation
 
 TINY = """
 seeds = 2

@@ -15,12 +15,12 @@ from tests.needs import needs_module
 needs_module("numpy")
 needs_module("pyarrow")
 
-from sdschat.cli.simulate_grid import told  # noqa: E402
-from sdschat.experiment.grid.gridfile import Run, cost  # noqa: E402
-from sdschat.experiment.grid.pace import Pace  # noqa: E402
-from sdschat.experiment.grid.progress import Progress  # noqa: E402
-from sdschat.experiment.runs import SimRun  # noqa: E402
-from sdschat.experiment.setting import GroupSetting  # noqa: E402
+from sdschat.cli.simulate_grid import told
+from sdschat.experiment.grid.gridfile import Run, cost
+from sdschat.experiment.grid.pace import Pace
+from sdschat.experiment.grid.progress import Progress
+from sdschat.experiment.runs import SimRun
+from sdschat.experiment.setting import GroupSetting
 
 LARGE: Final = GroupSetting(by="engine", participants=2_000)
 SMALL: Final = GroupSetting(by="model", participants=20)

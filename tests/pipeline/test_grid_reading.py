@@ -12,13 +12,13 @@ from tests.needs import needs_module
 needs_module("numpy")
 needs_module("pyarrow")
 
-from sdschat.audit.problem import PipelineProblem  # noqa: E402
-from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.experiment.figures import NAMES  # noqa: E402
-from sdschat.experiment.grid.gridfile import runs_of  # noqa: E402
-from sdschat.experiment.grid.reading import SHIPPED, find_grid, read_grid  # noqa: E402
-from sdschat.experiment.grid.summary import line_of  # noqa: E402
-from sdschat.experiment.runs import setting_from  # noqa: E402
+from sdschat.audit.problem import PipelineProblem
+from sdschat.cli.simulate import command
+from sdschat.experiment.figures import NAMES
+from sdschat.experiment.grid.gridfile import runs_of
+from sdschat.experiment.grid.reading import SHIPPED, find_grid, read_grid
+from sdschat.experiment.grid.summary import line_of
+from sdschat.experiment.runs import setting_from
 
 HUNDREDS = [*range(1, 200)]
 

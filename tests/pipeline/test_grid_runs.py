@@ -23,27 +23,27 @@ needs_module("numpy")
 pq = needs_module("pyarrow.parquet")
 
 
-import sdschat  # noqa: E402
-import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their names)
-from sdschat.audit.conform import conform  # noqa: E402
-from sdschat.audit.figures import figures  # noqa: E402
-from sdschat.audit.problem import PipelineProblem  # noqa: E402
-from sdschat.audit.schemas import Journal  # noqa: E402
-from sdschat.audit.tables.figures import Figures  # noqa: E402
-from sdschat.audit.taken import Taken  # noqa: E402
-from sdschat.audit.verdict import Audit  # noqa: E402
-from sdschat.cli.program import run  # noqa: E402
-from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.experiment.grid.gridfile import Run  # noqa: E402
-from sdschat.experiment.grid.simulate import simulate  # noqa: E402
-from sdschat.experiment.grid.table import RunTable  # noqa: E402
-from sdschat.experiment.grid.workers import _each_done, on_processes  # noqa: E402
-from sdschat.experiment.runs import JOURNALS, PLACE, do_run  # noqa: E402
-from sdschat.experiment.setting import GroupSetting  # noqa: E402
-from sdschat.lake.sources.files import journal_row  # noqa: E402
-from sdschat.sim.scenario import Violation  # noqa: E402
-from tests.audit.golden import answer  # noqa: E402
-from tests.sim.plant import DEFECTS  # noqa: E402
+import sdschat
+import tests.sim.defects_log  # noqa: F401  (plants are known by their names)
+from sdschat.audit.conform import conform
+from sdschat.audit.figures import figures
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import Journal
+from sdschat.audit.tables.figures import Figures
+from sdschat.audit.taken import Taken
+from sdschat.audit.verdict import Audit
+from sdschat.cli.program import run
+from sdschat.cli.simulate import command
+from sdschat.experiment.grid.gridfile import Run
+from sdschat.experiment.grid.simulate import simulate
+from sdschat.experiment.grid.table import RunTable
+from sdschat.experiment.grid.workers import _each_done, on_processes
+from sdschat.experiment.runs import JOURNALS, PLACE, do_run
+from sdschat.experiment.setting import GroupSetting
+from sdschat.lake.sources.files import journal_row
+from sdschat.sim.scenario import Violation
+from tests.audit.golden import answer
+from tests.sim.plant import DEFECTS
 
 FEW = [Run(GroupSetting(participants=5, messages=2, tail=30_000), seed) for seed in range(6)]
 PLANTED = """

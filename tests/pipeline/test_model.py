@@ -11,8 +11,8 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.experiment.figures import NAMES  # noqa: E402
-from sdschat.experiment.grid.compare import (  # noqa: E402
+from sdschat.experiment.figures import NAMES
+from sdschat.experiment.grid.compare import (
     Case,
     Compared,
     cases,
@@ -22,20 +22,20 @@ from sdschat.experiment.grid.compare import (  # noqa: E402
     model_runs,
     verdict_on,
 )
-from sdschat.experiment.grid.gridfile import Run  # noqa: E402
-from sdschat.experiment.grid.stats import Difference  # noqa: E402
-from sdschat.experiment.grid.workers import Work  # noqa: E402
-from sdschat.experiment.runs import SimRun, do_run  # noqa: E402
-from sdschat.experiment.setting import GroupSetting  # noqa: E402
-from sdschat.experiment.vector_model.answers import determine_t_resp, in_response_group  # noqa: E402
-from sdschat.experiment.vector_model.group import Group, Logs  # noqa: E402
-from sdschat.experiment.vector_model.hearing import hear_requests  # noqa: E402
-from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step  # noqa: E402
-from sdschat.experiment.vector_model.rules import NEVER  # noqa: E402
-from sdschat.experiment.vector_model.run import run_model  # noqa: E402
-from sdschat.experiment.vector_model.wheel import Wheel  # noqa: E402
-from sdschat.sds import repair  # noqa: E402
-from tests.pipeline import thousand  # noqa: E402
+from sdschat.experiment.grid.gridfile import Run
+from sdschat.experiment.grid.stats import Difference
+from sdschat.experiment.grid.workers import Work
+from sdschat.experiment.runs import SimRun, do_run
+from sdschat.experiment.setting import GroupSetting
+from sdschat.experiment.vector_model.answers import determine_t_resp, in_response_group
+from sdschat.experiment.vector_model.group import Group, Logs
+from sdschat.experiment.vector_model.hearing import hear_requests
+from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
+from sdschat.experiment.vector_model.rules import NEVER
+from sdschat.experiment.vector_model.run import run_model
+from sdschat.experiment.vector_model.wheel import Wheel
+from sdschat.sds import repair
+from tests.pipeline import thousand
 
 SMALL = GroupSetting(participants=10, loss=0.1, messages=3)
 

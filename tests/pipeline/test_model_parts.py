@@ -10,16 +10,16 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.experiment.figures import NAMES, figures_of  # noqa: E402
-from sdschat.experiment.grid.stats import difference  # noqa: E402
-from sdschat.experiment.setting import GroupSetting  # noqa: E402
-from sdschat.experiment.vector_model import packets  # noqa: E402
-from sdschat.experiment.vector_model.draws import OncePerStep  # noqa: E402
-from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group  # noqa: E402
-from sdschat.experiment.vector_model.packets import Ears  # noqa: E402
-from sdschat.experiment.vector_model.rules import NEVER  # noqa: E402
-from sdschat.experiment.vector_model.run import run_model  # noqa: E402
-from sdschat.experiment.vector_model.wheel import (  # noqa: E402
+from sdschat.experiment.figures import NAMES, figures_of
+from sdschat.experiment.grid.stats import difference
+from sdschat.experiment.setting import GroupSetting
+from sdschat.experiment.vector_model import packets
+from sdschat.experiment.vector_model.draws import OncePerStep
+from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group
+from sdschat.experiment.vector_model.packets import Ears
+from sdschat.experiment.vector_model.rules import NEVER
+from sdschat.experiment.vector_model.run import run_model
+from sdschat.experiment.vector_model.wheel import (
     Indices,
     ReadyParticipants,
     Wheel,

@@ -23,7 +23,7 @@ from tests.store.samples import CODEC, Talk
 
 needs_module("apsw")
 
-from tests.store.powercut import SYNC_DIRECTORY, Operation, RecordedConnection, State, states  # noqa: E402
+from tests.store.powercut import SYNC_DIRECTORY, Operation, RecordedConnection, State, states
 
 STATES = int(os.environ.get("SDSCHAT_TEST_POWER_CUTS", "400"))
 STEPS = 40
