@@ -143,7 +143,7 @@ class KeyBook:
             self._take(row)
         for sender_id in [one for one, row in self._standing.items() if row.standing == KeyStanding.WAITING]:
             if sender_id not in self._senders:
-                del self._standing[sender_id]  # forgotten; the row hides what they said
+                del self._standing[sender_id]  # forgotten; the row hides what they said, until that is gone
 
     def knows(self, public_key: bytes) -> bool:
         return public_key in self._keys
@@ -306,7 +306,8 @@ class KeyBook:
             yield KeyForgotten(key)
 
     def _forget_oldest_unsigned(self) -> None:
-        """Forget who was heard least lately. The row on disk goes on hiding what they said."""
+        """Forget who was heard least lately. The row on disk hides what they said, until that is
+        gone (`node/stranger_bodies.py`)."""
         while len(self._unsigned) > MAX_STRANGERS:
             oldest = next(iter(self._unsigned))
             del self._unsigned[oldest]

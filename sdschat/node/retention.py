@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered, NodeEvent, TroubleMet
 from sdschat.node.node import Node
+from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.store.archive_stats import Archived, archived
@@ -66,6 +67,7 @@ class Retention:
     ) -> None:
         """`warn` tells the user something."""
         self.node = node
+        self._stranger_bodies = StrangerBodies(node, store)
         self.keeping = keeping
         self._store = store
         self._clock = clock or Clock()
@@ -109,7 +111,7 @@ class Retention:
         """Return the seconds until the next look: less where little room is left, for a flood fills a megabyte in five
         seconds."""
         full = self.keeping.size and space(self._store.connection).used + 2 * self._spare > self.keeping.size
-        return EVERY_WHEN_FULL if full else EVERY
+        return EVERY_WHEN_FULL if full or self.node.gate.share.fills else EVERY
 
     def _tell_near(self) -> None:
         """Tell the user once that the size is nearly reached."""
@@ -129,6 +131,7 @@ class Retention:
         for channel in self._store.channels():
             while self._forget_kept_as_ids(channel):
                 yield
+        yield from self._stranger_bodies.tidy()
         if self.keeping.size:
             yield from self._make_room()
         if space(self._store.connection).shrinks:

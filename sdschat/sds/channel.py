@@ -10,6 +10,8 @@ After every verb, take what is ready and make it true in that order. Nothing her
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sdschat.sds.config import Config
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.history import History
@@ -20,7 +22,7 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
-from sdschat.sds.steps.bodies import receive_body
+from sdschat.sds.steps.bodies import forget_bodies, receive_body
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
@@ -104,6 +106,11 @@ class Channel:
         """Take in the body of a message that the log has by its id alone; the contract is that of `steps/bodies.py`."""
         self.state.now = now
         return receive_body(self.state, message, raw, source)
+
+    def forget_bodies(self, now: Now, ids: Iterable[str]) -> None:
+        """Go on with the ids alone of these messages, whose bodies are no longer kept."""
+        self.state.now = now
+        forget_bodies(self.state, ids)
 
     def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
         """Take in an old message that was verified, from a Store or another's log; the contract is that of

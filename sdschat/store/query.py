@@ -68,7 +68,7 @@ _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 NOT_HIDDEN: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {HIDDEN})"
 
-_WITH_BODY: Final = f"log.generation <> {WITHOUT_A_BODY}"  # ids of other makes are kept in the log itself
+WITH_BODY: Final = f"log.generation <> {WITHOUT_A_BODY}"  # ids of other makes are kept in the log itself
 
 
 class MessagePage(NamedTuple):
@@ -156,7 +156,7 @@ class MessageQuery(NamedTuple):
             ("(log.lamport, log.message_id) > (?, ?)", self.after),
         ]
         if self.message_id is None and self.sender_id is None:
-            where += [NOT_HIDDEN, _WITH_BODY]
+            where += [NOT_HIDDEN, WITH_BODY]
         for sql, value in conditions:
             if value is not None:
                 where.append(sql)

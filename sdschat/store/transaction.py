@@ -84,6 +84,7 @@ class Transaction:
         self._refused: dict[tuple[str, str], tuple[int, int]] = {}  # number and time, by channel and reason
         self._forgotten: list[tuple[bytes]] = []  # public keys
         self._values_gone: list[tuple[str]] = []  # names of values
+        self._standings_gone: list[tuple[str, int]] = []  # sender ids, and since when
         self.wipes = False  # deletes texts that must be gone from all files
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
@@ -137,6 +138,10 @@ class Transaction:
 
     def put_standing(self, sender_id: str, standing: int, since: int) -> None:
         self._keep("standing", sender_id, (sender_id, standing, since))
+
+    def forget_standing(self, sender_id: str, since: int) -> None:
+        """Forget the standing that a participant has since then, of whom no message is kept in full."""
+        self._standings_gone.append((sender_id, since))
 
     def put_nick(self, skeleton: str, nick: str, public_key: bytes, since: int) -> None:
         self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
@@ -219,6 +224,8 @@ class Transaction:
             connection.executemany(forget, self._forgotten)
         if self._values_gone:
             connection.executemany("DELETE FROM setting WHERE name = ?", self._values_gone)
+        if self._standings_gone:
+            connection.executemany("DELETE FROM standing WHERE sender_id = ? AND since = ?", self._standings_gone)
         for table_name, rows in self._local.items():
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.store.checksums import row_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import last_place
-from sdschat.store.query import NOT_HIDDEN
+from sdschat.store.query import NOT_HIDDEN, WITH_BODY
 
 UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
 
@@ -20,7 +20,8 @@ _MARK: Final = (
     "WHERE channel = (SELECT id FROM channel WHERE name = ?)"
 )
 _UNREAD: Final = (
-    f"SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 AND {NOT_HIDDEN} LIMIT ?)"
+    "SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 "
+    f"AND {WITH_BODY} AND {NOT_HIDDEN} LIMIT ?)"
 )
 
 

@@ -11,13 +11,13 @@ import pytest
 from sdschat.identity import key_book as book_module
 from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
 from sdschat.identity.keys import Identity
-from sdschat.node.channel import strangers as strangers_module
-from sdschat.node.channel import strangers_share as share_module
+from sdschat.node import stranger_bodies as bodies_module
+from sdschat.node.channel import stranger_accounts as accounts_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.channel.strangers import strangers_of
-from sdschat.node.channel.strangers_share import StrangerAccount
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
+from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
@@ -63,14 +63,6 @@ async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, Channel
     said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
     await ann.until(StrangersChanged, lambda told: told.keys == MORE)
     return ann, room, said
-
-
-async def one_by_one(ann: Member, room: ChannelSession) -> None:
-    """Let each of the crowd say something in a turn of its own."""
-    for number, key in enumerate(CROWD):
-        say(room, key, "hi")
-        if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
-            await told_of(ann, waiting)
 
 
 def shown(member: Member) -> list[str | None]:
@@ -212,11 +204,14 @@ def test_more_than_are_known_apart_are_one_account_and_counted_still(
 ) -> None:
     most = MORE - 2
     monkeypatch.setattr(book_module, "MAX_STRANGERS", most)
-    monkeypatch.setattr(strangers_module, "MAX_STRANGERS", most)
+    monkeypatch.setattr(accounts_module, "MAX_STRANGERS", most)
 
     async def story(w: World) -> None:
         ann, room = await opened(w)
-        await one_by_one(ann, room)
+        for number, key in enumerate(CROWD):
+            say(room, key, "hi")
+            if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
+                await told_of(ann, waiting)
         assert {one.sender_id for one in strangers_of(room)} == {key.sender_id for key in LATE[2:]}
         assert ann.of(StrangersChanged)[-1].messages == MORE
         assert len(ann.node.profile.store.values("stranger/")) == most + 1
@@ -267,43 +262,89 @@ def test_they_are_shown_at_once_where_the_user_counts_them(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_who_is_not_known_apart_any_more_gives_room_back_as_time_goes_by(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anew: bool
-) -> None:
-    """Nobody can open them, so they would fill the share for ever."""
-    for module in (book_module, strangers_module):
-        monkeypatch.setattr(module, "MAX_STRANGERS", 2)
+def test_room_is_made_by_those_heard_least_lately(tmp_path: Path, anew: bool) -> None:
+    """`anew`: by a node that is not in the channel."""
+    share = 20_000
 
     async def story(w: World) -> None:
-        ann, room = await opened(w, 5000)
-        await one_by_one(ann, room)
-        assert ann.node.gate.share.full
+        ann, room, messages = await crowded(w, share)
+        text, after = "x" * 1_000, dict(messages)
+        for key in (*LATE[1:], LATE[0]):
+            after[key] = say(room, key, text, after=messages[key]).message_id
+        await ann.until(StrangersChanged, lambda told: told.messages == 2 * MORE)
+        ann.node.send("lobby", "mine", reply_to=after[CROWD[0]])
+        packets: Callable[[str], object] = room.channel.state.packet_of
         if anew:
             await ann.node.close(0.1)
-            ann, room = await opened(w, 5000)
-            assert ann.node.gate.share.full
-        for name, value in (("_WHOLE", 1), ("_STEP", 0)):  # instead of 30 days and a minute
-            monkeypatch.setattr(share_module, name, value)
-        await asyncio.sleep(0.002)
-        ann.node.send("lobby", "a turn of the loop")
-        async with asyncio.timeout(PATIENCE):
-            while ann.node.gate.share.full:
-                await asyncio.sleep(0.01)
+            ann = w.start("ann", "elsewhere", changes={"trust.strangers_share": share})
+            packets = ann.node.profile.store.channel("lobby").history.row
+        assert ann.node.gate.share.excess
+        tidy(ann)
+        assert not ann.node.gate.share.excess
+        kept = {key for key in LATE if packets(after[key]) is not None}
+        assert LATE[0] in kept
+        assert LATE[1] not in kept
+        assert 0 < len(kept) < MORE
+        assert all(packets(messages[key]) is not None for key in CROWD[:PEOPLE_A_MINUTE])
+        log = ann.node.profile.store.channel("lobby").history
+        assert all(log.entry(message_id) is not None for message_id in (*messages.values(), *after.values()))
+        if not anew:
+            heads = {entry.message_id for entry in room.channel.state.window.causal_history(100)}
+            assert not heads & {after[key] for key in set(LATE) - kept}
         await ann.node.close(0.1)
-        again, _ = await opened(w, 5000)
-        assert not again.node.gate.share.full
+        again, room = await opened(w, share)
+        assert not again.node.profile.store.losses
+        assert sum(one.messages for one in strangers_of(room)) == 2 * MORE
+        assert not again.node.gate.share.excess
 
     run(tmp_path, story)
 
 
-def test_room_comes_back_at_one_rate_however_often_it_is_counted() -> None:
-    day, limit = 86_400_000, 32 << 20
-    account = StrangerAccount(10, 1, limit, 5)
-    for at in range(60_000, 15 * day + 1, 60_000):
-        account = account.given_back(at, limit)
-    assert account.size == pytest.approx(limit // 2, rel=0.01)
-    assert account.given_back(31 * day, limit).size == 0
-    assert account.given_back(0, limit) is account  # a clock that was set back
+def test_who_is_not_known_apart_any_more_leaves_ids_and_no_standing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (book_module, accounts_module, bodies_module):
+        monkeypatch.setattr(module, "MAX_STRANGERS", 1)
+    monkeypatch.setattr(bodies_module, "FORGOTTEN_KEPT", 0)
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        said = {}
+        for number, key in enumerate(CROWD):
+            said[key] = say(room, key, "hi")
+            if (waiting := number + 1 - PEOPLE_A_MINUTE) > 0:
+                await told_of(ann, waiting)
+        tidy(ann)
+        store = ann.node.profile.store
+        assert {sender_id for sender_id, standing, _ in store.standings() if standing & KeyStanding.WAITING} == {
+            CROWD[-1].sender_id
+        }
+        full = [room.channel.state.packet_of(said[key].message_id) is not None for key in LATE]
+        assert full == [False] * (MORE - 1) + [True]
+        await ann.node.close(0.1)
+        again = w.start("ann")
+        told = await again.until(StrangersChanged)
+        assert (told.keys, told.messages) == (MORE, MORE)
+        assert shown(again) == ["hi"] * PEOPLE_A_MINUTE
+        assert again.node.profile.store.unread("lobby") == PEOPLE_A_MINUTE
+
+    run(tmp_path, story)
+
+
+def test_a_store_keeps_what_every_stranger_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies_module, "FORGOTTEN_KEPT", -10_000)
+
+    async def story(w: World) -> None:
+        ann, room, messages = await crowded(w, "none")
+        tidy(ann)
+        assert all(room.channel.state.packet_of(message_id) is not None for message_id in messages.values())
+
+    run(tmp_path, story)
+
+
+def tidy(member: Member) -> None:
+    for _ in StrangerBodies(member.node, member.node.profile.store).tidy():
+        pass
 
 
 def test_without_a_share_there_is_no_limit(tmp_path: Path) -> None:

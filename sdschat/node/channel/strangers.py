@@ -4,12 +4,12 @@ user opens them, or they speak again when there is room for new people (see `ide
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.key_book import MAX_STRANGERS, KeyBook, KeyEvent, KeyStanding
+from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
-from sdschat.node.channel.strangers_share import PREFIX, StrangerAccount, StrangersShare, account_from
+from sdschat.node.channel.stranger_accounts import FORGOTTEN, StrangerAccounts
+from sdschat.node.channel.strangers_share import StrangersShare, account_from, prefix_of
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.rows import Append
 from sdschat.sds.values import Now
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 EVERY: Final = 1_000  # milliseconds between two events
 _SHORTEST_ID: Final = 4
-_FORGOTTEN: Final = ""  # in the place of a sender id: all strangers who are not known apart any more
-_NOBODY: Final = StrangerAccount(senders=0)
 
 
 class Stranger(NamedTuple):
@@ -48,75 +46,48 @@ class ChannelStrangers(PassiveExtension):
         self._told_at = -EVERY
 
     def attach(self, session: ChannelSession) -> None:
-        self._prefix = f"{PREFIX}{session.name}/"
-        values = self._store.values(self._prefix).items()
-        kept = {name.removeprefix(self._prefix): account_from(value) for name, value in values}
-        self._forgotten = kept.pop(_FORGOTTEN, _NOBODY)
-        self._accounts = dict(sorted(kept.items(), key=lambda item: item[1].heard_at))  # who was heard last stands last
+        self.accounts = StrangerAccounts(self._store, session.name, self._share)
         self._openings = -1  # some may have been opened while nobody was in this channel
-        self._stale = bool(self._accounts)
+        self._stale = bool(self.accounts.known)
 
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._stale else None
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         gone = self._take_opened()
-        heard: dict[str, StrangerAccount] = {}
+        heard: dict[str, None] = {}
         for write in ready.writes:
             if isinstance(write, Append) and self._book.is_waiting(sender_id := write.row.entry.sender_id):
-                before = self._accounts.pop(sender_id, StrangerAccount())
-                after = before.with_message(len(write.row.raw), now.wall, again=write.instead_of is not None)
-                self._share.change(before.size, after.size)
-                heard[sender_id] = self._accounts[sender_id] = after
-        forgotten = self._forget_oldest(now.wall)
-        given_back = self._give_back(now.wall)
+                self.accounts.hear(sender_id, len(write.row.raw), now.wall, again=write.instead_of is not None)
+                heard[sender_id] = None
+        forgotten = self.accounts.forget_oldest()
         self._stale = self._stale or bool(heard)
         events = self._tell(now) if self._stale and now.mono - self._told_at >= EVERY else ()
 
         def save(transaction: Transaction) -> None:
-            for sender_id in gone + forgotten:
-                transaction.forget_value(f"{self._prefix}{sender_id}")
-            changed = {one: account for one, account in heard.items() if one not in forgotten}
-            if forgotten or given_back:
-                changed[_FORGOTTEN] = self._forgotten
-            for sender_id, account in changed.items():
-                transaction.set_value(f"{self._prefix}{sender_id}", b"%d %d %d %d" % account)
+            changed = [sender_id for sender_id in heard if sender_id not in forgotten]
+            self.accounts.save(transaction, changed + [FORGOTTEN] * bool(forgotten), gone + forgotten)
 
-        return ExtensionOutput(save if gone or heard or given_back else None, events=events)
+        return ExtensionOutput(save if gone or heard else None, events=events)
 
     def has(self, sender_id: str) -> bool:
-        return sender_id in self._accounts
+        return sender_id in self.accounts.known
 
     def waiting(self) -> list[Stranger]:
         """Return who waits, the one heard last first."""
-        found = sorted(self._accounts.items(), key=lambda item: (-item[1].heard_at, item[0]))
+        found = sorted(self.accounts.known.items(), key=lambda item: (-item[1].heard_at, item[0]))
         return [
             Stranger(sender_id, "" if (row := self._book.row(sender_id)) is None else row.nick, *account[:2])
             for sender_id, account in found
             if self._book.is_waiting(sender_id)
         ]
 
-    def _forget_oldest(self, wall: int) -> list[str]:
-        """Keep but one account for those who were heard least lately, if there are too many. Return their ids."""
-        gone = list(islice(self._accounts, max(0, len(self._accounts) - MAX_STRANGERS)))
-        for sender_id in gone:
-            self._forgotten = self._forgotten.with_account(self._accounts.pop(sender_id), wall)
-        return gone
-
-    def _give_back(self, wall: int) -> bool:
-        before = self._forgotten
-        self._forgotten = before.given_back(wall, self._share.limit)
-        self._share.change(before.size, self._forgotten.size)
-        return self._forgotten is not before
-
     def _take_opened(self) -> list[str]:
         """Let go of the accounts of those who wait no more. Nothing is looked at unless somebody was opened."""
         if self._openings == self._book.openings:
             return []
         self._openings = self._book.openings
-        gone = [sender_id for sender_id in self._accounts if self._book.is_shown(sender_id)]
-        for sender_id in gone:
-            self._share.change(self._accounts.pop(sender_id).size, 0)
+        gone = self.accounts.take(self._book.is_shown)
         self._opened += gone
         if gone:
             self._stale, self._told_at = True, -EVERY
@@ -126,7 +97,7 @@ class ChannelStrangers(PassiveExtension):
         self._stale, self._told_at = False, now.mono
         opened, self._opened = self._opened, []
         facts = (fact for sender_id in opened for fact in self._book.introduction(sender_id))
-        waiting = [*self._accounts.values(), self._forgotten]
+        waiting = [*self.accounts.known.values(), self.accounts.forgotten]
         senders, messages = sum(one.senders for one in waiting), sum(one.messages for one in waiting)
         return (*facts, StrangersChanged(senders, messages, tuple(opened)))
 
@@ -148,10 +119,10 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
 
 def saved_strangers(reader: Reader, channel: str) -> tuple[int, int]:
     """Return the numbers of the strangers of a channel in a database, and of their messages."""
-    prefix = f"{PREFIX}{channel}/"
+    prefix = prefix_of(channel)
     waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
     saved = {name.removeprefix(prefix): account_from(kept) for name, kept in reader.values(prefix).items()}
-    found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == _FORGOTTEN]
+    found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == FORGOTTEN]
     return sum(one.senders for one in found), sum(one.messages for one in found)
 
 

@@ -2,6 +2,7 @@
 
     receive_body(s, message, raw, source)     one message that its caller has verified and wants in full
     displace_false(s, message, raw, source)   the same, for an id under which there is another message
+    forget_bodies(s, ids)                     bodies are deleted on disk, and the ids stay
 
 The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
 not here as its gap, and from then on it is a message like any other. If it is dated otherwise than the id was, it is
@@ -10,9 +11,11 @@ the id that was wrong. What it says about its sender is old, and is not reviewed
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.rows import TOLD
+from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_body
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
@@ -38,6 +41,16 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
     deliver_body(s, message, raw, source, gap, id_only)
     return True
+
+
+def forget_bodies(s: ChannelState, ids: Iterable[str]) -> None:
+    """Go on with the ids alone of messages whose bodies are no longer kept: from now on we name none of them, because
+    nobody could get them from us."""
+    for message_id in ids:
+        entry = s.window.entries.get(message_id)
+        if entry is not None:
+            s.window.withdraw(entry)
+            s.window.insert(Entry(entry.lamport, message_id, entry.sender_id, (), WITHOUT_A_BODY))
 
 
 def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
