@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.mvds import Config, Mode, Now, Payload
 from sdschat.mvds.core import Core
 from sdschat.mvds.events import Acknowledged, RecordDropped, Rejected
 from sdschat.mvds.limits import ACKS_PER_PEER, EPHEMERAL_PER_PEER, EPHEMERAL_SEEN, OFFER_WINDOW
 from sdschat.mvds.memory import MemoryStore
-from sdschat.mvds.peers import Peer
+from sdschat.mvds.peers import Peer, SendQueue
 from sdschat.mvds.rows import PeerRow, RecordRow, RecordType
 from tests.mvds.world import GROUP, OTHER_GROUP, START, Node, World, at, id_of, message
 
@@ -154,3 +156,19 @@ def test_records_that_expired_take_no_room() -> None:
         assert peer.offer_room() == room
     peer.remove(record.message_id)
     assert peer.offer_room() == OFFER_WINDOW
+
+
+def test_a_heap_is_built_anew_only_when_most_of_it_is_out_of_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[SendQueue] = []
+    rebuild = Peer._rebuild
+
+    def noted(self: Peer, queue: SendQueue) -> None:
+        built.append(queue)
+        rebuild(self, queue)
+
+    monkeypatch.setattr(Peer, "_rebuild", noted)
+    peer = Peer(PeerRow("bob"))
+    record = RecordRow("bob", bytes(32), GROUP, RecordType.OFFER, 1, 0, 0, 0)
+    for epoch in range(660):
+        peer.set(record._replace(send_epoch=epoch))
+    assert 0 < len(built) <= 660 // 64
