@@ -15,6 +15,7 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, MessageItem
 from sdschat.tui.model.status import Health, health, last_heard_words, offline_words, provenance
+from sdschat.tui.model.wrapping import whole_parts
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
@@ -106,9 +107,7 @@ class Panes:
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
-        while cell_len(words) + 3 > room and ", " in words:
-            words = words.rpartition(", ")[0]
-        return Text(f" {sign} {words}", screen.line_style.style(name))
+        return Text(f" {sign} {whole_parts(words, room - 3)}", screen.line_style.style(name))
 
     def _parts(self, name: str) -> Iterator[tuple[str, Style]]:
         """Yield the other parts of the head with their styles, the most wanted first."""

@@ -20,7 +20,7 @@ USES: Final = (
     ("/fault reorder 20%", "hold some back"),
     ("/fault corrupt 5%", "flip a bit in some"),
     ("/fault delay 500ms out", "half to one and a half of it"),
-    ("/fault partition bob", "hear nothing that bob wrote"),
+    ("/fault partition bob", "hear nothing of bob's"),
     ("/fault rejoin bob", "hear it again"),
     ("/fault offline", "no connection"),
     ("/fault online", "connected again"),

@@ -75,6 +75,13 @@ def fitted(text: str, width: int, cut: str = "~") -> str:
     return text + " " * (width - size)
 
 
+def whole_parts(text: str, width: int) -> str:
+    """Return as many of the parts, which commas separate, as fit into this width; the first in any case."""
+    while cell_len(text) > width and ", " in text:
+        text = text.rpartition(", ")[0]
+    return text
+
+
 def _shortened(text: str, width: int) -> str:
     used = 0
     spans, _ = split_graphemes(text)

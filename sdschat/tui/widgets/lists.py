@@ -15,7 +15,7 @@ from sdschat.node.view.values import Participant
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.wrapping import fitted
+from sdschat.tui.model.wrapping import fitted, whole_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class ChannelList(Static):
             name = fitted(f"{number} {line.label}", 17 - len(mark), line_style.glyphs.cut)
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
             text.append(f" {mark}\n", line_style.style("mention" if line.mentions else "new"))
-            text.append(f"  {fitted(line.badge, 16, line_style.glyphs.cut)}\n", line_style.style("time"))
+            badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
+            text.append(f"  {badge}\n", line_style.style("time"))
         self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:

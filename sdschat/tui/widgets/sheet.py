@@ -92,6 +92,9 @@ class Sheet(ScrollView, can_focus=True):
         self._found = [at for at, line in enumerate(page.lines) if all(word in line.lower() for word in words)]
         width = max(10, self.scrollable_content_region.width)
         self._rows = [(part, place) for place, at in enumerate(self._found) for part in hanging(page.lines[at], width)]
+        if not self._found and words:
+            none = f"No line here has {' and '.join(words)}. Backspace takes a letter back."
+            self._rows = [(part, -1) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
         self._draw_frame(page)
         self.refresh()

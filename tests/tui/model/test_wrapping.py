@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.model.wrapping import fitted, whole_parts, wrapped
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -48,6 +48,11 @@ def test_fitted_is_exactly_so_wide(text: str, width: int) -> None:
 def test_what_is_cut_says_so() -> None:
     assert fitted("a long name", 6) == "a lon~"
     assert fitted("漢字漢字", 6) == "漢字~ "
+
+
+def test_parts_that_have_no_room_are_left_out_whole() -> None:
+    assert whole_parts("alone, private, epoch 1", 16) == "alone, private"
+    assert whole_parts("nothing missing", 4) == "nothing missing"
 
 
 def test_an_emoji_of_several_characters_is_never_cut() -> None:
