@@ -9,10 +9,12 @@ import pytest
 
 from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
 from sdschat.node.node import Node
+from sdschat.node.private import membership
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.transport.base import Received
 from sdschat.transport.memory import MemoryTransport
+from sdschat.transport.sealing import SealedTransport
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import Recorder, run
 
@@ -122,6 +124,73 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
             assert said(carol)[0] == "I am here"
 
     run(scenario)
+
+
+def announcements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Count removals that are sent again. The times between them are a hundredth of what they are."""
+    for name in ("_ANNOUNCE_AFTER", "_ANNOUNCE_EVERY", "_ANNOUNCE_LATEST"):
+        monkeypatch.setattr(membership, name, getattr(membership, name) // 100)
+    sent: list[str] = []
+    publish = SealedTransport.publish_in_epoch
+
+    def counted(self: SealedTransport, epoch_id: bytes, topic: str, payload: bytes) -> None:
+        sent.append(topic)
+        publish(self, epoch_id, topic, payload)
+
+    monkeypatch.setattr(SealedTransport, "publish_in_epoch", counted)
+    return sent
+
+
+async def without_carol(here: World) -> tuple[Member, Member]:
+    """Return two members of a channel of which a third one was removed."""
+    ann, _ = creator(here)
+    link = link_of(ann)
+    bob, carol = here.start("bob", link), here.start("carol", link)
+    await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
+    await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+    private(ann).remove(carol.node.sender_id)
+    await bob.until(EpochChanged)
+    await carol.node.close(0.1)
+    here.members.remove(carol)
+    return ann, bob
+
+
+def test_removals_are_not_announced_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        sent = announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            await without_carol(here)
+            await asyncio.sleep(0.5)
+            before = len(sent)
+            await asyncio.sleep(1.0)
+            assert before > 0
+            assert len(sent) - before <= 1
+
+    run(scenario)
+
+
+def test_packets_that_nobody_can_open_bring_few_announcements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        sent = announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            ann, _ = await without_carol(here)
+            await asyncio.sleep(0.5)
+            outside = here.network.transport()
+            assert isinstance(outside, MemoryTransport)
+            outside.start()
+            before = len(sent)
+            for number in range(150):
+                outside.publish(topic_outside(ann), b"SDE1" + number.to_bytes(8) + bytes(244))
+                await asyncio.sleep(0.01)
+            assert 1 <= len(sent) - before <= 10
+
+    run(scenario)
+
+
+def topic_outside(member: Member) -> str:
+    """Return the topic of messages of a private channel, as the broker sees it."""
+    found = private(member)
+    return found.transport._topics.outside(found._msg_topic)
 
 
 def test_a_member_who_was_away_gets_the_new_key_and_what_was_said(tmp_path: Path) -> None:

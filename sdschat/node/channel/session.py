@@ -208,6 +208,8 @@ class ChannelSession:
                 self._announced(event.payload)
                 self._mark_ready(self)
             return
+        if event.outdated and self.private is not None:
+            self.private.heard_outdated("")
         place = self._topics.place(event.topic)
         if place is None or (event.outdated and place.frm and not self._is_member(place.frm)):
             return
@@ -244,6 +246,8 @@ class ChannelSession:
         now = self._clock.now()
         heard = self.read(packet)
         message = self.proofs.refusal_of(heard) or heard.message
+        if outdated and self.private is not None:
+            self.private.heard_outdated(message.message_id)
         if outdated and not self._is_member(message.sender_id or ""):
             return
         for watcher in self.watchers:

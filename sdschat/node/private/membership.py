@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
 _ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first
 _ANNOUNCE_EVERY: Final = 10_000  # ms
+_ANNOUNCE_LATEST: Final = 64 * _ANNOUNCE_EVERY  # where nothing proves that a member asks for it
 _HEARD: Final = 64  # operations that are here and not in the log yet
 _JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
 _WITHHELD: Final = 1000  # ids of messages that may be shown later
@@ -72,7 +73,9 @@ class PrivateChannel(PassiveExtension):
         self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
         self._texts: list[IndexedText] = []
         self._announce_at: int | None = None
-        self._announced_at = -_ANNOUNCE_EVERY
+        self._announced_at = -_ANNOUNCE_LATEST
+        self._doubtful = False  # the announcement that is due is for packets that anybody may have made
+        self._doubtful_pause = _ANNOUNCE_EVERY
         self._doubt_at: int | None = None
         self.on_members: Callable[[], None] = _nothing  # called when others are members than before
         sealer.on_other_epoch = self._other_epoch
@@ -177,6 +180,8 @@ class PrivateChannel(PassiveExtension):
         if self._announce_at is not None and now.mono >= self._announce_at:
             self._announce_at = None
             self._announced_at = now.mono
+            if self._doubtful:
+                self._doubtful_pause = min(2 * self._doubtful_pause, _ANNOUNCE_LATEST)
             self._announce()
         if self._doubt_at is not None and now.mono >= self._doubt_at:
             self._doubt_at = None
@@ -257,6 +262,7 @@ class PrivateChannel(PassiveExtension):
 
     def _refold(self, lamport: int, message_id: str) -> None:
         before, self.roster = self.roster, self._folded()
+        self._doubtful_pause = _ANNOUNCE_EVERY
         self._follow()
         if self.roster.members.keys() != before.members.keys():
             self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
@@ -311,17 +317,31 @@ class PrivateChannel(PassiveExtension):
         self.record = record
         self._record_changed = True
 
-    def _other_epoch(self) -> None:
-        """Somebody seals with another key than we do: one of us may lack a removal."""
-        if self._announce_at is None and self.roster.epoch_before:
-            wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
-            earliest = self._announced_at + _ANNOUNCE_EVERY
-            self._announce_at = max(self._session.channel.state.now.mono + wait, earliest)
-            self._session.mark_ready()
+    def heard_outdated(self, message_id: str) -> None:
+        """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
+        show that somebody lacks it: a member announces it."""
+        if message_id not in self.roster.epoch_before:
+            self._announce_soon(_ANNOUNCE_EVERY, doubtful=False)
+
+    def _other_epoch(self, opened: bool) -> None:
+        """Somebody seals with another key than we do: one of us may lack a removal. Packets that cannot be opened may
+        be of anybody: they are answered ever more rarely."""
+        if not opened:
+            self._announce_soon(self._doubtful_pause, doubtful=True)
+
+    def _announce_soon(self, pause: int, *, doubtful: bool) -> None:
+        due_already = self._announce_at is not None and (doubtful or not self._doubtful)
+        if due_already or not self.roster.epoch_before:
+            return
+        wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
+        self._announce_at = max(self._session.channel.state.now.mono + wait, self._announced_at + pause)
+        self._doubtful = doubtful
+        self._session.mark_ready()
 
     def _announce_own(self, signed: SignedOperation) -> None:
         if signed.author_key == self.own_key and signed.message_id in self.roster.epoch_before:
             self._announce_at = self._session.channel.state.now.mono
+            self._doubtful = False
 
     def _announce(self) -> None:
         """Send the removals again, each with the key of the epoch that it ended."""

@@ -64,7 +64,7 @@ def open_for_reading(transport: Transport, text: str, prefix: str, told: Callabl
     link = read_link(text, 0)
     genesis = link.genesis
     sealer = ChannelSealer(genesis_digest(genesis), genesis.salt, link.epoch_secret)
-    sealer.on_other_epoch = told
+    sealer.on_other_epoch = lambda _: told()
     topics = Topics(channel_name(genesis), prefix)
     schedule = asyncio.get_running_loop().call_soon
     return SealedTransport(transport, sealer, SealedTopics(sealer, topics, prefix), topics.who(""), schedule)

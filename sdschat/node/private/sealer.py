@@ -28,7 +28,8 @@ class ChannelSealer:
     def __init__(self, digest: bytes, salt: bytes, secret: bytes) -> None:
         """`digest` is the BLAKE2b-160 of the channel's genesis, `salt` is in the genesis, `secret` the epoch's."""
         self.channel_level = channel_level(digest)
-        self.on_other_epoch: Callable[[], None] = _nothing  # called for a packet of another epoch than the present
+        # Called for a packet of another epoch than the present, with True if it was opened: anybody makes the others.
+        self.on_other_epoch: Callable[[bool], None] = _nothing
         self._topic_key = topic_key(salt)
         self._epochs: dict[bytes, EpochKey] = {}
         self._levels: dict[str, str] = {}
@@ -69,15 +70,15 @@ class ChannelSealer:
             return Unopened.STRANGE
         epoch = self._epochs.get(epoch_id)
         if epoch is None:
-            self.on_other_epoch()
+            self.on_other_epoch(False)
             return Unopened.UNKNOWN_EPOCH
         plain = open_packet(epoch, topic, packet)
         if plain is None:
             return Unopened.STRANGE
         if epoch is not self._present:
-            self.on_other_epoch()
+            self.on_other_epoch(True)
         return OpenedPacket(plain, epoch is not self._present)
 
 
-def _nothing() -> None:
+def _nothing(_: bool) -> None:
     pass
