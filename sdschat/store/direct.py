@@ -18,6 +18,7 @@ _PUT: Final = (
     + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[2:])
 )
 _WITH: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
+_WRITTEN_TO: Final = "SELECT DISTINCT peer FROM direct WHERE channel = ? AND own = 1"
 _ONE: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND message_id = ?"
 
 
@@ -43,6 +44,10 @@ class DirectMessages:
     def one(self, message_id: str) -> DirectRow | None:
         found = self._ask(_ONE, message_id)
         return sound_row(found[0]) if found else None
+
+    def written_to(self) -> set[str]:
+        """Return all participants to whom we wrote."""
+        return {peer for (peer,) in self._ask(_WRITTEN_TO)}
 
     def _ask(self, query: str, *values: str | int) -> list[Any]:
         number = self._store.number(self._channel)

@@ -46,6 +46,9 @@ class Listener:
         if message.payload and len(self.heard) < _HEARD:
             self.heard.append((message.topic, bytes(message.payload)))
 
+    def publish(self, topic: str, payload: bytes) -> None:
+        self._client.publish(topic, payload, qos=0)
+
     def repeat(self, times: int) -> None:
         packets = list(self.heard)
         topics = [topic for topic, _ in packets]

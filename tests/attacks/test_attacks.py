@@ -8,6 +8,7 @@ import pytest
 
 from tests.attacks.altered import altered
 from tests.attacks.attacker import MOST, Attacker
+from tests.attacks.direct_flood import direct_flood
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
 from tests.attacks.lying_broker import lying_broker
@@ -26,6 +27,7 @@ needs_module("iotcore")
     [
         (altered, 6),
         (invented_acks, 3),
+        (direct_flood, 40),
         (emptied, 3),
         (junk, 300),
         (lying_broker, 3),

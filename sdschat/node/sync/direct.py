@@ -18,7 +18,7 @@ from sdschat.identity.content import (
     seal_direct,
     sign_link,
 )
-from sdschat.identity.key_book import BookRow
+from sdschat.identity.key_book import BookRow, KeyStanding
 from sdschat.identity.sanitize import harmless
 from sdschat.mvds import events as mvds
 from sdschat.mvds.config import Config
@@ -30,6 +30,7 @@ from sdschat.mvds.values import Mode, Packet, Payload, Refusal
 from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, TroubleMet
+from sdschat.node.sync.direct_limits import DirectLimits
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
@@ -86,6 +87,8 @@ class DirectMessaging:
         self.people = DirectPeers(session.presence, gate)
         self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
         self._codec = SyncCodec()
+        self._limits = DirectLimits()
+        self._written_to = self.messages.written_to()
         self._rows: list[DirectRow] = []
         self._events: list[EventBody] = []
         self._met: list[BookRow] = []
@@ -117,6 +120,7 @@ class DirectMessaging:
             self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now, welcome=True)
         group = self._meet(person.sender_id)
         found = self._engine.send(group, body, now, mode=Mode.BATCH).hex()
+        self._written_to.add(person.sender_id)
         opened = OpenedContent(Verdict.KNOWN, text, kind, nick, identity.public_key, now.wall, reply_to)
         self._keep(found, person.sender_id, opened, now, own=True)
         self._events.append(DirectSaid(found, identity.sender_id, person.sender_id, nick, opened, True))
@@ -146,8 +150,22 @@ class DirectMessaging:
         if key is None or not check_link(key, self._session.name, self._gate.identity.sender_id, raw, signature):
             self._events.append(DirectRefused(frm, "it was not sent by whom it says"))
             return
+        if self._gate.is_ignored(frm):
+            return
+        if not self._is_expected(frm):
+            why = self._limits.exceeded(frm, now.mono)
+            if why:
+                if self._limits.first(frm):
+                    self._events.append(DirectRefused(frm, why))
+                return
+            self._limits.count(frm, payload.messages if isinstance(payload, Payload) else ())
         self._meet(frm)
         self._engine.receive(frm, payload, now)
+
+    def _is_expected(self, peer: str) -> bool:
+        """True for whom the user wrote to or verified, and for members of a private channel."""
+        verified = self._gate.book.is_any(peer, int(KeyStanding.VERIFIED))
+        return self._session.private is not None or verified or peer in self._written_to
 
     def post(self, packet: Packet) -> bytes:
         """A packet as it goes out."""

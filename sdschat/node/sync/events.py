@@ -39,7 +39,8 @@ class DirectSaid(NamedTuple):
 
 
 class DirectRefused(NamedTuple):
-    """Something that came as a direct message, and is none: it cannot be read, or not by whom it says."""
+    """Something that came as a direct message, and is not taken: it cannot be read, or is not by whom it says, or
+    exceeds what is taken of people to whom the user never wrote."""
 
     sender_id: str
     why: str
