@@ -10,6 +10,7 @@ from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
 from sdschat.timber.ids import checksum, event_bytes, operation_bytes, operation_id
+from sdschat.timber.intake import MissingOperation
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
 from sdschat.timber.rows import DraftRow, OwnRow, Snapshot, Write
@@ -236,6 +237,10 @@ class TimberEngine:
     def refusals(self) -> dict[Reason, int]:
         """Number of refusals since the start, by reason."""
         return dict(self._core.refusals)
+
+    def missing(self) -> list[MissingOperation]:
+        """Return the operations that others name and that are not held, the longest missed first."""
+        return self._core.intake.missing()
 
     def posts(self) -> list[PostView]:
         """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and

@@ -23,6 +23,15 @@ class RefusedOperation(NamedTuple):
     proof: Operation | None = None
 
 
+class MissingOperation(NamedTuple):
+    """An operation that others name, and that is not held: it is lost on its way, or kept back by its author."""
+
+    slot: int  # of its author
+    seq: int
+    since: int  # when it was first missed, on the clock that never jumps
+    waiting: int  # number of operations that wait for it now
+
+
 class _Waiting(NamedTuple):
     operation: Operation
     id: bytes
@@ -44,6 +53,8 @@ class OperationIntake:
         self.refused: list[RefusedOperation] = []
         self.waiting: dict[bytes, Wait] = {}  # by operation id
         self._by_need: defaultdict[Wait, list[_Waiting]] = defaultdict(list)
+        # Since when what is waited for was missed. An entry stays when all that waited for it has expired.
+        self._missed: dict[Wait, int] = {}
         self._count: Counter[bytes] = Counter()
         self._bytes: Counter[bytes] = Counter()
 
@@ -56,6 +67,7 @@ class OperationIntake:
             slots_before = len(replica.committee.slots)
             if self._take(one):
                 body = one.operation.body
+                self._missed.pop(Wait(body.slot, body.seq), None)
                 for number in range(slots_before, len(replica.committee.slots)):
                     todo += self._released(Wait(number, 0))
                 todo += self._released(Wait(body.slot, body.seq))
@@ -64,6 +76,17 @@ class OperationIntake:
         """Drop the operations that wait since before a time: a synchronization brings those that are still wanted."""
         for need in [need for need, waiting in self._by_need.items() if waiting[0].since < before]:
             self._released(need)
+
+    def missing(self) -> list[MissingOperation]:
+        """Return what others name and is not held, the longest missed first, without what ended members wrote."""
+        committee = self.replica.committee
+        for need in [need for need in self._missed if need.slot < len(committee.slots)]:
+            if need.slot not in committee.open or need.seq <= committee.slots[need.slot].seq:
+                del self._missed[need]
+        found = (
+            MissingOperation(*need, since, len(self._by_need.get(need, ()))) for need, since in self._missed.items()
+        )
+        return sorted((one for one in found if one.seq), key=lambda one: (one.since, one))
 
     def _released(self, need: Wait) -> list[_Waiting]:
         found = self._by_need.pop(need, [])
@@ -133,6 +156,8 @@ class OperationIntake:
             return self._refuse(one, Reason.BUFFER_FULL)
         self.waiting[one.id] = need
         self._by_need[need].append(one)
+        if len(self._missed) < limits.MISSING_REMEMBERED:
+            self._missed.setdefault(need, self.now)
         self._count[one.peer] += 1
         self._bytes[one.peer] += size
         return False

@@ -29,5 +29,6 @@ WAITING_PER_PEER = 4096  # operations that wait for others
 WAITING_BYTES_PER_PEER = 4 * MIB
 INBOX_PER_AUTHOR = 1024  # events of others that are to be written here
 STATE_BYTES = 1024 * MIB  # of a state that is being taken over
+MISSING_REMEMBERED = 1024  # operations that others named and that are not held
 REFUSED_REMEMBERED = 1024  # operations of which a refusal was reported
 MAX_INVITATIONS = 64  # in front of the checkpoint; further ones wait with their author

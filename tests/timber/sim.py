@@ -169,9 +169,11 @@ class World:
             heappush(self.queue, (arrival, self.rng.getrandbits(40), member.number, packet))
 
     def _cheated(self, member: Member, packet: Packet) -> Packet:
-        """Return the packet as a cheating member sends it: some of its peers get another story."""
+        """Return the packet as a cheating member sends it: some of its peers get another story, or, of what it
+        withholds, in every second run all of them."""
         message = packet.message
-        if not member.cheat or not isinstance(message, Sync) or self.by_id[packet.peer].number % 2:
+        spared = self.by_id[packet.peer].number % 2 and not (member.cheat == "withhold" and self.seed % 20 == 19)
+        if not member.cheat or not isinstance(message, Sync) or spared:
             return packet
         changed: list[Operation] = []
         for operation in message.operations:
@@ -291,6 +293,12 @@ class World:
         if self.sent - before > allowed:
             raise Broken(f"{self.sent - before} packets in a quiet room, {allowed} allowed")
 
+    def misses_withheld(self) -> int:
+        """Return how many honest members know what a member who withholds operations keeps back."""
+        slots = {member.engine.me for member in self.members if member.cheat == "withhold"}
+        honest = (member for member in self.members if not member.cheat and member.up)
+        return sum(any(one.slot in slots for one in member.engine.missing()) for member in honest)
+
     def _say_again(self, member: Member) -> None:
         name = member.engine.say("the end", member.now(self.time))
         if name is not None:
@@ -316,6 +324,8 @@ class World:
         lost = [name for name in lost if best.engine.delivery(name).word not in ("settled", "known", "written")]
         if lost:
             raise Broken(f"{len(lost)} events of members in good standing are lost")
+        if any(member.engine.missing() for member in inside):
+            raise Broken("an operation is missing where nobody keeps one back")
         if best.engine.waiting_for() and best.engine.checkpoint.number < 3:
             raise Broken("the checkpoint stands still")
 
@@ -325,6 +335,7 @@ def outcome(seed: int) -> tuple[str, Counter[str]]:
     try:
         world.start()
         world.run(TALK, world.rng.choice([0.02, 0.05, 0.15]))
+        world.facts["members that knew what was withheld"] += world.misses_withheld()
         world.end()
         cheat = next((member.cheat for member in world.members if member.cheat), "")
         if cheat:

@@ -214,6 +214,15 @@ class TreeRow(NamedTuple):
     branches: bool
 
 
+class AwaitedOperation(NamedTuple):
+    """An operation that others name, and that is not here. `waiting`: number of operations that wait for it."""
+
+    writer: str
+    seq: int
+    millis: int
+    waiting: int
+
+
 class MembersPeek(NamedTuple):
     """The state of a members' channel at one moment. `is_member`: we may write."""
 
@@ -223,6 +232,7 @@ class MembersPeek(NamedTuple):
     hash: str
     posts: int
     waiting_for: tuple[str, ...]
+    missing: tuple[AwaitedOperation, ...]
     committee: tuple[CommitteeMember, ...]
     tree: tuple[TreeRow, ...]
     ballot: tuple[tuple[str, ...], int, int] | None  # who is to be put out, how many agree, how many have to
@@ -241,6 +251,7 @@ def peek_members(node: Node, channel: str) -> MembersPeek | None:
         )
         for one in engine.members()
     )
+    slots = {member.slot for member in committee}
     rows: list[TreeRow] = []
     before = None
     for item in engine.operations():
@@ -258,6 +269,13 @@ def peek_members(node: Node, channel: str) -> MembersPeek | None:
         engine.checkpoint.hash.hex(),
         engine.alive(),
         tuple(sender_of(engine.person(slot)) for slot in engine.waiting_for()),
+        tuple(
+            AwaitedOperation(
+                sender_of(engine.person(one.slot)), one.seq, node.clock.now().mono - one.since, one.waiting
+            )
+            for one in engine.missing()
+            if one.slot in slots
+        ),
         committee,
         tuple(rows),
         None if ballot is None or not removed else (removed, ballot.agree, ballot.need),

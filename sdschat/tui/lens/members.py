@@ -7,9 +7,10 @@ from typing import Final
 from sdschat.node.view.members import MembersPeek
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.words import count
+from sdschat.tui.model.words import count, duration
 
 _SHOWN: Final = 60  # operations
+_MISSING_SHOWN: Final = 5
 _NONE: Final = "This is no members' channel: it has no committee, and its log is that of SDS."
 
 
@@ -75,6 +76,13 @@ def checkpoint(view: ViewInput) -> list[Line]:
         )
     else:
         lines += paragraph("Nothing is waited for: all is settled, for everybody.", view.width, "note", 2)
+    for one in peek.missing[:_MISSING_SHOWN]:
+        waits = f"; {count(one.waiting, 'operation')} wait for it" if one.waiting else ""
+        text = f"Operation {one.seq} of {view.who(one.writer)} has been missing for {duration(one.millis)}{waits}."
+        lines += paragraph(text, view.width, "unacked", 2)
+    if peek.missing:
+        text = "It was named, so it exists: it is lost on its way, or its writer keeps it back."
+        lines += paragraph(text, view.width, "note", 2)
     if peek.refused:
         counts = ", ".join(f"{number} {reason.replace('_', ' ')}" for reason, number in sorted(peek.refused.items()))
         lines += paragraph(f"refused since the start: {counts}", view.width, "note", 2)

@@ -1,0 +1,27 @@
+"""Views of members' channels."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.node.view.members import AwaitedOperation, MembersPeek
+from sdschat.tui.lens.lines import plain
+from sdschat.tui.lens.members import checkpoint
+from sdschat.tui.model.glyphs import UNICODE
+from tests.tui.lens.looking import ROOM, looking
+
+
+def test_what_is_missing_is_told_with_its_writer(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            bob = look["bob"].node.sender_id
+            missing = (AwaitedOperation(bob, 17, 312_000, 3),)
+            peek = MembersPeek("data", True, 12, "hash", 3, (), missing, (), (), None, {})
+            seen = look.eye._view_input(ROOM, None, "", 100, UNICODE)._replace(members=peek)
+            text = "\n".join(map(plain, checkpoint(seen)))
+            assert f"Operation 17 of {seen.who(bob)} has been missing for 5m; 3 operations wait for it." in text
+            kept = "\n".join(map(plain, checkpoint(seen._replace(members=peek._replace(missing=())))))
+            assert "has been missing" not in kept
+
+    asyncio.run(story())
