@@ -7,16 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.key_book import PEOPLE_A_MINUTE
+from sdschat.identity.keys import Identity
 from sdschat.identity.members import seal_packet
 from sdschat.node.channel.extension import OutgoingPacket
-from sdschat.node.events import DeliveryChanged, KindRefused, MemberStatusChanged, PostSaid, TimberRejected
-from sdschat.node.members.creating import pin
+from sdschat.node.events import (
+    DataSetFound,
+    DeliveryChanged,
+    KindRefused,
+    Knocked,
+    MemberStatusChanged,
+    PostSaid,
+    TimberRejected,
+)
+from sdschat.node.members.creating import create_members, pin
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
+from sdschat.store.store import Store
+from sdschat.transport.memory import MemoryTransport
+from sdschat.transport.topics import Topics
+from sdschat.wire.sds_codec import SdsCodec
 from tests.node.test_members import SHORT, _channel, _let_in, _start, _texts
-from tests.node.worlds import Member, world
+from tests.node.worlds import Member, World, world
 
 OTHER = "ab" * 32
+TOPICS = Topics("garden")
 
 
 def test_an_open_channel_with_a_history_never_becomes_one_of_members(tmp_path: Path) -> None:
@@ -92,5 +107,48 @@ def test_packets_that_are_broken_or_of_another_data_set_change_nothing_and_are_t
             assert _channel(ann).engine.checkpoint.number >= before.number
             said = bob.node.say("garden", "still heard")
             await ann.until(PostSaid, lambda one: one.post.message_id == said)
+
+    asyncio.run(story())
+
+
+def _crowd(place: World, count: int) -> tuple[list[Identity], MemoryTransport]:
+    """Return keys of somebody outside, and a connection of theirs."""
+    outside = place.network.transport()
+    assert isinstance(outside, MemoryTransport)
+    outside.start()
+    return [Identity(number.to_bytes(32)) for number in range(1, count + 1)], outside
+
+
+def test_of_many_who_knock_at_once_a_few_are_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann = _start(place, "ann")
+            keys, outside = _crowd(place, PEOPLE_A_MINUTE + 10)
+            for key in keys:
+                knock = seal_packet(key, "garden", _channel(ann).engine.data_set, "let me in", b"")
+                outside.publish(TOPICS.timber(ann.node.sender_id, key.sender_id), knock)
+            bob = _start(place, "bob")
+            await bob.until(DataSetFound)
+            await asyncio.sleep(0.5)
+            assert len(ann.of(Knocked)) == PEOPLE_A_MINUTE
+            _channel(ann).invite(bob.node.sender_id)
+            await bob.until(MemberStatusChanged, lambda one: one.status == "member")
+
+    asyncio.run(story())
+
+
+def test_announcements_of_anybody_are_told_once_a_minute(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            bob = place.start("bob", "garden", changes=SHORT, before=install)
+            bob.node.say("garden", "said before")
+            keys, outside = _crowd(place, 5)
+            for key in keys:
+                with Store.open(tmp_path / key.sender_id / "sdschat.db", SdsCodec()) as store:
+                    made = create_members(store, key, "garden", bob.node.settings.timber)
+                outside.publish(TOPICS.announcement, made.announcement)
+            await bob.until(KindRefused)
+            await asyncio.sleep(0.2)
+            assert len(bob.of(KindRefused)) == 1
 
     asyncio.run(story())

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _KNOCKS: Final = 64  # strangers who are remembered, so that each knock is told once
 _ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
 _WIPE_AGAIN: Final = 1000  # ms
+_REFUSED_EVERY: Final = 60_000  # ms between two events for announcements that do not count: anybody can make them
 DECIDED_AFTER: Final = 0.15  # seconds on the first connection, in which an announcement that is kept comes
 
 
@@ -101,6 +102,7 @@ class MembersChannel:
         self._told: Told | None = None
         self._engine: TimberEngine | None = None
         self._connected = False
+        self._refused_at = -_REFUSED_EVERY
         self.decided = asyncio.Event()  # the kind of the channel is known
 
     # For the rest of the program.
@@ -337,7 +339,8 @@ class MembersChannel:
         self._events += facts
 
     def _knock(self, sender_id: str, nick: str) -> None:
-        if self.engine.me is None or sender_id in self._knocks:
+        crowd = self._gate.book.is_waiting(sender_id)  # keys cost nothing; who knocks again later is told then
+        if self.engine.me is None or sender_id in self._knocks or crowd:
             return
         if len(self._knocks) >= _KNOCKS:
             self._knocks.clear()
@@ -353,9 +356,7 @@ class MembersChannel:
         if self._record is None:
             self._find(found)
         elif found.data_set != self._record.data_set:
-            self._events.append(
-                KindRefused(found.data_set.hex(), f"another data set is announced here; ours is {self.data_set}")
-            )
+            self._refuse(found, f"another data set is announced here; ours is {self.data_set}")
         else:
             self._announce_at = None
             if self._announced is None or found.number > self._announced.number:
@@ -371,11 +372,17 @@ class MembersChannel:
                 "a members' channel is announced under this name, and it is an open channel, with a history, here: "
                 "the kind never changes"
             )
-            self._events.append(KindRefused(found.data_set.hex(), detail))
+            self._refuse(found, detail)
             return
         self._unsaved = MembersRecord(session.name, found.data_set, found.payload)
         self._events.append(DataSetFound(found.data_set.hex(), sender_id_of(found.creator)))
         self._begin(self._unsaved)
+
+    def _refuse(self, found: DataSet, why: str) -> None:
+        now = self._now().mono
+        if now - self._refused_at >= _REFUSED_EVERY:
+            self._refused_at = now
+            self._events.append(KindRefused(found.data_set.hex(), why))
 
     def _announce(self) -> None:
         if self._announced is not None and self._connected:
