@@ -13,6 +13,24 @@ from typing import Final
 from sdschat.catchup.values import ComparedLog, IdOnly, LogKey, RangeSummary
 
 MOST: Final = 20_000  # of one source in one catching up
+A_DAY: Final = 200_000  # ids put into one log: about 25 MB. Whoever invents them would fill the disk
+_DAY: Final = 24 * 3_600_000  # milliseconds
+
+
+class ToldLimit:
+    """The number of ids that go into one log in a day. Nothing can be checked of them, and one who tells without end is
+    compared with again and again."""
+
+    def __init__(self) -> None:
+        self._since = self._count = 0
+
+    def within(self, ids: list[IdOnly], mono: int) -> list[IdOnly]:
+        """Return as many of the ids as may still go into the log, and count them."""
+        if mono - self._since >= _DAY:
+            self._since, self._count = mono, 0
+        taken = ids[: A_DAY - self._count]
+        self._count += len(taken)
+        return taken
 
 
 class ToldIds:

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup.told import MOST, ToldIds
+from sdschat.catchup import told as told_module
+from sdschat.catchup.told import MOST, ToldIds, ToldLimit
 from sdschat.catchup.values import CatchUpState, IdOnly
 from sdschat.sim.companion import MemoryLog
 from tests.catchup.world import Keys, World
@@ -101,3 +102,13 @@ def test_with_what_a_source_told_a_log_answers_as_one_that_has_it() -> None:
         for limit in (-1, 0, 50, 10**6):
             assert list(log.keys(low, high, limit)) == list(whole.keys(low, high, limit))
     assert ids.over(whole, "another") is whole
+
+
+def test_in_a_day_no_more_ids_go_into_a_log_than_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(told_module, "A_DAY", 5)
+    limit, ids = ToldLimit(), [IdOnly(LogKey(*key), "ann") for key in hashed_keys(4)]
+    day = 24 * 60 * MINUTE
+    assert limit.within(ids, 1) == ids
+    assert limit.within(ids, 2) == ids[:1]
+    assert limit.within(ids, day - 1) == []
+    assert limit.within(ids, day) == ids

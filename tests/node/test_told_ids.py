@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.catchup import told
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.channel.over_limit import Flood, flood_of
 from sdschat.node.events import ConnectionChanged, OverLimit
@@ -33,8 +34,8 @@ def test_who_was_away_has_an_equal_set_and_gets_the_texts_when_they_are_there(
         ann, bob = await flooded(w)
         await stop(w, ann)
         dan = start(w, "dan")
-        told = await dan.until(OverLimit, lambda told: told.messages == len(TEXTS) - LIMIT)
-        assert told.sender_id == ann.node.sender_id
+        over = await dan.until(OverLimit, lambda over: over.messages == len(TEXTS) - LIMIT)
+        assert over.sender_id == ann.node.sender_id
         assert keys(dan) == keys(bob)
         assert log_of(dan) == TEXTS[:LIMIT]
         session = dan.node.sessions["lobby"]
@@ -46,6 +47,23 @@ def test_who_was_away_has_an_equal_set_and_gets_the_texts_when_they_are_there(
             while log_of(dan) != TEXTS:
                 await asyncio.sleep(0.05)
         assert keys(dan) == keys(bob)
+
+    run(tmp_path, story)
+
+
+def test_whoever_tells_ids_without_end_fills_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who tells as many as one may is asked again, for there may be more."""
+    monkeypatch.setattr(history_sync, "MOST", 1)
+    monkeypatch.setattr(told, "A_DAY", 1)
+
+    async def story(w: World) -> None:
+        ann, _ = await flooded(w)
+        await stop(w, ann)
+        dan = start(w, "dan")
+        await dan.until(OverLimit)
+        await asyncio.sleep(1.0)
+        assert len(keys(dan)) == LIMIT + 1
+        assert log_of(dan) == TEXTS[:LIMIT]
 
     run(tmp_path, story)
 

@@ -16,7 +16,7 @@ from sdschat.catchup.exchange import Exchange, OutgoingFrame
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.told import MOST
+from sdschat.catchup.told import MOST, ToldLimit
 from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly, LogKey
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
@@ -97,6 +97,7 @@ class HistorySync:
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
         self._told: list[IdOnly] = []  # to be put into the log
+        self._told_limit = ToldLimit()
         self._begin_again = False  # when they all are
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
         self._backlog_until = -1  # own messages dated up to here are such a backlog: by the wall clock
@@ -301,8 +302,9 @@ class HistorySync:
         """Put ids into the log of which nobody who is here has more, some in each turn. There may be more than were
         told at once."""
         ids = self.catch_up.take_told()
-        self._told += ids
-        if len(ids) >= MOST:
+        taken = self._told_limit.within(ids, now.mono)
+        self._told += taken
+        if len(taken) >= MOST:
             self._begin_again = True
         for key, sender_id in self._told[:TOLD_AT_ONCE]:
             self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id)
