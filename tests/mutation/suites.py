@@ -22,7 +22,15 @@ SUITES: Final = (
     Suite("sdschat/mvds", ("tests/mvds", "tests/vectors/test_mvds.py")),
     Suite("sdschat/catchup", ("tests/catchup", "tests/vectors/test_catchup.py")),
     Suite("sdschat/wire", ("tests/wire", "tests/vectors")),
-    Suite("sdschat/store", ("tests/store", "tests/vectors/test_names.py")),
+    Suite(
+        "sdschat/store",
+        (
+            "tests/store",
+            "tests/vectors/test_names.py",
+            "tests/storenode/test_retention.py",
+            "tests/timber/test_store.py",
+        ),
+    ),
 )
 
 
