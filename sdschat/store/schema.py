@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_changes import fifth, fourth, ninth, renamed_columns, sixth, tenth, third
+from sdschat.store.schema_changes import eleventh, fifth, fourth, ninth, renamed_columns, sixth, tenth, third
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -234,4 +234,5 @@ MIGRATIONS: Final = (
     Migration(8, "tables of members' channels", eighth, 187826494),
     Migration(9, "posts of members' channels without an index beside them", ninth, 3223841918),
     Migration(10, "the post that a post of a members' channel answers", tenth, 394231073),
+    Migration(11, "posts of members' channels with fewer bytes", eleventh, 2469144716),
 )

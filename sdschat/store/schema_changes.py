@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.checksums import row_sum, small_sum
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -125,3 +125,27 @@ def tenth(database: Database) -> None:
                 "UPDATE timber_post SET sum = ? WHERE channel = ? AND author = ? AND number = ?",
                 (row_sum([*values, 0, 0]), *values[:3]),
             )
+
+
+_TENTH: Final = "channel, author, number, rank, time, text, edit, answers_author, answers_number"
+
+
+def eleventh(database: Database) -> None:
+    """Make `timber_post` anew, a few bytes a row smaller: one column for the answered post, sums of four bytes.
+
+    A row whose checksum is wrong gets a wrong one.
+    """
+    database.execute("ALTER TABLE timber_post RENAME TO timber_post_before")
+    database.execute(
+        "CREATE TABLE timber_post (channel INTEGER NOT NULL REFERENCES channel(id) ON DELETE CASCADE, "
+        "author INTEGER NOT NULL, number INTEGER NOT NULL, rank INTEGER NOT NULL, time INTEGER NOT NULL, "
+        "text TEXT NOT NULL, edit INTEGER NOT NULL, answers TEXT NOT NULL, sum INTEGER NOT NULL, "
+        "PRIMARY KEY (channel, author, number)) STRICT, WITHOUT ROWID"
+    )
+    for *values, total in database.execute(f"SELECT {_TENTH}, sum FROM timber_post_before").fetchall():
+        *post, author, number = values
+        post.append(f"{author}:{number}" if number else "")
+        right = row_sum(values) == total
+        new = small_sum(post) if right else ~small_sum(post)
+        database.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*post, new))
+    database.execute("DROP TABLE timber_post_before")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.checksums import row_sum, small_sum
 from sdschat.store.columns import dump
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
@@ -44,9 +44,10 @@ from sdschat.timber.values import (
 )
 
 _ROW: Final = ("timber_row", "name", "value")
-_POST: Final = ("timber_post", "author, number", "rank, time, text, edit, answers_author, answers_number")
+_POST: Final = ("timber_post", "author, number", "rank, time, text, edit, answers")
 _OPERATION: Final = ("timber_operation", "name", "arrival, raw, signature")
 _TABLES: Final = (_ROW, _POST, _OPERATION)
+_SUMS: Final = {_ROW[0]: row_sum, _POST[0]: small_sum, _OPERATION[0]: row_sum}
 
 
 class Database(Protocol):
@@ -69,7 +70,6 @@ def _delete(table: str, key: str) -> str:
 
 _PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
 _DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
-_ANSWERS_NONE: Final = (0, 0)
 _CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 
@@ -88,9 +88,10 @@ def load_timber(database: Database, channel: str) -> Snapshot | None:
         if found is None:
             return None
         for table, key, columns in _TABLES:
+            sum_of = _SUMS[table]
             query = f"SELECT channel, {key}, {columns}, sum FROM {table} WHERE channel = ?"
             for row in database.connection.execute(query, found):
-                if row_sum(row[:-1]) != row[-1]:
+                if sum_of(row[:-1]) != row[-1]:
                     raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
                 rows.append(_row_from(table, row[1:-1]))
     return _snapshot(rows) if rows else None
@@ -108,7 +109,7 @@ def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write])
         table, key = _place(write)
         if isinstance(write, Put):
             values = (number, *key, *_columns(write.row))
-            connection.execute(_PUTS[table], (*values, row_sum(values)))
+            connection.execute(_PUTS[table], (*values, _SUMS[table](values)))
         else:
             connection.execute(_DROPS[table], (number, *key))
 
@@ -125,7 +126,8 @@ def _place(write: Write) -> tuple[str, tuple[int | str, ...]]:
 
 def _columns(row: Row) -> tuple[Any, ...]:
     if isinstance(row, Post):
-        return row.place, row.time, row.text, row.edit, *(row.answers or _ANSWERS_NONE)
+        answers = "" if row.answers is None else f"{row.answers.author}:{row.answers.number}"
+        return row.place, row.time, row.text, row.edit, answers
     if isinstance(row, OperationRow):
         return row.arrival, row.raw, row.signature
     return (dump(_plain(row)),)
@@ -140,8 +142,8 @@ def _plain(value: Any) -> Any:
 
 def _row_from(table: str, values: Sequence[Any]) -> Row:
     if table == _POST[0]:
-        author, number, place, time, text, edit, *answers = values
-        return Post(PostId(author, number), place, time, text, edit, PostId(*answers) if answers[1] else None)
+        author, number, place, time, text, edit, answers = values
+        return Post(PostId(author, number), place, time, text, edit, PostId(*_numbers(answers)) if answers else None)
     name, *rest = values
     if table == _OPERATION[0]:
         return OperationRow(*_numbers(name), *rest)

@@ -118,3 +118,40 @@ def test_posts_of_members_channels_are_kept_and_one_that_the_disk_altered_is_sti
         found = load_timber(store, name)
         assert found is not None
         assert found.posts == (Post(PostId(0, 3), 9, 5, "hello", 4),)
+
+
+def test_the_answered_post_is_kept_and_an_altered_row_is_still_found(tmp_path: Path) -> None:
+    path = unpack(10, tmp_path / "profile" / "sdschat.db")
+    plain, answer = (1, 0, 3, 9, 5, "hello", 4, 0, 0), (1, 1, 7, 10, 6, "and to you", 0, 0, 3)
+    altered = (1, 1, 8, 11, 7, "changed", 0, 0, 0)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for row, total in ((plain, row_sum(plain)), (answer, row_sum(answer)), (altered, 1)):
+            connection.execute(
+                "INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], total, *row[7:])
+            )
+    with Store.open(path, CODEC) as store:
+        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
+        with pytest.raises(StoreDamaged, match="timber_post"):
+            load_timber(store, name)
+        store.connection.execute("DELETE FROM timber_post WHERE number = 8")
+        found = load_timber(store, name)
+        assert found is not None
+        assert found.posts == (
+            Post(PostId(0, 3), 9, 5, "hello", 4),
+            Post(PostId(1, 7), 10, 6, "and to you", 0, PostId(0, 3)),
+        )
+
+
+def test_posts_of_the_first_members_channels_are_kept(tmp_path: Path) -> None:
+    path = unpack(8, tmp_path / "profile" / "sdschat.db")
+    post = (1, "0:3", 9, 5, "hello", 4)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO timber_post (channel, name, rank, time, text, edit, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*post, row_sum(post)),
+        )
+    with Store.open(path, CODEC) as store:
+        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
+        found = load_timber(store, name)
+    assert found is not None
+    assert found.posts == (Post(PostId(0, 3), 9, 5, "hello", 4),)
