@@ -102,7 +102,8 @@ class FrontEvents:
 
     def add(self, node: TreeNode, event: SignedEvent) -> None:
         """Take in the event of an operation."""
-        self.placed[event.name] = self.placed.get(event.name, 0) + 1
+        name = event.name
+        self.placed[name] = self.placed.get(name, 0) + 1
         if event.body.kind is Kind.INVITE:
             self.invitations[event.body.key] = self.invitations.get(event.body.key, 0) + 1
         if self.newest is None or node.label > self.newest.label:
@@ -110,9 +111,10 @@ class FrontEvents:
 
     def drop(self, event: SignedEvent) -> None:
         """Forget an event: the checkpoint passed an operation with it, or the operation does not count."""
-        self.placed[event.name] -= 1
-        if not self.placed[event.name]:
-            del self.placed[event.name]
+        name = event.name
+        self.placed[name] -= 1
+        if not self.placed[name]:
+            del self.placed[name]
         if event.body.kind is Kind.INVITE:
             self.invitations[event.body.key] -= 1
             if not self.invitations[event.body.key]:

@@ -138,12 +138,14 @@ class EngineState:
         body = node.operation.body
         self._save(node)
         event = body.event
-        first = event is not None and not node.dead and self._is_first(node, event.name)
+        first = False
         if event is not None and not node.dead:
-            self.where.setdefault(event.name, node)
-            self.inbox.pop(event.name, None)
-            self.writing.cancel(event.name)
-            self.routing.cancel(event.name)
+            name = event.name
+            first = self._is_first(node, name)
+            self.where.setdefault(name, node)
+            self.inbox.pop(name, None)
+            self.writing.cancel(name)
+            self.routing.cancel(name)
             if body.slot != self.replica.me:
                 self.idle_writes = 0
             if event.body.kind is Kind.INVITE:

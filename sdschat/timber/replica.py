@@ -389,8 +389,9 @@ class Replica:
 
     def silent(self, rounds: int) -> list[int]:
         """Return the members whose newest operation does not know `rounds` whole rounds of operations held here."""
-        wanted = rounds * len(self.committee.open)
-        return [one for one in sorted(self.committee.open) if self.missed(one) >= wanted]
+        slots, members = self.committee.slots, self.committee.open
+        most = self.held - rounds * len(members)
+        return sorted(one for one in members if slots[one].names <= most)
 
     def missed(self, number: int) -> int:
         """Return how many of the members' operations held here a member's newest operation does not know."""

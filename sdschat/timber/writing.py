@@ -88,7 +88,8 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
         return
     forward: dict[bytes, list[SignedEvent]] = {}
     for event in submit.events:
-        if core.known(event.name) or event.name in core.inbox:
+        name = event.name
+        if core.known(name) or name in core.inbox:
             continue
         if event.body.author >= len(slots) or event.body.kind is Kind.LEAVE:
             core.refuse(peer, Reason.NOT_AUTHOR, "event")
@@ -120,9 +121,10 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
 
 
 def _accept(core: EngineState, event: SignedEvent, wait: int) -> None:
-    if event.name not in core.inbox:
-        core.inbox[event.name] = event
-        core.writing.set(event.name, core.mono + wait)
+    name = event.name
+    if name not in core.inbox:
+        core.inbox[name] = event
+        core.writing.set(name, core.mono + wait)
 
 
 def write_due(core: EngineState) -> None:
