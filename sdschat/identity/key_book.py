@@ -314,6 +314,12 @@ class KeyBook:
             if oldest not in self._senders:  # otherwise it is forgotten with its key
                 del self._standing[oldest]
 
+    def forget_names(self, sender_ids: Iterable[str]) -> None:
+        """Forget names without a key that are shown, of whom no message is left."""
+        for sender_id in sender_ids:
+            if self.standing(sender_id) == KeyStanding.UNSIGNED and sender_id not in self._senders:
+                del self._standing[sender_id]
+
     def _take(self, row: BookRow) -> None:
         if isinstance(row, StandingRow):
             self.openings += self.is_waiting(row.sender_id) and not row.standing & _WAITING

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered, NodeEvent, TroubleMet
 from sdschat.node.node import Node
+from sdschat.node.silent_senders import SilentSenders
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import MAX_LAMPORT
@@ -68,6 +69,7 @@ class Retention:
         """`warn` tells the user something."""
         self.node = node
         self._stranger_bodies = StrangerBodies(node, store)
+        self._silent_senders = SilentSenders(node, store)
         self.keeping = keeping
         self._store = store
         self._clock = clock or Clock()
@@ -132,6 +134,7 @@ class Retention:
             while self._forget_kept_as_ids(channel):
                 yield
         yield from self._stranger_bodies.tidy()
+        yield from self._silent_senders.tidy()
         if self.keeping.size:
             yield from self._make_room()
         if space(self._store.connection).shrinks:

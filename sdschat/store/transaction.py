@@ -85,6 +85,7 @@ class Transaction:
         self._forgotten: list[tuple[bytes]] = []  # public keys
         self._values_gone: list[tuple[str]] = []  # names of values
         self._standings_gone: list[tuple[str, int]] = []  # sender ids, and since when
+        self._senders_gone: list[tuple[int]] = []  # rows of `past_sender`
         self.wipes = False  # deletes texts that must be gone from all files
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
@@ -142,6 +143,10 @@ class Transaction:
     def forget_standing(self, sender_id: str, since: int) -> None:
         """Forget the standing that a participant has since then, of whom no message is kept in full."""
         self._standings_gone.append((sender_id, since))
+
+    def forget_senders_of_ids(self, rows: Iterable[int]) -> None:
+        """Forget senders of messages without packets, of whom no such message is left."""
+        self._senders_gone += [(row,) for row in rows]
 
     def put_nick(self, skeleton: str, nick: str, public_key: bytes, since: int) -> None:
         self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
@@ -226,6 +231,8 @@ class Transaction:
             connection.executemany("DELETE FROM setting WHERE name = ?", self._values_gone)
         if self._standings_gone:
             connection.executemany("DELETE FROM standing WHERE sender_id = ? AND since = ?", self._standings_gone)
+        if self._senders_gone:
+            connection.executemany("DELETE FROM past_sender WHERE id = ?", self._senders_gone)
         for table_name, rows in self._local.items():
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:
