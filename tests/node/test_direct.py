@@ -397,6 +397,38 @@ def test_of_many_who_were_never_written_to_a_few_are_heard(tmp_path: Path, monke
     asyncio.run(story())
 
 
+def test_new_keys_do_not_keep_out_whoever_spoke_a_day_ago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "PEERS", 1)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            bob = start(w, "bob", ago=2 * limits_module.DAY)
+            ann = start(w, "ann", ago=2 * limits_module.DAY)
+            await bob.until(PresenceChanged, lambda told: told.nick == "ann")
+            bob.node.send("lobby", "I am bob")
+            await ann.until_texts("I am bob")
+            for member in (ann, bob):
+                await stop(w, member)
+            ann, bob, mal = start(w, "ann"), start(w, "bob"), start(w, "mal")
+            for other in (bob, mal):
+                await other.until(PresenceChanged, lambda told: told.nick == "ann")
+            await ann.until(PresenceChanged, lambda told: told.nick == "bob")
+            await ann.until(PresenceChanged, lambda told: told.nick == "mal")
+            direct(mal).send("ann", "from mal")
+            await _heard(ann, "from mal")
+            direct(bob).send("ann", "from bob")
+            await _heard(ann, "from bob")
+            assert not ann.of(DirectRefused)
+
+    asyncio.run(story())
+
+
+def test_a_few_forgeries_are_told_in_a_minute() -> None:
+    notices = limits_module.ForgeryNotices()
+    assert sum(notices.is_due(100) for _ in range(1_000)) == limits_module.FORGERIES
+    assert notices.is_due(60_100)
+
+
 def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

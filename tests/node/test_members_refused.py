@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity import key_book
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.identity.keys import Identity
 from sdschat.identity.members import seal_packet
@@ -133,6 +134,27 @@ def test_of_many_who_knock_at_once_a_few_are_told(tmp_path: Path) -> None:
             assert len(ann.of(Knocked)) == PEOPLE_A_MINUTE
             _channel(ann).invite(bob.node.sender_id)
             await bob.until(MemberStatusChanged, lambda one: one.status == "member")
+
+    asyncio.run(story())
+
+
+def test_keys_that_are_no_strangers_any_more_knock_no_more_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who has twenty keys shown in each minute uses all of them at once."""
+    monkeypatch.setattr(key_book, "PEOPLE_A_MINUTE", 1_000)
+
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann = _start(place, "ann")
+            keys, outside = _crowd(place, 70)  # more than are remembered
+            data_set = _channel(ann).engine.data_set
+            for nick in ("let me in", "and again"):
+                for key in keys:
+                    knock = seal_packet(key, "garden", data_set, nick, b"")
+                    outside.publish(TOPICS.timber(ann.node.sender_id, key.sender_id), knock)
+                await asyncio.sleep(0.5)
+            assert len(ann.of(Knocked)) == PEOPLE_A_MINUTE
 
     asyncio.run(story())
 

@@ -12,9 +12,12 @@ from sdschat.node.node import Node
 from sdschat.node.private import membership
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.sds.ids import content_id
+from sdschat.sds.values import Message
 from sdschat.transport.base import Received
 from sdschat.transport.memory import MemoryTransport
 from sdschat.transport.sealing import SealedTransport
+from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import Recorder, run
 
@@ -183,6 +186,61 @@ def test_packets_that_nobody_can_open_bring_few_announcements(tmp_path: Path, mo
                 outside.publish(topic_outside(ann), b"SDE1" + number.to_bytes(8) + bytes(244))
                 await asyncio.sleep(0.01)
             assert 1 <= len(sent) - before <= 10
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("what", ["msg", "who"])
+def test_packets_of_before_a_removal_that_are_repeated_bring_few_announcements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Anybody who recorded such a packet can send it again."""
+
+    async def scenario() -> None:
+        sent = announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            recorder = here.network.transport()
+            recorder.start()
+            heard: list[Received] = []
+            recorder.listen(lambda event: heard.append(event) if isinstance(event, Received) else None)
+            recorder.subscribe("#")
+            ann, _ = await without_carol(here)
+            await asyncio.sleep(0.5)
+            own = {private(member)._sealer.epoch_id for member in (ann,)}
+            old = next(
+                event
+                for event in heard
+                if f"/{what}" in event.topic and event.payload and event.payload[4:12] not in own
+            )
+            before = len(sent)
+            for _ in range(150):
+                recorder.publish(old.topic, old.payload)
+                await asyncio.sleep(0.01)
+            assert len(sent) - before <= 10
+
+    run(scenario)
+
+
+def test_a_removed_member_puts_nothing_into_logs_in_the_name_of_another(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            say(bob, "I am bob")
+            await until_said(ann, "I am bob")
+            await until_said(carol, "I am bob")
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            await carol.until(NotAMember)
+            before = log(ann)
+            forger, text = private(carol), b"not by bob"
+            message = Message(bob.node.sender_id, content_id(text), forger.record.name, 1 << 40, (), content=text)
+            forger.transport.publish(forger._msg_topic, SdsCodec().encode(message))
+            say(bob, "by bob")
+            await until_said(ann, "by bob")
+            await asyncio.sleep(0.2)
+            assert len(log(ann)) == len(before) + 1
 
     run(scenario)
 

@@ -59,6 +59,13 @@ class Proofs:
         why = "it is not signed, and those of this sender are"
         return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id)
 
+    def is_next(self, heard: HeardPacket) -> bool:
+        """True if a sync message is signed, and newer than all others of its sender."""
+        proof, message = heard.proof, heard.message
+        if proof is None or isinstance(message, Refusal):
+            return False
+        return proof.counter > self._counters.get(message.sender_id, -1)
+
     def repeated(self, heard: HeardPacket) -> bool:
         """True if a sync message came before, or is older than another of its sender: it tells nothing new."""
         proof, message = heard.proof, heard.message

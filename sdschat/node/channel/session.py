@@ -9,7 +9,7 @@ from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
-from sdschat.node.channel.proofs import HeardPacket, Proofs
+from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
 from sdschat.node.channel.refusals import RefusalCounter
 from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.node.clock import Clock
@@ -209,7 +209,7 @@ class ChannelSession:
                 self._mark_ready(self)
             return
         if event.outdated and self.private is not None:
-            self.private.heard_outdated("")
+            self.private.heard_outdated("", proven=False)
         place = self._topics.place(event.topic)
         if place is None or (event.outdated and place.frm and not self._is_member(place.frm)):
             return
@@ -242,13 +242,28 @@ class ChannelSession:
         """Members who were away may still use an earlier key. Those who were removed have no other."""
         return self.private is not None and self.private.has(sender_id)
 
+    def _counts_outdated(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
+        """True if a packet under an earlier key is by a member. Whoever was removed has that key, too, and anybody can
+        repeat what was sent under it; so only what is signed counts, and proves that its author lacks a key if it is
+        new."""
+        by_member = self._is_member(message.sender_id or "")
+        if self.private is not None:
+            self.private.heard_outdated(message.message_id, proven=by_member and self._is_news(heard, message, packet))
+        return by_member and (isinstance(message, Refusal) or is_signed(message, packet))
+
+    def _is_news(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
+        """True if a packet is signed by its sender, and did not come before."""
+        if isinstance(message, Refusal) or message.kind is MessageKind.EPHEMERAL:
+            return False
+        if message.kind is MessageKind.SYNC:
+            return self.proofs.is_next(heard)
+        return is_signed(message, packet) and not self.channel.state.holds(message.message_id)
+
     def _take_packet(self, packet: bytes, source: str, outdated: bool = False) -> None:
         now = self._clock.now()
         heard = self.read(packet)
         message = self.proofs.refusal_of(heard) or heard.message
-        if outdated and self.private is not None:
-            self.private.heard_outdated(message.message_id)
-        if outdated and not self._is_member(message.sender_id or ""):
+        if outdated and not self._counts_outdated(heard, message, packet):
             return
         for watcher in self.watchers:
             watcher(source, packet, message)

@@ -7,10 +7,12 @@ history here becomes a members' channel when a data set is announced on it, and 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.content import OpenedContent, Verdict
+from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.identity.members import DataSet, announce, first_operation, open_packet, read_announcement, seal_packet
 from sdschat.identity.signing import sender_id_of, verify
 from sdschat.node.channel.content import save_book
@@ -53,7 +55,8 @@ if TYPE_CHECKING:
 _KNOCKS: Final = 64  # strangers who are remembered, so that each knock is told once
 _ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
 _WIPE_AGAIN: Final = 1000  # ms
-_REFUSED_EVERY: Final = 60_000  # ms between two events for announcements that do not count: anybody can make them
+_MINUTE: Final = 60_000  # ms
+_REFUSED_EVERY: Final = _MINUTE  # ms between two events for announcements that do not count: anybody can make them
 DECIDED_AFTER: Final = 0.15  # seconds on the first connection, in which an announcement that is kept comes
 
 
@@ -97,6 +100,7 @@ class MembersChannel:
         self._wipe_at: int | None = None
         self._deleted = False  # texts are settled as deleted, and still on the disk
         self._knocks: set[str] = set()
+        self._knocked_at: deque[int] = deque()  # times of the knocks that were told in the last minute
         self._events: list[EventBody] = []
         self._met: list[BookRow] = []
         self._told: Told | None = None
@@ -342,6 +346,12 @@ class MembersChannel:
         crowd = self._gate.book.is_waiting(sender_id)  # keys cost nothing; who knocks again later is told then
         if self.engine.me is None or sender_id in self._knocks or crowd:
             return
+        now, told_at = self._now().mono, self._knocked_at
+        while told_at and now - told_at[0] >= _MINUTE:
+            told_at.popleft()
+        if len(told_at) >= PEOPLE_A_MINUTE:
+            return  # keys that became people one by one may knock all at once
+        told_at.append(now)
         if len(self._knocks) >= _KNOCKS:
             self._knocks.clear()
         self._knocks.add(sender_id)

@@ -317,11 +317,12 @@ class PrivateChannel(PassiveExtension):
         self.record = record
         self._record_changed = True
 
-    def heard_outdated(self, message_id: str) -> None:
+    def heard_outdated(self, message_id: str, *, proven: bool) -> None:
         """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
-        show that somebody lacks it: a member announces it."""
+        show that somebody lacks it: a member announces it. `proven`: it is new, and by a member. Others may be of
+        somebody who was removed, or repeated by anybody: they are answered ever more rarely."""
         if message_id not in self.roster.epoch_before:
-            self._announce_soon(_ANNOUNCE_EVERY, doubtful=False)
+            self._announce_soon(_ANNOUNCE_EVERY if proven else self._doubtful_pause, doubtful=not proven)
 
     def _other_epoch(self, opened: bool) -> None:
         """Somebody seals with another key than we do: one of us may lack a removal. Packets that cannot be opened may

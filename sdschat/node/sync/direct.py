@@ -30,7 +30,7 @@ from sdschat.mvds.values import Mode, Packet, Payload, Refusal
 from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, TroubleMet
-from sdschat.node.sync.direct_limits import DirectLimits
+from sdschat.node.sync.direct_limits import DAY, DirectLimits, ForgeryNotices
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
@@ -87,7 +87,8 @@ class DirectMessaging:
         self.people = DirectPeers(session.presence, gate)
         self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
         self._codec = SyncCodec()
-        self._limits = DirectLimits()
+        self._limits, self._limits_of_people = DirectLimits(), DirectLimits()
+        self._forgeries = ForgeryNotices()
         self._written_to = self.messages.written_to()
         self._rows: list[DirectRow] = []
         self._events: list[EventBody] = []
@@ -148,17 +149,19 @@ class DirectMessaging:
         """The topic says who sent it, and anybody can say that: the signature proves it."""
         key, (raw, signature) = self.people.key_of(frm), split_signature(packet)
         if key is None or not check_link(key, self._session.name, self._gate.identity.sender_id, raw, signature):
-            self._events.append(DirectRefused(frm, "it was not sent by whom it says"))
+            if self._forgeries.is_due(now.mono):
+                self._events.append(DirectRefused(frm, "it was not sent by whom it says"))
             return
         if self._gate.is_ignored(frm):
             return
         if not self._is_expected(frm):
-            why = self._limits.exceeded(frm, now.mono)
+            limits = self._limits_of_people if self._is_known_for_a_day(frm, now) else self._limits
+            why = limits.exceeded(frm, now.mono)
             if why:
-                if self._limits.first(frm):
+                if limits.first(frm):
                     self._events.append(DirectRefused(frm, why))
                 return
-            self._limits.count(frm, payload.messages if isinstance(payload, Payload) else ())
+            limits.count(frm, payload.messages if isinstance(payload, Payload) else ())
         self._meet(frm)
         self._engine.receive(frm, payload, now)
 
@@ -166,6 +169,11 @@ class DirectMessaging:
         """True for whom the user wrote to or verified, and for members of a private channel."""
         verified = self._gate.book.is_any(peer, int(KeyStanding.VERIFIED))
         return self._session.private is not None or verified or peer in self._written_to
+
+    def _is_known_for_a_day(self, peer: str, now: Now) -> bool:
+        """True for people who are shown, and spoke a day ago: keys made today do not use up their share."""
+        row = self._gate.book.row(peer)
+        return row is not None and self._gate.book.is_person(peer) and row.first_seen <= now.wall - DAY
 
     def post(self, packet: Packet) -> bytes:
         """A packet as it goes out."""

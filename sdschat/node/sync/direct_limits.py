@@ -16,8 +16,13 @@ BYTES_OF_ALL: Final = 16 * MIB
 _ROW: Final = 1 * KIB  # of a message on disk besides its body, about
 
 
+FORGERIES: Final = 20  # told in a minute
+_MINUTE: Final = 60_000
+
+
 class DirectLimits:
-    """The limits of one channel. What exceeds them is not acknowledged, so an honest sender tries again later."""
+    """The limits of one channel, for people known for a day or more, or for all others. What exceeds them is not
+    acknowledged, so an honest sender tries again later."""
 
     def __init__(self) -> None:
         self._since = 0
@@ -52,3 +57,18 @@ class DirectLimits:
         size = sum(len(message.body) + _ROW for message in messages)
         self._used[peer] += size
         self._all += size
+
+
+class ForgeryNotices:
+    """Notices of forged packets. Forgeries cost nothing to make, and are told a few times a minute."""
+
+    def __init__(self) -> None:
+        self._since = -_MINUTE
+        self._told = 0
+
+    def is_due(self, mono: int) -> bool:
+        """True if one more may be told now; it is counted."""
+        if mono - self._since >= _MINUTE:
+            self._since, self._told = mono, 0
+        self._told += 1
+        return self._told <= FORGERIES
