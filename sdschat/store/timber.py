@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -16,6 +16,7 @@ from sdschat.store.checksums import row_sum, small_sum
 from sdschat.store.columns import dump
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
+from sdschat.timber.posts import Head
 from sdschat.timber.rows import (
     CompactionRow,
     DraftRow,
@@ -71,6 +72,8 @@ def _delete(table: str, key: str) -> str:
 _PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
 _DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
 _CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"
+_COUNT: Final = "SELECT count(*) FROM timber_post WHERE channel = ?"
+_HEADS: Final = "SELECT rank, author, number, time, edit FROM timber_post WHERE channel = ?"
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 
 
@@ -82,19 +85,65 @@ def save_timber(transaction: Transaction, channel: str, writes: Sequence[Write],
 
 def load_timber(database: Database, channel: str) -> Snapshot | None:
     """Return the saved rows; None if there are none. Raises StoreDamaged for a row that the disk altered."""
-    rows: list[Row] = []
+    snapshot = open_timber(database, channel)
+    if snapshot is None or snapshot.saved is None:
+        return snapshot
+    return snapshot._replace(posts=tuple(snapshot.saved), saved=None)
+
+
+def open_timber(database: Database, channel: str) -> Snapshot | None:
+    """Return the saved rows as `load_timber` does, with posts that are read, and checked, when they are asked for."""
     with as_store_error(database.path):
         found = database.connection.execute(_NUMBER, (channel,)).fetchone()
-        if found is None:
-            return None
-        for table, key, columns in _TABLES:
-            sum_of = _SUMS[table]
-            query = f"SELECT channel, {key}, {columns}, sum FROM {table} WHERE channel = ?"
-            for row in database.connection.execute(query, found):
-                if sum_of(row[:-1]) != row[-1]:
-                    raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
-                rows.append(_row_from(table, row[1:-1]))
-    return _snapshot(rows) if rows else None
+    if found is None:
+        return None
+    rows = [row for table in (_ROW, _OPERATION) for row in _read(database, channel, found[0], table)]
+    posts = StoredPosts(database, channel, found[0])
+    return _snapshot(rows)._replace(saved=posts) if rows or len(posts) else None
+
+
+class StoredPosts:
+    """The posts of a members' channel in the database; see `SavedPosts`."""
+
+    def __init__(self, database: Database, channel: str, number: int) -> None:
+        self._database = database
+        self._channel = channel
+        self._number = number
+
+    def __len__(self) -> int:
+        with as_store_error(self._database.path):
+            found = self._database.connection.execute(_COUNT, (self._number,)).fetchone()
+        return int(found[0])
+
+    def __iter__(self) -> Iterator[Post]:
+        for row in _read(self._database, self._channel, self._number, _POST):
+            assert isinstance(row, Post)
+            yield row
+
+    def get(self, name: PostId) -> Post | None:
+        for row in _read(self._database, self._channel, self._number, _POST, name):
+            assert isinstance(row, Post)
+            return row
+        return None
+
+    def heads(self) -> list[Head]:
+        with as_store_error(self._database.path):
+            return self._database.connection.execute(_HEADS, (self._number,)).fetchall()
+
+
+def _read(
+    database: Database, channel: str, number: int, place: tuple[str, str, str], wanted: PostId | None = None
+) -> Iterator[Row]:
+    table, key, columns = place
+    query = f"SELECT channel, {key}, {columns}, sum FROM {table} WHERE channel = ?"
+    if wanted is not None:
+        query += " AND author = ? AND number = ?"
+    sum_of = _SUMS[table]
+    with as_store_error(database.path):
+        for row in database.connection.execute(query, (number, *(wanted or ()))).fetchall():
+            if sum_of(row[:-1]) != row[-1]:
+                raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
+            yield _row_from(table, row[1:-1])
 
 
 def timber_channels(database: Database) -> list[str]:
@@ -165,7 +214,8 @@ def _snapshot(rows: Iterable[Row]) -> Snapshot:
         else:
             found.setdefault(type(row), []).append(row)
     kinds = (OwnRow, SlotRow, AuthorRow, Post, OperationRow, OutboxRow, DraftRow)
-    return Snapshot(log, *(tuple(found.get(kind, ())) for kind in kinds))
+    own, slots, authors, posts, operations, outbox, drafts = (tuple(found.get(kind, ())) for kind in kinds)
+    return Snapshot(log, own, slots, authors, posts, operations, outbox, drafts)
 
 
 # Values of rows from JSON.

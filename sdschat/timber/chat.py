@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
+from sdschat.timber.posts import Posts
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import EventBody, Kind, Post, PostId, SignedEvent, Spans
 
@@ -25,18 +27,23 @@ def with_number(spans: Spans, number: int) -> Spans:
     return tuple(merged)
 
 
-class Chat:
+class Effects(ABC):
     """Posts by name, and for each author the numbers of the events that had their effect: none has it twice."""
 
-    def __init__(self, posts: Iterable[Post] = (), done: Iterable[tuple[int, Spans]] = ()) -> None:
-        self.posts = {post.name: post for post in posts}
+    def __init__(self, done: Iterable[tuple[int, Spans]] = ()) -> None:
         self.done: dict[int, Spans] = dict(done)
-        # Changed since the last `clean`.
-        self.changed_posts: set[PostId] = set()
-        self.changed_authors: set[int] = set()
 
-    def post(self, name: PostId) -> Post | None:
-        return self.posts.get(name)
+    @abstractmethod
+    def post(self, name: PostId) -> Post | None: ...
+
+    @abstractmethod
+    def _add(self, post: Post) -> None: ...
+
+    @abstractmethod
+    def _replace(self, post: Post) -> None: ...
+
+    @abstractmethod
+    def _remove(self, name: PostId) -> None: ...
 
     def knows(self, name: PostId) -> bool:
         return within(self.done.get(name.author, ()), name.number)
@@ -44,48 +51,73 @@ class Chat:
     def note(self, name: PostId) -> None:
         """Note that an event had its effect."""
         self.done[name.author] = with_number(self.done.get(name.author, ()), name.number)
-        self.changed_authors.add(name.author)
 
-    def apply(self, body: EventBody, place: int, *, creator: bool) -> PostId | None:
-        """Give an event its effect and return the post that it changes. `creator`: its author made the data set."""
-        name = PostId(body.author, body.number)
+    def apply(self, body: EventBody, place: int, *, creator: bool) -> None:
+        """Give an event its effect. `creator`: its author made the data set."""
         if body.kind is Kind.SAY:
-            self.posts[name] = Post(name, place, body.time, body.text, answers=body.target)
+            self._add(Post(PostId(body.author, body.number), place, body.time, body.text, answers=body.target))
         elif body.target is None or (post := self.post(body.target)) is None:
-            return None
+            return
         elif body.kind is Kind.EDIT and body.author == post.name.author and body.number > post.edit:
-            name = post.name
-            self.posts[name] = post._replace(text=body.text, edit=body.number)
+            self._replace(post._replace(text=body.text, edit=body.number))
         elif body.kind is Kind.DELETE and (creator or body.author == post.name.author):
-            name = post.name
-            self._remove(name)
-        else:
-            return None
-        self.changed_posts.add(name)
-        return name
+            self._remove(post.name)
 
-    def _remove(self, name: PostId) -> None:
-        del self.posts[name]
+
+class Chat(Effects):
+    """The chat at the checkpoint. It names what changed since the last `clean`."""
+
+    def __init__(self, posts: Posts | None = None, done: Iterable[tuple[int, Spans]] = ()) -> None:
+        super().__init__(done)
+        self.posts = Posts() if posts is None else posts
+        self.changed_posts: set[PostId] = set()
+        self.changed_authors: set[int] = set()
+
+    def post(self, name: PostId) -> Post | None:
+        return self.posts.get(name)
+
+    def note(self, name: PostId) -> None:
+        super().note(name)
+        self.changed_authors.add(name.author)
 
     def clean(self) -> None:
         self.changed_posts.clear()
         self.changed_authors.clear()
 
+    def _add(self, post: Post) -> None:
+        self.posts.add(post)
+        self.changed_posts.add(post.name)
 
-class ChatLayer(Chat):
+    def _replace(self, post: Post) -> None:
+        self.posts.replace(post)
+        self.changed_posts.add(post.name)
+
+    def _remove(self, name: PostId) -> None:
+        self.posts.remove(name)
+        self.changed_posts.add(name)
+
+
+class ChatLayer(Effects):
     """Changes on top of a chat that stays as it is: new and edited posts, and the names of those that are gone."""
 
     def __init__(self, below: Chat) -> None:
         super().__init__()
+        self.posts: dict[PostId, Post] = {}
         self.gone: set[PostId] = set()
         self._below = below
 
     def post(self, name: PostId) -> Post | None:
         found = self.posts.get(name)
-        return found if found is not None or name in self.gone else self._below.posts.get(name)
+        return found if found is not None or name in self.gone else self._below.post(name)
 
     def knows(self, name: PostId) -> bool:
         return super().knows(name) or self._below.knows(name)
+
+    def _add(self, post: Post) -> None:
+        self.posts[post.name] = post
+
+    def _replace(self, post: Post) -> None:
+        self.posts[post.name] = post
 
     def _remove(self, name: PostId) -> None:
         self.posts.pop(name, None)

@@ -11,6 +11,7 @@ from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
 from sdschat.timber.ids import checksum, event_bytes, operation_bytes, operation_id
 from sdschat.timber.intake import MissingOperation
+from sdschat.timber.posts import Head
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
 from sdschat.timber.rows import DraftRow, OwnRow, Snapshot, Write
@@ -246,13 +247,15 @@ class TimberEngine:
         """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and
         by events of ours that nobody wrote yet."""
         settled, front = self._core.replica.chat.posts, self.front()
-        kept = (post for name, post in settled.items() if name not in front.gone and name not in front.posts)
-        posts = sorted((*kept, *front.posts.values()), key=lambda post: post.place)
-        return [PostView(post, settled.get(post.name) == post) for post in posts]
+        views = [PostView(post, settled.get(post.name) == post) for post in front.posts.values()]
+        views += (
+            PostView(post, True) for post in settled if post.name not in front.gone and post.name not in front.posts
+        )
+        return sorted(views, key=lambda view: view.post.place)
 
-    def settled_posts(self) -> list[Post]:
-        """Return the posts that are alive at the checkpoint, in order."""
-        return sorted(self._core.replica.chat.posts.values(), key=lambda post: post.place)
+    def settled_heads(self) -> list[Head]:
+        """Return the heads of the posts that are alive at the checkpoint, in order."""
+        return self._core.replica.chat.posts.heads()
 
     def front(self) -> ChatLayer:
         """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from sdschat.timber.posts import Head
 from sdschat.timber.rows import (
     CompactionRow,
     DraftRow,
@@ -17,7 +18,27 @@ from sdschat.timber.rows import (
     Snapshot,
     Write,
 )
-from sdschat.timber.values import AuthorRow, Post, SlotRow
+from sdschat.timber.values import AuthorRow, Post, PostId, SlotRow
+
+
+class _LatePosts:
+    """The posts among the rows as they are at the time; see `SavedPosts`."""
+
+    def __init__(self, rows: dict[tuple[ReplicaTable, Key], Row]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Post]:
+        return iter([row for row in self._rows.values() if isinstance(row, Post)])
+
+    def get(self, name: PostId) -> Post | None:
+        row = self._rows.get((ReplicaTable.POST, tuple(name)))
+        return row if isinstance(row, Post) else None
+
+    def heads(self) -> list[Head]:
+        return [(post.place, *post.name, post.time, post.edit) for post in self]
 
 
 class MemoryStore:
@@ -33,7 +54,10 @@ class MemoryStore:
             else:
                 self.rows.pop((write.table, write.key), None)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, *, late: bool = False) -> Snapshot:
+        """Return the rows. `late`: posts are read when they are asked for, as from a database."""
+        if late:
+            return self.snapshot()._replace(posts=(), saved=_LatePosts(self.rows))
         rows = self.rows.values()
         return Snapshot(
             next((row for row in rows if isinstance(row, CompactionRow)), None),

@@ -14,6 +14,7 @@ from sdschat.timber.changes import Admitted, Change, Closed, Settled, TurnEnded,
 from sdschat.timber.chat import Chat, FrontEvents
 from sdschat.timber.committee import Committee, Slot, SlotState
 from sdschat.timber.ids import chained, checksum
+from sdschat.timber.posts import Posts, SavedPosts
 from sdschat.timber.tree import Tree, TreeNode
 from sdschat.timber.values import (
     AuthorRow,
@@ -162,7 +163,7 @@ class Replica:
             tuple(sorted(self.turn.electors)),
             tuple(slot.row() for slot in self.committee.slots),
             tuple(AuthorRow(slot, done) for slot, done in sorted(self.chat.done.items())),
-            tuple(sorted(self.chat.posts.values(), key=lambda post: post.place)) if posts else (),
+            tuple(self.chat.posts.in_order()) if posts else (),
             self.turn.rows(),
             tuple((node.operation.body.slot, node.operation.body.seq) for node in self.in_front()),
         )
@@ -173,17 +174,23 @@ class Replica:
         next(nodes, None)
         return nodes
 
-    def load(self, state: State, operations: Iterable[TreeNode], may_enter: Callable[[TreeNode, bytes], bool]) -> None:
+    def load(
+        self,
+        state: State,
+        operations: Iterable[TreeNode],
+        may_enter: Callable[[TreeNode, bytes], bool],
+        saved: SavedPosts | None = None,
+    ) -> None:
         """Start from a state and operations in front of it, oldest first. Raise ValueError if they do not fit together.
 
-        `may_enter` is asked with the writer's key before an operation is taken in.
+        `may_enter` is asked with the writer's key before an operation is taken in. `saved` has posts of the state.
         """
         self.committee.load(state.slots)
         for row in state.slots:
             self.held += row.seq if row.last is None else 0
             if row.seq:
                 self.settled_seq[row.number] = row.seq if row.last is None else min(row.seq, row.last)
-        self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
+        self.chat = Chat(Posts(state.posts, saved), ((row.slot, row.done) for row in state.authors))
         left = [row for row in state.slots if row.why == "left"]
         self.leaves_passed = sum(row.last is not None and row.seq >= row.last for row in left)
         self.ends_told = max(*(row.closed for row in state.slots), 0)

@@ -58,7 +58,7 @@ def load_snapshot(core: EngineState, snapshot: Snapshot) -> None:
         log.mark, log.newest, log.turn, log.electors, slots, authors, snapshot.posts, log.votes, log.order, ()
     )
     replica = Replica()
-    replica.load(state, nodes, lambda node, key: True)
+    replica.load(state, nodes, lambda node, key: True, snapshot.saved)
     for node, row in zip(nodes, rows, strict=True):
         node.arrival = replica.arrivals = row.arrival
     replica.changes.clear()

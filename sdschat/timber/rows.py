@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from sdschat.timber.posts import SavedPosts
 from sdschat.timber.values import AuthorRow, CheckpointMark, Clock, Kind, Post, PostId, SlotRow, VoteRow
 
 
@@ -121,6 +122,7 @@ class Snapshot(NamedTuple):
     operations: tuple[OperationRow, ...] = ()
     outbox: tuple[OutboxRow, ...] = ()
     drafts: tuple[DraftRow, ...] = ()
+    saved: SavedPosts | None = None  # posts that are read later, in place of `posts`
 
 
 @dataclass(slots=True, eq=False)

@@ -21,6 +21,7 @@ from sdschat.timber.values import (
     CheckpointMark,
     Operation,
     Packet,
+    PostId,
     Reason,
     Refusal,
     State,
@@ -321,7 +322,8 @@ class Syncing:
             for seq in slot.chain:
                 core.journal.drop(ReplicaTable.OPERATION, (slot.number, seq))
         kept = {post.name for post in state.posts}
-        for name in old.chat.posts.keys() | old.chat.changed_posts:
+        before = {PostId(author, number) for _, author, number, _, _ in old.chat.posts.heads()}
+        for name in before | old.chat.changed_posts:
             if name not in kept:
                 core.journal.drop(ReplicaTable.POST, name)
         for post in state.posts:

@@ -97,6 +97,35 @@ def test_a_log_that_is_kept_up_is_that_of_the_engine(seed: int) -> None:
         assert list(reading.log.after((0, ""))) != []
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_of_a_program_that_starts_again_is_that_of_the_engine(seed: int) -> None:
+    """Texts are read from the disk when they are asked for, while posts are written, changed and deleted."""
+    group, rng = _Read(), random.Random(seed)
+    _random_events(group, rng, 30)
+    group.settle()
+    node, before = group["bob"], group.readings["bob"]
+    found = [placed.post.message_id for placed in before.log.after((0, ""))]
+    reading = group.readings["bob"] = _Reading(node.boot(group.now))
+    assert [placed.post.message_id for placed in reading.log.after((0, ""))] == found
+    _check(reading)
+    _random_events(group, rng, 30)
+    group.settle()
+    assert len(reading.log) > 0
+    _check(reading)
+
+
+def test_a_start_reads_no_text_and_makes_no_id() -> None:
+    group = _Read()
+    for number in range(60):
+        group["ann"].engine.say(f"post {number}", group.now)
+    group.carry(group["ann"])
+    group.settle()
+    reading = _Reading(group["bob"].boot(group.now))
+    assert (len(reading.log), reading.shown) == (60, 0)
+    assert next(reading.log.before(None)).post.text.startswith("post ")
+    assert reading.shown == 1
+
+
 def test_reading_after_a_new_post_costs_what_is_new() -> None:
     group = _Read()
     for number in range(60):

@@ -35,7 +35,7 @@ class Node:
 
     def boot(self, now: Now) -> TimberEngine:
         identity = Signer(self.key, sign_with(self.key))
-        snapshot = self.store.snapshot() if self.store.rows else None
+        snapshot = self.store.snapshot(late=True) if self.store.rows else None
         self.engine = TimberEngine(self.config, identity, CODEC, verify, now, snapshot)
         return self.engine
 

@@ -69,7 +69,7 @@ class Judge:
         """Equal sets of operations give equal checkpoints, committees and turns, whatever the way there."""
         replica = one.replica
         held = tuple(sorted(replica.clock().items()))
-        posts = tuple(sorted(replica.chat.posts.values()))
+        posts = tuple(sorted(replica.chat.posts))
         here = (replica.mark, tuple(sorted(replica.committee.open)), replica.turn.number, replica.turn.electors, posts)
         if self.seen.setdefault(held, here) != here:
             raise Broken("equal sets of operations have different outcomes")
@@ -188,7 +188,7 @@ class Run:
         if chance < 0.39 and self.leaving and len(replica.committee.open) > 2:
             return one.event(Kind.LEAVE)
         if chance < 0.48 and replica.chat.posts:
-            target = rng.choice(sorted(replica.chat.posts))
+            target = rng.choice(sorted(post.name for post in replica.chat.posts))
             return one.event(rng.choice([Kind.EDIT, Kind.DELETE]), "changed", target=target)
         return None
 

@@ -63,7 +63,7 @@ class Member:
 
     def boot(self, time: int) -> TimberEngine:
         identity = Signer(self.key, sign_with(self.key))
-        snapshot = self.store.snapshot()
+        snapshot = self.store.snapshot(late=self.number % 2 == 0)
         self.engine = TimberEngine(
             self.config, identity, CODEC, verify, self.now(time), snapshot if self.store.rows else None
         )

@@ -32,7 +32,7 @@ from sdschat.node.members.told import Told
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
-from sdschat.store.timber import load_timber, save_timber
+from sdschat.store.timber import open_timber, save_timber
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Compacted, StateAdopted
@@ -213,7 +213,7 @@ class MembersChannel:
             self._announced = read_announcement(record.announcement, record.channel)
         signer = Signer(self._identity.public_key, self._identity.sign)
         now, config = self._now(), self._config
-        snapshot = load_timber(self._store, record.channel)
+        snapshot = open_timber(self._store, record.channel)
         self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
         self._engine.join(record.data_set, self._contacts(), now)
         self._deleted = snapshot is not None

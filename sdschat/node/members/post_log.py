@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from sdschat.node.members.events import MemberPost
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled, Report, StateAdopted
 from sdschat.timber.ids import message_id_of
+from sdschat.timber.posts import Head
 from sdschat.timber.values import Kind, Post, PostId
 from sdschat.timber.views import PostView
 
 Key = tuple[int, str]
+_ID_DIGITS: Final = 64
 
 
 class PlacedPost(NamedTuple):
@@ -32,35 +34,47 @@ class _Tail(NamedTuple):
 
     placed: list[PlacedPost]
     by_id: dict[str, PlacedPost]
-    gone: list[Key]  # settled posts that a deletion in front of the checkpoint takes back
+    gone: list[int]  # places of settled posts that a deletion in front of the checkpoint takes back, in order
     edited: dict[PostId, Post]  # settled posts with their newest edit
 
 
 class PostLog:
-    """Feed it the engine's reports. `shown` makes a post of a view; `drafts` returns what waits for our admission."""
+    """Feed it the engine's reports. `shown` makes a post of a view; `drafts` returns what waits for our admission.
+
+    Of settled posts it has places and names; a text is read, and an id made, when it is asked for.
+    """
 
     def __init__(
         self,
         engine: TimberEngine,
         shown: Callable[[PostView], MemberPost],
         drafts: Callable[[], list[MemberPost]] = list,
+        heads: Sequence[Head] | None = None,
     ) -> None:
+        """`heads`: those of the engine's settled posts, if they were read already."""
         self._engine, self._shown, self._drafts = engine, shown, drafts
-        self._fill()
+        self._fill(heads)
 
-    def _fill(self) -> None:
-        self._keys: list[Key] = []  # of settled posts, in order
-        self._settled: dict[str, tuple[int, PostId]] = {}  # the same by message id
-        self._last = 0
+    def _fill(self, heads: Sequence[Head] | None = None) -> None:
+        self._places: list[int] = []  # of settled posts, growing
+        self._order: list[PostId] = []  # their names
+        self._place_of: dict[PostId, int] | None = None  # once it is asked for
+        self._names: dict[str, PostId] = {}  # of settled posts by message id: those asked for so far, or all
+        self._all_named = False
         self._made: _Tail | None = None
-        for post in self._engine.settled_posts():
-            self._settle(post.name, post.time)
+        last = 0
+        for _, author, number, time, _ in self._engine.settled_heads() if heads is None else heads:
+            last = time if time > last else last + 1
+            self._places.append(last)
+            self._order.append(PostId(author, number))
 
     def _settle(self, name: PostId, time: int) -> None:
-        self._last = max(self._last + 1, time)
-        message_id = message_id_of(self._engine.data_set, name)
-        self._keys.append((self._last, message_id))
-        self._settled[message_id] = self._last, name
+        last = self._places[-1] if self._places else 0
+        self._places.append(max(last + 1, time))
+        self._order.append(name)
+        if self._place_of is not None:
+            self._place_of[name] = self._places[-1]
+        self._names[self._id(name)] = name
 
     # Changes.
 
@@ -73,57 +87,98 @@ class PostLog:
                 post = self._engine.post(report.name)
                 self._settle(report.name, post.time if post is not None else 0)
             elif report.kind is Kind.DELETE and target is not None and self._engine.post(target) is None:
-                self._remove(message_id_of(self._engine.data_set, target))
+                self._remove(target)
         self.touch()
 
-    def _remove(self, message_id: str) -> None:
-        found = self._settled.pop(message_id, None)
-        if found is not None:
-            del self._keys[bisect_left(self._keys, (found[0], message_id))]
+    def _remove(self, name: PostId) -> None:
+        place = self._settled().pop(name, None)
+        if place is not None:
+            index = bisect_left(self._places, place)
+            del self._places[index], self._order[index]
+            self._names.pop(self._id(name), None)
 
     def touch(self) -> None:
         """Note that what is in front of the checkpoint may have changed."""
         self._made = None
 
+    # Names and places.
+
+    def _id(self, name: PostId) -> str:
+        return message_id_of(self._engine.data_set, name)
+
+    def settled_names(self) -> Sequence[PostId]:
+        """Return the names of the settled posts, in order."""
+        return self._order
+
+    def _settled(self) -> dict[PostId, int]:
+        if self._place_of is None:
+            self._place_of = dict(zip(self._order, self._places, strict=True))
+        return self._place_of
+
+    def name_of(self, message_id: str) -> PostId | None:
+        """Return the name of a settled post that is alive."""
+        found = self._names.get(message_id)
+        if found is None and len(message_id) == _ID_DIGITS:
+            found = self._all_names().get(message_id)
+        return None if found is None or self._settled()[found] in self._tail().gone else found
+
+    def _all_names(self) -> dict[str, PostId]:
+        if not self._all_named:
+            self._names = {self._id(name): name for name in self._order}
+            self._all_named = True
+        return self._names
+
+    def _first_after(self, key: Key, *, itself: bool) -> int:
+        """Return the index of the first settled post after a key. `itself`: a post with this key counts as after it."""
+        index = bisect_left(self._places, key[0])
+        if index < len(self._places) and self._places[index] == key[0]:
+            message_id = self._id(self._order[index])
+            index += message_id < key[1] or (message_id == key[1] and not itself)
+        return index
+
     # Reading.
 
     def __len__(self) -> int:
         tail = self._tail()
-        return len(self._keys) - len(tail.gone) + len(tail.placed)
+        return len(self._places) - len(tail.gone) + len(tail.placed)
 
     def get(self, message_id: str) -> PlacedPost | None:
         tail = self._tail()
-        found = self._settled.get(message_id)
-        if found is None:
-            return tail.by_id.get(message_id)
-        return None if (found[0], message_id) in tail.gone else self._placed((found[0], message_id))
+        if message_id in tail.by_id:
+            return tail.by_id[message_id]
+        name = self.name_of(message_id)
+        return None if name is None else self._placed(self._settled()[name], name)
 
     def after(self, key: Key) -> Iterator[PlacedPost]:
         """Yield the posts after a key, oldest first."""
         tail = self._tail()
-        for at in range(bisect_right(self._keys, key), len(self._keys)):
-            if self._keys[at] not in tail.gone:
-                yield self._placed(self._keys[at])
+        for at in range(self._first_after(key, itself=False), len(self._places)):
+            if self._places[at] not in tail.gone:
+                yield self._placed(self._places[at], self._order[at])
         yield from (placed for placed in tail.placed if placed.key > key)
 
     def before(self, key: Key | None) -> Iterator[PlacedPost]:
         """Yield the posts before a key, or all, newest first."""
         tail = self._tail()
         yield from (placed for placed in reversed(tail.placed) if key is None or placed.key < key)
-        end = len(self._keys) if key is None else bisect_left(self._keys, key)
+        end = len(self._places) if key is None else self._first_after(key, itself=True)
         for at in range(end - 1, -1, -1):
-            if self._keys[at] not in tail.gone:
-                yield self._placed(self._keys[at])
+            if self._places[at] not in tail.gone:
+                yield self._placed(self._places[at], self._order[at])
 
     def waiting(self) -> list[PlacedPost]:
         """Return the posts that are not settled, in order; those with an edit that is not among them."""
         tail = self._tail()
-        edited = (self.get(message_id_of(self._engine.data_set, name)) for name in tail.edited)
+        edited = (self.get(self._id(name)) for name in tail.edited)
         return [*(placed for placed in edited if placed is not None), *tail.placed]
 
     def find_ids(self, prefix: str) -> list[str]:
         """Return the ids that begin with a prefix, in their order."""
-        return sorted(one for one in (*self._settled, *self._tail().by_id) if one.startswith(prefix))
+        tail = self._tail()
+        places = self._settled() if tail.gone else {}
+        near = {one: name for one, name in self._all_names().items() if one.startswith(prefix)}
+        alive = [one for one, name in near.items() if places.get(name) not in tail.gone]
+        return sorted([*alive, *(one for one in tail.by_id if one.startswith(prefix))])
 
     def rank(self, message_id: str) -> int:
         """Return the number of a post in the log, from 1; 0 for another id."""
@@ -131,24 +186,27 @@ class PostLog:
         if found is None:
             return 0
         tail = self._tail()
-        before = bisect_left(self._keys, found.key) - bisect_left(tail.gone, found.key)
+        before = self._first_after(found.key, itself=True) - bisect_left(tail.gone, found.at)
         return before + bisect_left(tail.placed, found.key, key=lambda placed: placed.key) + 1
 
     def at_rank(self, rank: int) -> Key | None:
         tail = self._tail()
         index = rank - 1
         for gone in tail.gone:
-            index += bisect_left(self._keys, gone) <= index
+            index += bisect_left(self._places, gone) <= index
         if index < 0 or rank > len(self):
             return None
-        return self._keys[index] if index < len(self._keys) else tail.placed[index - len(self._keys)].key
+        if index >= len(self._places):
+            return tail.placed[index - len(self._places)].key
+        return self._places[index], self._id(self._order[index])
 
-    def _placed(self, key: Key) -> PlacedPost:
-        name = self._settled[key[1]][1]
+    def _placed(self, place: int, name: PostId) -> PlacedPost:
         edited = self._tail().edited.get(name)
         post = edited or self._engine.post(name)
         assert post is not None
-        return PlacedPost(key[0], self._shown(PostView(post, edited is None)))
+        shown = self._shown(PostView(post, edited is None))
+        self._names[shown.message_id] = name
+        return PlacedPost(place, shown)
 
     def _tail(self) -> _Tail:
         if self._made is None:
@@ -157,12 +215,12 @@ class PostLog:
 
     def _make_tail(self) -> _Tail:
         front = self._engine.front()
-        at, placed = self._last, list[PlacedPost]()
-        fresh = [post for name, post in front.posts.items() if self._engine.post(name) is None]
+        at, placed = self._places[-1] if self._places else 0, list[PlacedPost]()
+        settled = self._settled() if front.posts or front.gone else {}
+        fresh = [post for name, post in front.posts.items() if name not in settled]
         for post in [*(self._shown(PostView(post, settled=False)) for post in fresh), *self._drafts()]:
             at = max(at + 1, post.sent_at)
             placed.append(PlacedPost(at, post))
-        gone = [message_id_of(self._engine.data_set, name) for name in front.gone]
-        edited = {name: post for name, post in front.posts.items() if self._engine.post(name) is not None}
-        keys = sorted((self._settled[one][0], one) for one in gone if one in self._settled)
-        return _Tail(placed, {one.post.message_id: one for one in placed}, keys, edited)
+        edited = {name: post for name, post in front.posts.items() if name in settled}
+        gone = sorted(settled[name] for name in front.gone if name in settled)
+        return _Tail(placed, {one.post.message_id: one for one in placed}, gone, edited)

@@ -37,12 +37,13 @@ class Told:
     """Remembers what was told, so that each post is told once: it may be in the tree twice, or be written again."""
 
     def __init__(self, engine: TimberEngine, nick_of: Callable[[str], str], me: str) -> None:
-        self.log = PostLog(engine, self.shown, self._drafts)
+        heads = engine.settled_heads()
+        self.log = PostLog(engine, self.shown, self._drafts, heads)
         self._engine = engine
         self._nick_of = nick_of
         self._me = me
-        self._alive: dict[PostId, int] = {}  # posts that were told, with the number of their last edit
-        self._names: dict[str, PostId] = {}  # the same by message id
+        self._alive: dict[PostId, int]  # posts that were told, with the number of their last edit
+        self._names: dict[str, PostId] = {}  # those that were not settled at the beginning, and events of ours, by id
         self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events that are not settled
         self._was: dict[PostId, str] = {}  # ids from before we were a member
         self._passed = engine.checkpoint.number
@@ -50,10 +51,15 @@ class Told:
         self._ballot = engine.ballot()
         self._member = engine.me is not None
         unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
-        for view in engine.posts():
-            self._names[self.message_id(view.post.name)] = view.post.name
-            if view.post.name not in unwritten:
-                self._alive[view.post.name] = view.post.edit
+        self._alive = dict.fromkeys(self.log.settled_names(), 0)
+        self._alive.update((PostId(author, number), edit) for _, author, number, _, edit in heads if edit)
+        front = engine.front()
+        for name, post in front.posts.items():
+            self._names[self.message_id(name)] = name
+            if name not in unwritten:
+                self._alive[name] = post.edit
+        for name in front.gone:
+            self._alive.pop(name, None)
         self._states.update(dict.fromkeys(engine.open_events(), ("", 0, 0)))
 
     # Names.
@@ -70,24 +76,29 @@ class Told:
 
     def find(self, message_id: str) -> PostId | None:
         """Return the name of a post that is alive or of an event that we made; None for another id."""
-        return self._names.get(message_id)
+        return self._names.get(message_id) or self.log.name_of(message_id)
 
     def name(self, message_id: str) -> PostId:
         """Return the name of the post with this id, or with this beginning of it. Raises ValueError, for a person."""
-        found = self._names.get(message_id)
+        found = self.find(message_id)
         if found is not None:
             return found
-        near = [one for one in self._names if one.startswith(message_id)] if message_id else []
+        near = sorted(self._near(message_id)) if message_id else []
         if len(near) > 1:
             raise ValueError(f"{len(near)} posts have ids that begin with {message_id}. Give more of it.")
         if not near:
             raise ValueError(f"There is no post {message_id[:16]!r}: it was deleted, or it never was.")
-        return self._names[near[0]]
+        found = self.find(near[0])
+        assert found is not None
+        return found
+
+    def _near(self, prefix: str) -> set[str]:
+        return {*self.log.find_ids(prefix), *(one for one in self._names if one.startswith(prefix))}
 
     def last_own(self) -> str:
         """Return the id of our newest post that is alive; empty if there is none."""
         newest_first = (placed.post for placed in self.log.before(None))
-        return next((post.message_id for post in newest_first if post.own and post.message_id in self._names), "")
+        return next((post.message_id for post in newest_first if post.own and self.find(post.message_id)), "")
 
     def person(self, slot: int) -> str:
         return self._person(slot)

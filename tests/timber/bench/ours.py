@@ -13,7 +13,7 @@ from nacl.exceptions import BadSignatureError
 
 from sdschat.identity.signing import key_pair
 from sdschat.store.store import Store
-from sdschat.store.timber import load_timber, save_timber
+from sdschat.store.timber import open_timber, save_timber
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
@@ -147,7 +147,7 @@ class Disk:
         return self.path.stat().st_size
 
     def opened(self, writer: Writer) -> TimberEngine:
-        return TimberEngine(Config(), writer.signer, CODEC, verify, Now(0, 0), load_timber(self.store, CHANNEL))
+        return TimberEngine(Config(), writer.signer, CODEC, verify, Now(0, 0), open_timber(self.store, CHANNEL))
 
 
 def measure(posts: Sample) -> Figures:
