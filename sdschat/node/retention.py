@@ -13,7 +13,7 @@ from sdschat.node.node import Node
 from sdschat.node.silent_senders import SilentSenders
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
-from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.sds.limits import IDS_KEPT, MAX_LAMPORT
 from sdschat.store.archive_stats import Archived, archived
 from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.store.files import RESERVE_BYTES
@@ -30,7 +30,6 @@ from sdschat.store.retention import (
 from sdschat.store.retention_floor import RetentionFloor, floor_of
 from sdschat.store.store import Store
 
-IDS_KEPT: Final = 30 * 24 * 3600 * 1000  # milliseconds, of messages that exceeded the limit of their sender
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 EVERY_WHEN_FULL: Final = 2.0
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
@@ -178,13 +177,11 @@ class Retention:
         self._begin_later(oldest.channel, forget_oldest(self._store, oldest.channel, STEP, self._clock.now().wall))
 
     def _forget_kept_as_ids(self, channel: str) -> bool:
-        """Let go of some ids of messages that exceeded a limit long ago. Return True if there may be more of them."""
+        """Let go of some ids of messages that exceeded a limit long ago. The log does not begin later for that, since
+        anybody can make such ids: other nodes delete them at the same age. Return True if there may be more of them."""
         now, before = self._clock.now().wall, self.floor(channel)
-        floor = forget_kept_as_ids(self._store, channel, now - IDS_KEPT, STEP, now)
-        if floor.ids_gone == before.ids_gone:
-            return False
-        self._begin_later(channel, floor)
-        return True
+        floor = self._floors[channel] = forget_kept_as_ids(self._store, channel, now - IDS_KEPT, STEP, now)
+        return floor.ids_gone > before.ids_gone
 
     def _begin_later(self, channel: str, floor: RetentionFloor) -> None:
         """The log of a channel begins later than before."""

@@ -37,6 +37,9 @@ MISSING_PER_CHANNEL = 1024
 GAPS_PER_SENDER = 512
 GAPS_PER_CHANNEL = 4096
 
+# Messages that exceed a limit of their sender, by their ids alone.
+IDS_KEPT = 30 * 24 * 3_600_000  # milliseconds; older ones are not taken
+
 # Repair and anti-entropy.
 ANSWERS_PER_SENDER = 64
 ANSWERS_PER_CHANNEL = 1024

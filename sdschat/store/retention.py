@@ -109,26 +109,27 @@ def forget_oldest(store: Store, channel: str, most: int, now: int) -> RetentionF
         keys = dropped_packets.oldest(store.connection, number, most)
         if keys:
             keys = sorted({*keys, *dropped_packets.keys(store.connection, number, keys[-1][0], keys[-1][0])})
-    return _forget(store, channel, keys, now)
+    return _forget(store, channel, keys, now, begins=keys[-1][0] + 1 if keys else 0)
 
 
 def forget_kept_as_ids(store: Store, channel: str, before: int, most: int, now: int) -> RetentionFloor:
-    """Delete at most `most` ids dated before `before` of which the messages were never kept, the oldest first."""
+    """Delete at most `most` ids dated before `before` of which the messages were never kept, the oldest first. The log
+    begins where it did."""
     floor, number = floor_of(store, channel), store.number(channel)
     assert number is not None
     with as_store_error(store.path):
         keys = dropped_packets.oldest_kept_as_ids(store.connection, number, floor.lamport, before, most)
-    return _forget(store, channel, keys, now)
+    return _forget(store, channel, keys, now, begins=0)
 
 
-def _forget(store: Store, channel: str, keys: list[tuple[int, str]], now: int) -> RetentionFloor:
-    """Delete these ids without packets. The log is compared with others only from after the last of them on."""
+def _forget(store: Store, channel: str, keys: list[tuple[int, str]], now: int, begins: int) -> RetentionFloor:
+    """Delete these ids without packets. `begins`: the log is compared with others only from this date on."""
     floor = floor_of(store, channel)
     if not keys:
         return floor
     number = store.number(channel)
     assert number is not None
-    new = floor._replace(at=now, ids_from=max(floor.ids_from, keys[-1][0] + 1), ids_gone=floor.ids_gone + len(keys))
+    new = floor._replace(at=now, ids_from=max(floor.ids_from, begins), ids_gone=floor.ids_gone + len(keys))
 
     def step(connection: sqlite3.Connection, number: int) -> None:
         dropped_packets.forget(connection, number, keys)

@@ -14,8 +14,9 @@ from sdschat.node import silent_senders as senders_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, OverLimit
-from sdschat.node.retention import IDS_KEPT, Retention, ServedChannel
+from sdschat.node.retention import Retention, ServedChannel
 from sdschat.node.silent_senders import SilentSenders
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import Message
 from sdschat.store import silent_senders as rows_module
 from sdschat.wire.sds_codec import SdsCodec
@@ -40,9 +41,9 @@ async def opened(w: World, **changes: int | str) -> tuple[Member, ChannelSession
     return ann, ann.node.sessions["lobby"]
 
 
-def say(room: ChannelSession, name: str, *, ago: int = 0, logged: bool = True) -> None:
+def say(room: ChannelSession, name: str, *, logged: bool = True) -> None:
     """Say something as another make does, which signs nothing. `logged`: with a place in the log."""
-    text, at = f"I am {name}".encode(), Clock().now().wall - ago
+    text, at = f"I am {name}".encode(), Clock().now().wall
     message = Message(name, name * 2, "lobby", at if logged else None, (), content=text)
     room.receive(CODEC.encode(message), "live")
 
@@ -115,7 +116,7 @@ def test_senders_of_ids_that_are_forgotten_leave_no_row(tmp_path: Path) -> None:
     async def story(w: World) -> None:
         ann, room = await opened(w, trust_messages_at_once=1, trust_messages_per_minute=1)
         for name in NAMES:
-            say(room, name, ago=IDS_KEPT + DAY)
+            say(room, name)
         await ann.until(OverLimit)
         await known(ann, NAMES[:1])
         async with asyncio.timeout(PATIENCE):
@@ -124,7 +125,9 @@ def test_senders_of_ids_that_are_forgotten_leave_no_row(tmp_path: Path) -> None:
         before = senders_of_ids(ann)
         tidy(ann)
         assert senders_of_ids(ann) == before
-        for _ in Retention(ann.node, ann.node.profile.store, ServedChannel()).tidy():
+        later = Clock()
+        later.skew = IDS_KEPT + DAY
+        for _ in Retention(ann.node, ann.node.profile.store, ServedChannel(), later).tidy():
             pass
         assert senders_of_ids(ann) == 0
         assert NAMES[0] in standings(ann)

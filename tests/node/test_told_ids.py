@@ -11,9 +11,10 @@ from sdschat.catchup import told
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.channel.over_limit import Flood, flood_of
 from sdschat.node.events import ConnectionChanged, OverLimit
-from sdschat.node.retention import IDS_KEPT, Retention, ServedChannel
+from sdschat.node.retention import Retention, ServedChannel
 from sdschat.node.sync import history_sync
 from sdschat.node.sync.extension import sync_part
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.rows import TOLD
 from sdschat.store.retention_floor import floor_of
 from tests.node.catching import DAY, log_of, start, stop
@@ -99,11 +100,55 @@ def test_after_thirty_days_ids_go_and_texts_stay(tmp_path: Path) -> None:
         assert steps
         assert len(keys(again)) == LIMIT
         assert log_of(again) == TEXTS[:LIMIT]
-        floor = floor_of(store, "lobby")
-        assert (floor.ids, floor.ids_from) == (0, max(ids)[0] + 1)
-        assert again.node.sessions["lobby"].channel.state.horizon >= floor.ids_from
+        assert floor_of(store, "lobby").ids == 0
         assert not list(Retention(again.node, store, ServedChannel()).tidy())
         await stop(w, again)
         assert not start(w, "bob").node.profile.store.losses
+
+    run(tmp_path, story)
+
+
+def test_ids_that_go_take_no_older_history_with_them(tmp_path: Path) -> None:
+    """A flood, or one id that a source invents, must not end what is compared."""
+
+    async def story(w: World) -> None:
+        long_ago = IDS_KEPT + 9 * DAY
+        eve, fay = start(w, "eve", ago=long_ago), start(w, "fay", ago=long_ago)
+        await fay.until(ConnectionChanged, lambda c: c.state == "connected")
+        eve.node.send("lobby", "ancient")
+        await fay.until_texts("ancient")
+        await stop(w, eve)
+        await stop(w, fay)
+        ann, bob = await flooded(w, ago=IDS_KEPT + DAY)
+        await stop(w, ann)
+        await stop(w, bob)
+        bob = start(w, "bob")
+        for _ in Retention(bob.node, bob.node.profile.store, ServedChannel()).tidy():
+            pass
+        assert log_of(bob) == TEXTS[:LIMIT]
+        await asyncio.sleep(0.3)
+        await stop(w, bob)
+        bob = start(w, "bob", alone=True)
+        start(w, "fay")
+        async with asyncio.timeout(10):
+            while log_of(bob) != ["ancient", *TEXTS[:LIMIT]]:
+                await asyncio.sleep(0.05)
+
+    run(tmp_path, story)
+
+
+def test_ids_of_long_ago_are_not_taken(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = await flooded(w, ago=IDS_KEPT + DAY)
+        before = keys(bob)
+        await stop(w, ann)
+        await stop(w, bob)
+        bob, dan = start(w, "bob"), start(w, "dan")
+        async with asyncio.timeout(10):
+            while log_of(dan) != TEXTS[:LIMIT]:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(1.0)
+        assert len(keys(dan)) == LIMIT
+        assert keys(bob) == before
 
     run(tmp_path, story)

@@ -9,7 +9,8 @@ sender is reviewed, it is not sent again for anybody, and none of our messages n
 released.
 
 The message is checked like any other, and a refused one changes nothing. What is no message of the log, or is dated too
-far ahead to be in it now, cannot be kept as an id, and is refused.
+far ahead to be in it now, cannot be kept as an id, and is refused; so is what is dated before `IDS_KEPT`, since ids of
+that age are deleted everywhere.
 
 Of an id that was told nothing can be checked. So it gives way to the message, as soon as that comes by any way
 (`steps/bodies.py`).
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import heard_copy
@@ -55,8 +57,8 @@ def receive_id(s: ChannelState, message: Message) -> None:
 def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str) -> None:
     """Put the id of a message into the log that was never seen here. Nothing happens if it is here, or cannot be."""
     message = Message(sender_id, message_id, s.channel_id, lamport)
-    ahead = lamport > s.now.wall + s.config.max_skew
-    if s.holds(message_id) or sender_id == s.participant_id or ahead or out_of_bounds(lamport) is not None:
+    dated = s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew
+    if s.holds(message_id) or sender_id == s.participant_id or not dated or out_of_bounds(lamport) is not None:
         return
     received(s, message_id)
     _into_log(s, message, lamport, TOLD)
@@ -72,7 +74,7 @@ def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
         return Reason.OVER_LIMIT
     if message.sender_id == s.participant_id and not s.holds(message.message_id):
         return Reason.OWN_ID_UNKNOWN
-    if lamport > s.now.wall + s.config.max_skew:
+    if not s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew:
         return Reason.OVER_LIMIT
     return out_of_bounds(lamport)
 
