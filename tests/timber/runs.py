@@ -17,10 +17,12 @@ from collections import Counter, defaultdict
 from typing import Final
 
 from sdschat.timber.values import Kind, PostId, Reason, SignedEvent
+from tests.timber.race import race
 from tests.timber.world import Participant, genesis, key_of
 
 ALLOWED: Final = {Reason.REMOVED}  # what honest members may be refused for
 HEALING_TURNS: Final = 34
+RACERS: Final = 5
 MOST_PAIRS: Final = 7  # replicas of which each hands over to each other; in larger groups, each to the next
 
 
@@ -100,6 +102,10 @@ class Run:
     def go(self) -> Counter[str]:
         if self.stormy:
             self._gather()
+            if self.count == RACERS and self.seed % 3 == 0:
+                self.facts["races"] += 1
+                race(self.rng.sample(self.all, RACERS))
+                self._judge(self.all)
         for step in range(self.steps):
             self._step(step)
         self._heal()

@@ -6,18 +6,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from sdschat.timber.values import Ballot, Statements
 from tests.timber import defects
+from tests.timber.race import race
 from tests.timber.runs import Broken, Judge, Run
 from tests.timber.world import Participant
-
-
-def _prepare(one: Participant) -> Ballot:
-    turn, me = one.replica.turn, one.replica.me
-    assert me is not None
-    ballot = Ballot(turn.highest().number + 1, me)
-    one.write(said=Statements(prepare=ballot, promise=ballot))
-    return ballot
 
 
 def _seed_of_five() -> int:
@@ -25,47 +17,9 @@ def _seed_of_five() -> int:
 
 
 def _race() -> list[Participant]:
-    """ann proposes to remove eve, who comes back; bob, cas and dan decide on a later ballot that she stays."""
     run = Run(_seed_of_five())
     run._gather()
-    ann, bob, cas, dan, eve = run.all
-    four = [ann, bob, cas, dan]
-    for _ in range(8):  # eve is silent
-        for one in four[1:]:
-            one.write(said=Statements())
-            for other in four:
-                if other is not one:
-                    other.take_from(one)
-    first = _prepare(ann)
-    for one in (bob, cas):
-        one.take_from(ann)
-        one.write()
-        ann.take_from(one)
-    ann.write()
-    proposed = ann.replica.turn.proposed[first]
-    assert [slot for slot, _ in proposed.value.removed] == [eve.replica.me]
-    for one in (bob, cas, dan):
-        eve.take_from(one)
-    eve.write()
-    bob.take_from(eve)
-    later = _prepare(bob)
-    for one in (cas, dan):
-        one.take_from(bob)
-        one.write()
-        bob.take_from(one)
-    bob.write()
-    assert bob.replica.turn.proposed[later].value.removed == ()
-    for one in (cas, dan):
-        one.take_from(bob)
-    cas.write()
-    dan.write()
-    for one in (bob, cas):  # each knows of two accepts for the later ballot, and hears of the earlier one
-        one.take_from(ann)
-        one.write()
-        one.write()
-    ann.take_from(bob)
-    ann.take_from(cas)
-    dan.take_from(cas)
+    race(run.all)
     return run.all
 
 

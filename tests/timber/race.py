@@ -1,0 +1,62 @@
+"""Two ballots of one turn, made at the same time by two electors about a member who comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sdschat.timber.values import Ballot, Statements
+from tests.timber.world import Participant
+
+
+def _prepare(one: Participant) -> Ballot:
+    turn, me = one.replica.turn, one.replica.me
+    assert me is not None
+    ballot = Ballot(turn.highest().number + 1, me)
+    one.write(said=Statements(prepare=ballot, promise=ballot))
+    return ballot
+
+
+def race(five: Sequence[Participant]) -> None:
+    """ann proposes to remove eve, who comes back; bob, cas and dan decide on a later ballot that she stays.
+
+    Who knows which ballot first is so that two values are decided, if an elector accepts an earlier ballot than it has
+    promised. Random steps hardly ever come to this.
+    """
+    ann, bob, cas, dan, eve = five
+    four = [ann, bob, cas, dan]
+    for _ in range(8):  # eve is silent
+        for one in four[1:]:
+            one.write(said=Statements())
+            for other in four:
+                if other is not one:
+                    other.take_from(one)
+    first = _prepare(ann)
+    for one in (bob, cas):
+        one.take_from(ann)
+        one.write()
+        ann.take_from(one)
+    ann.write()
+    proposed = ann.replica.turn.proposed[first]
+    assert [slot for slot, _ in proposed.value.removed] == [eve.replica.me]
+    for one in (bob, cas, dan):
+        eve.take_from(one)
+    eve.write()
+    bob.take_from(eve)
+    later = _prepare(bob)
+    for one in (cas, dan):
+        one.take_from(bob)
+        one.write()
+        bob.take_from(one)
+    bob.write()
+    assert bob.replica.turn.proposed[later].value.removed == ()
+    for one in (cas, dan):
+        one.take_from(bob)
+    cas.write()
+    dan.write()
+    for one in (bob, cas):  # each knows of two accepts for the later ballot, and hears of the earlier one
+        one.take_from(ann)
+        one.write()
+        one.write()
+    ann.take_from(bob)
+    ann.take_from(cas)
+    dan.take_from(cas)
