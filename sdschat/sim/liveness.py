@@ -29,7 +29,7 @@ and compares one range of `RANGE_IDS` messages with each sync message; one turn 
 joiner, and one in four answers. That makes `FIRST_RANGE` intervals for a log of one range and `EACH_RANGE` for every
 other one. Where somebody misses something when the time begins, it is given up first, which takes `lost_after`; and
 what is owed then waits for the budgets of bytes, and what nobody else has yet, being from before the others joined, to
-be sent again by its author (`resend_max`).
+be sent again by its author (`resend_max`), where buffers are small one by one.
 Where a clock is ahead by more than `max_skew`, join horizons lie as far apart, and its owner has only some of what is
 older than its own: each run of own messages in between is asked for by itself, and all takes `WRONG_CLOCK` times as
 long.
@@ -73,8 +73,11 @@ def bound(world: World) -> int:
     wait += max(
         (_owed_for(record.node.channel.state) for record in world.oracle.records if record.node.channel), default=0
     )
-    if any(_not_sent_yet(world, record) or _with_literals_alone(world, record) for record in world.oracle.records):
-        wait += max(2 * node.config.resend_max for node in world.nodes)
+    alone = max((_with_literals_alone(world, record) for record in world.oracle.records), default=0)
+    if alone or any(_not_sent_yet(world, record) for record in world.oracle.records):
+        # Through a small buffer, one of them comes with each time that they are sent again.
+        times = 2 + (alone if world.scenario.limits else 0)
+        wait += max(times * node.config.resend_max for node in world.nodes)
     intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
     if any(record.wrong_clock for record in world.oracle.records):
         intervals *= WRONG_CLOCK
@@ -90,14 +93,14 @@ def _not_sent_yet(world: World, record: NodeRecord) -> bool:
     return any(not any(key in other.log for other in others) for key in channel.state.outgoing.open)
 
 
-def _with_literals_alone(world: World, record: NodeRecord) -> bool:
-    """True for a peer that is the specification and no more, with messages that only such peers have: they come to the
+def _with_literals_alone(world: World, record: NodeRecord) -> int:
+    """Return how many messages a peer that is the specification and no more has with such peers alone: they come to the
     others when it sends them again."""
     literal = record.node.literal
     if literal is None or record.node.gone:
-        return False
+        return 0
     logs = [other.log for other in world.oracle.records if other.node.channel is not None and not other.node.gone]
-    return any(not any(key in log for log in logs) for key in literal.outgoing)
+    return sum(not any(key in log for log in logs) for key in literal.outgoing)
 
 
 def _owed_for(s: ChannelState) -> int:

@@ -67,7 +67,7 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
         # Who came back from an older backup may date its packets before what it sent under a faster clock: until its
         # own clock is there, its filters look old. And what is dated before a small filter begins reaches who missed it
         # only once the others gave up what it waits for, so that it is waited for twice.
-        bound += scenario.skew + lost_after
+        bound += scenario.spread + lost_after
         if scenario.limits:  # in a small buffer there is no room for what follows until the first of it was given up,
             bound += 2 * lost_after  # and what is sent again comes in any order, the later ones first
     if scenario.hostile:  # what waited for such a parent may be refused when that comes, and is given up as well then

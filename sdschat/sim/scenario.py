@@ -125,9 +125,18 @@ class Scenario:
     @property
     def skew(self) -> int:
         """Return the most that honest clocks are ever off."""
-        jumps = [abs(action.number) for action in self.actions if action.verb == "jump"]
-        honest = [abs(plan.skew) for plan in self.plans if abs(plan.skew) <= self.config.max_skew]
-        return max(0, *jumps, *honest)
+        return max(map(abs, self._skews))
+
+    @property
+    def spread(self) -> int:
+        """Return the most by which honest clocks ever differ."""
+        return max(self._skews) - min(self._skews)
+
+    @property
+    def _skews(self) -> list[int]:
+        jumps = [action.number for action in self.actions if action.verb == "jump"]
+        honest = [plan.skew for plan in self.plans if abs(plan.skew) <= self.config.max_skew]
+        return [0, *jumps, *honest]
 
     @property
     def wrong_clock(self) -> int:
