@@ -1,4 +1,4 @@
-"""From bronze to silver.
+"""From bronze to silver. Bronze has all rows read from the sources, by table.
 
 Silver has each event once, only the latest of several readings of a database, one copy for each message of a node, and
 for each node the first and last time at which it was seen.
@@ -7,12 +7,39 @@ for each node the first and last time at which it was seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from sdschat.audit.rules import DEFAULT, Rules
-from sdschat.audit.schemas import Copy, Declared, Journal, Message, Node, Presence
-from sdschat.audit.taken import Taken
+from sdschat.audit.schemas import Copy, Declared, Journal, Message, Node, Presence, Quarantine
+from sdschat.audit.verdict import DEFAULT, Rules
+
+Row = Journal | Message | Node | Declared | Quarantine
+
+
+@dataclass(slots=True)
+class Taken:
+    """The bronze tables. A row may occur twice, and in several readings of a database."""
+
+    journal: list[Journal] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    declared: list[Declared] = field(default_factory=list)
+    quarantine: list[Quarantine] = field(default_factory=list)
+
+    def take(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            match row:
+                case Journal():
+                    self.journal.append(row)
+                case Message():
+                    self.messages.append(row)
+                case Node():
+                    self.nodes.append(row)
+                case Declared():
+                    self.declared.append(row)
+                case Quarantine():
+                    self.quarantine.append(row)
+
 
 Channel = tuple[str, str]  # run_id, channel
 Member = tuple[str, str, str]  # run_id, channel, node

@@ -11,10 +11,9 @@ from importlib.resources import files
 from typing import Any, Final
 
 from sdschat.audit.conform import Channel, Member
-from sdschat.audit.rules import MAX_LAMPORT, Rules
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.taken_apart import Version
-from sdschat.audit.verdict import Audit
+from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
 from sdschat.audit.witness import ChannelJournal, Held, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sdschat.audit.conform import Silver
 from sdschat.audit.schemas import Journal, Message
-from sdschat.audit.sources.filters import trials
+from sdschat.audit.sources.packets import trials
 from sdschat.audit.tables.figures import Figures, answers
 from sdschat.audit.verdict import Audit
 

@@ -23,7 +23,10 @@ from sdschat.audit.tables.gold import (
     AuditJournal,
     AuditMissing,
     AuditNode,
+    Copy,
+    Event,
     Log,
+    Presence,
 )
 from sdschat.audit.tables.metrics import (
     MetricsAck,
@@ -35,7 +38,6 @@ from sdschat.audit.tables.metrics import (
     MetricsRepair,
     MetricsTraffic,
 )
-from sdschat.audit.tables.silver import Copy, Event, Presence
 
 VERSION: Final = 2
 FIELD: Final = "field"

@@ -1,4 +1,4 @@
-"""The verdict of an audit, in words."""
+"""The rules and the verdict of an audit, and the words for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from sdschat.audit.rules import LAGGING, LOST
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel, AuditFinding, AuditJournal, AuditMissing, AuditNode
+
+MAX_LAMPORT: Final = 2**43 - 1  # as in the engine: values from 2**43 on are refused
+
+
+class Rules(NamedTuple):
+    """The limits of an audit. Times are in milliseconds."""
+
+    settle: int = 120_000  # a node seen for less than this time after a message is lagging, and does not lack it
+    max_skew: int = 600_000  # `sds.max_skew` of the nodes: for the join horizon, and for dates in the future
+
+
+DEFAULT: Final = Rules()
+
+LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
 
 
 class Lacking:

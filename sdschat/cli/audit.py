@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from sdschat.audit.compare import Comparison
     from sdschat.audit.conform import Channel, Silver
     from sdschat.audit.members import MembersAudit
-    from sdschat.audit.rules import Rules
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.tables.figures import Figures
-    from sdschat.audit.verdict import Audit
+    from sdschat.audit.verdict import Audit, Rules
 
     ByChannel = Mapping[Channel, Figures]
 
@@ -70,10 +69,10 @@ def command(
     no message depends on it, and it changes no verdict. A report needs the extra: pip install 'sdschat[audit]'; without
     it, or where the file cannot be written, the verdict is printed, and the exit code is 2 in place of 0.
     """
-    from sdschat.audit.collector import no_collection
     from sdschat.audit.compare import compare, compare_rows, databases
     from sdschat.audit.members import audit_members
-    from sdschat.audit.rules import DEFAULT
+    from sdschat.audit.processes import no_collection
+    from sdschat.audit.verdict import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
@@ -16,7 +15,7 @@ from sdschat.audit.schemas import (
     AuditNode,
     Quarantine,
 )
-from sdschat.audit.verdict import AGREES, Lacking, channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.audit.verdict import AGREES, LOST, Lacking, channel_sentence, counted, first_rows, node_words, sentence
 from sdschat.cli.text import moment, safe
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def refused_where(row: Quarantine) -> str:
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
-    from sdschat.audit.report.commands import look  # seldom needed
+    from sdschat.audit.report.units import look  # seldom needed
 
     asked: dict[str, None] = {}
     of = by_channel(found)

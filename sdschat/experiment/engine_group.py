@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from sdschat.experiment.record import Record, empty_record
+from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
 from sdschat.sds.rows import AckState

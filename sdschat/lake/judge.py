@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Final
 
 from sdschat.audit import schemas
-from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
 from sdschat.audit.schemas import AuditJournal, Event, columns
+from sdschat.audit.verdict import DEFAULT, MAX_LAMPORT, Rules
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.places import BUCKET_OF, BUCKETS, PARTED, PLACES
 

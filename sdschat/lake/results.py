@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple, TypeVar
 
-from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
@@ -19,7 +18,7 @@ from sdschat.audit.schemas import (
     Whole,
     columns,
 )
-from sdschat.audit.verdict import Audit
+from sdschat.audit.verdict import LOST, Audit
 from sdschat.lake.asked import Asked
 
 R = TypeVar("R")

@@ -82,7 +82,7 @@ def _task(batches: Iterator[Any], texts: list[str], journal: Path | None) -> Ite
     """Do the runs of some rows, on a worker of Spark."""
     import pyarrow as pa
 
-    from sdschat.experiment.grid.table import SCHEMA
+    from sdschat.experiment.grid.simulate import SCHEMA
 
     for batch in batches:
         done = [do_run(run_from(texts[at]), journal)._asdict() for at in batch.column(0).to_pylist()]

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.audit.conform import conform
+from sdschat.audit.conform import Taken, conform
 from sdschat.audit.engine import judge as by_views
-from sdschat.audit.rules import DEFAULT
-from sdschat.audit.taken import Taken
-from sdschat.audit.verdict import Audit
+from sdschat.audit.verdict import DEFAULT, Audit
 from sdschat.audit.witness import testimony
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines

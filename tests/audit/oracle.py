@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
-from sdschat.audit.rules import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Rules
-from sdschat.audit.taken import Taken
-from sdschat.audit.verdict import Audit
+from sdschat.audit.conform import Taken
+from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Audit, Rules
 
 NEVER = float("inf")
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from sdschat.audit.compare import Comparison, compare, compare_rows, databases
-from sdschat.audit.rules import DEFAULT
+from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import database, forge
 from tests.node.worlds import World
 

@@ -13,10 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sdschat.audit.compare import compare, databases
-from sdschat.audit.report.commands import look
-from sdschat.audit.rules import DEFAULT, LOST
+from sdschat.audit.report.units import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
-from sdschat.audit.verdict import Audit, sentence
+from sdschat.audit.verdict import DEFAULT, LOST, Audit, sentence
 from sdschat.cli.audit_report import lines
 from sdschat.cli.program import program, run
 from sdschat.store.audit_reader import AuditReader

@@ -13,7 +13,7 @@ import pytest
 from sdschat.audit import compare as comparing
 from sdschat.audit.compare import compare, databases
 from sdschat.audit.processes import side_by_side
-from sdschat.audit.rules import DEFAULT
+from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import change, nth
 
 HERE = os.getpid()

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.compare import compare, compare_rows, databases
-from sdschat.audit.rules import DEFAULT
 from sdschat.audit.schemas import FIELD
 from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.audit.verdict import DEFAULT
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdschat.audit.rules import JOINED_LATER, LAGGING, LOST, RETENTION
 from sdschat.audit.schemas import FINDINGS
+from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION
 from tests.audit.golden import answer
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.audit.taken import Taken
+from sdschat.audit.conform import Taken
 from sdschat.audit.verdict import Audit
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn

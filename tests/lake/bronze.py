@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sdschat.audit.conform import Taken
 from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns
-from sdschat.audit.taken import Taken
 from sdschat.lake.places import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.audit.taken import Taken
+from sdschat.audit.conform import Taken
 from sdschat.audit.verdict import Audit
 from sdschat.lake.duck import open_duck
 from sdschat.lake.results import audit_of

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.rules import DEFAULT, Rules
 from sdschat.audit.schemas import FIELD, AuditNode, Declared, Event, Journal, KnownRun, Message, Node, columns
+from sdschat.audit.verdict import DEFAULT, Rules
 from tests.audit.worlds import declared, drawn, event, everybody_has, message, taken
 from tests.lake.bronze import bronze, stored
 from tests.needs import needs_module

@@ -23,9 +23,9 @@ needs_module("deltalake")
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.lake import staging
 from sdschat.lake.duck import open_duck
+from sdschat.lake.figures import provenance
 from sdschat.lake.ingest import Added, ingest, quarantined
 from sdschat.lake.places import PLACES
-from sdschat.lake.report import provenance
 from sdschat.lake.results import refused_in
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.files import read_file

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.rules import DEFAULT, LOST
 from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
+from sdschat.audit.verdict import DEFAULT, LOST
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.program import run
 from tests.audit.field import change, nth

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.conform import conform
+from sdschat.audit.conform import Taken, conform
 from sdschat.audit.figures import figures
 from sdschat.audit.report.data import ReportData, sources_of
-from sdschat.audit.taken import Taken
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
-from sdschat.lake.figures import measure
-from sdschat.lake.report import report_data
+from sdschat.lake.figures import measure, report_data
 from tests.audit.golden import answer
 from tests.audit.worlds import event, everybody_has, taken
 from tests.lake.bronze import bronze

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.cli.errors import CommandProblem
-from sdschat.cli.spark.recording import TapRecording, recording
-from sdschat.cli.spark.watching import batch_line
+from sdschat.cli.spark.watching import TapRecording, batch_line, recording
 from sdschat.cli.text import moment
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sdschat.experiment.grid.table import RunTable
+from sdschat.experiment.grid.simulate import RunTable
 from sdschat.pipeline.session.java import find_java, usable_home
 from tests.audit.field import talk
 from tests.lake.stream_kills import Arriving

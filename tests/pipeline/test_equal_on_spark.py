@@ -15,7 +15,6 @@ import pytest
 
 from sdschat.audit.conform import Silver, conform
 from sdschat.audit.figures import figures
-from sdschat.audit.rules import JOINED_LATER, LAGGING, LOST, RETENTION
 from sdschat.audit.schemas import (
     FINDINGS,
     AuditChannel,
@@ -28,7 +27,7 @@ from sdschat.audit.schemas import (
     Presence,
 )
 from sdschat.audit.tables.figures import METRICS, Figures, answers
-from sdschat.audit.verdict import Audit
+from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, Audit
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
 from tests.audit.oracle import consolidate

@@ -17,8 +17,7 @@ needs_module("pyarrow")
 
 from sdschat.cli.simulate_grid import told
 from sdschat.experiment.grid.gridfile import Run, cost
-from sdschat.experiment.grid.pace import Pace
-from sdschat.experiment.grid.progress import Progress
+from sdschat.experiment.grid.progress import Pace, Progress
 from sdschat.experiment.runs import SimRun
 from sdschat.experiment.setting import GroupSetting
 

@@ -9,10 +9,9 @@ import pytest
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session import Where, spark
-from sdschat.pipeline.session.conf import configuration, cores
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.ship import package_zip, submit_command
-from sdschat.pipeline.session.where import TargetKind
+from sdschat.pipeline.session.where import TargetKind, configuration, cores
 from tests.needs import needs_module
 
 

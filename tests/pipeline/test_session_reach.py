@@ -15,10 +15,10 @@ import pytest
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, ask_there
-from sdschat.pipeline.session import Where, reach, waiting
+from sdschat.pipeline.session import Where, reach, start
 from sdschat.pipeline.session.ask import _answer, ask
 from sdschat.pipeline.session.reach import ConnectAddress, addresses, gone_since, must_answer
-from sdschat.pipeline.session.waiting import told_what_for
+from sdschat.pipeline.session.start import told_what_for
 from tests.needs import needs_module
 from tests.transport.worlds import free_port
 
@@ -173,7 +173,7 @@ def test_a_command_that_waits_for_spark_says_so(
 ) -> None:
     needs_module("grpc")
     monkeypatch.setattr(reach, "_CONNECT_LIMIT", 2.0)
-    monkeypatch.setattr(waiting, "told_what_for", functools.partial(told_what_for, after=0.0))
+    monkeypatch.setattr(start, "told_what_for", functools.partial(told_what_for, after=0.0))
     (tmp_path / "bronze").mkdir()
     place = f"sc://127.0.0.1:{silent}"
     assert run(["pipeline", "audit", "--lake", str(tmp_path), "--remote", place]) == NO_SPARK

@@ -10,10 +10,9 @@ from sdschat.audit.compare import Comparison
 from sdschat.audit.conform import Silver
 from sdschat.audit.figures import figures
 from sdschat.audit.report.units import moment
-from sdschat.audit.rules import Rules
 from sdschat.audit.schemas import VERSION, AuditChannel, Node
 from sdschat.audit.tables.figures import Figures
-from sdschat.audit.verdict import Audit, counted
+from sdschat.audit.verdict import Audit, Rules, counted
 
 Channel = tuple[str, str]
 _MOST_CHANNELS: Final = 12

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Final, Protocol, TypeVar
 
-from sdschat.audit.report.commands import look
 from sdschat.audit.report.data import ReportData
-from sdschat.audit.report.units import NOTHING, duration, moment
-from sdschat.audit.rules import LOST
+from sdschat.audit.report.units import NOTHING, duration, look, moment
 from sdschat.audit.schemas import (
     AuditFinding,
     AuditMissing,
@@ -21,7 +19,7 @@ from sdschat.audit.schemas import (
     MetricsRejected,
     MetricsRepair,
 )
-from sdschat.audit.verdict import Lacking, counted, first_rows, node_words
+from sdschat.audit.verdict import LOST, Lacking, counted, first_rows, node_words
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50

@@ -10,10 +10,9 @@ import altair as alt
 
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.report.units import duration, moment, size
-from sdschat.audit.rules import LOST
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.tables.figures import Absence, Figures
-from sdschat.audit.verdict import counted
+from sdschat.audit.verdict import LOST, counted
 
 Named = Callable[[str], str]
 WIDE: Final = 780

@@ -12,13 +12,19 @@ from sdschat.audit.verdict import counted
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
-from sdschat.cli.spark.common import lake_option, milliseconds, settle_option, step
-from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
+from sdschat.cli.spark.common import (
+    chosen_engine,
+    engine_option,
+    lake_option,
+    milliseconds,
+    open_asked,
+    settle_option,
+    step,
+)
 from sdschat.cli.spark_target import where_options
 
 if TYPE_CHECKING:
-    from sdschat.audit.rules import Rules
-    from sdschat.audit.verdict import Audit
+    from sdschat.audit.verdict import Audit, Rules
     from sdschat.lake.asked import Asked
     from sdschat.lake.results import Refused, ResultScope
     from sdschat.pipeline.session import Where
@@ -54,7 +60,7 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
     input could not be read when it was taken in.
     """
-    from sdschat.audit.rules import DEFAULT
+    from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.results import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)

@@ -1,4 +1,4 @@
-"""Options and helper functions shared by the commands of the pipeline."""
+"""Options, helper functions and the choice of the engine, shared by the commands of the pipeline."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,6 +19,8 @@ from sdschat.cli.options import say
 from sdschat.cli.text import safe
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from sdschat.audit.schemas import Quarantine
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN: Final = 10
@@ -93,7 +97,7 @@ def must_have_rows(there: Asked, root: str) -> None:
 def open_spark(where: Where) -> Iterator[SparkSession]:
     """Open a working session. If this takes long, tell the user the reason for the wait."""
     from sdschat.pipeline.session import spark
-    from sdschat.pipeline.session.waiting import told_what_for, until_it_works
+    from sdschat.pipeline.session.start import told_what_for, until_it_works
 
     chosen = where.resolved()
     with ExitStack() as stack:
@@ -177,3 +181,62 @@ def milliseconds(text: str, option: str = "--settle") -> int:
         return duration(text)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint=option) from error
+
+
+SPARK: Final = "spark"
+DUCKDB: Final = "duckdb"
+_LOCK: Final = ".audit.lock"
+
+engine_option: Final = click.option(
+    "--engine",
+    type=click.Choice([SPARK, DUCKDB]),
+    help="Default: duckdb for a folder of this machine, spark where --master, --remote or --conf is given.",
+)
+
+
+def chosen_engine(engine: str | None, where: Where, root: str) -> str:
+    """Return the engine. Raises UsageError if the one that was named cannot read this lake."""
+    from sdschat.lake.places import folder_of
+
+    if engine == SPARK:
+        return SPARK
+    named = bool(where.master or where.remote or where.conf)
+    if engine == DUCKDB:
+        if named:
+            raise click.UsageError("--engine duckdb runs without Spark. Leave out --master, --remote and --conf.")
+        if folder_of(root) is None:
+            raise click.UsageError(f"--engine duckdb reads folders of this machine, not {root}. Use --engine spark.")
+        import duckdb  # noqa: F401 - before the work, not in the middle of it
+
+        return DUCKDB
+    elsewhere = named or not where.resolved().master.startswith("local") or folder_of(root) is None
+    return SPARK if elsewhere or find_spec("duckdb") is None else DUCKDB
+
+
+@contextmanager
+def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
+    """Open a lake with the chosen engine."""
+    from sdschat.lake.duck import open_duck
+    from sdschat.lake.places import folder_of
+
+    must_be_lake(root)
+    folder = folder_of(root)
+    if engine == SPARK or folder is None:
+        with _alone(folder), open_lake(where, root) as there:
+            yield there
+        return
+    with _alone(folder), open_duck(folder) as asked:
+        must_have_rows(asked, root)
+        yield asked
+
+
+@contextmanager
+def _alone(folder: Path | None) -> Iterator[None]:
+    """Lock the answers of a lake in a folder: of two audits at once, one would remove what the other wrote."""
+    from sdschat.audit.lock import alone
+
+    if folder is None:
+        yield
+        return
+    with alone(folder / _LOCK, f"another audit is writing to {folder}; wait for it to end, and start this one again."):
+        yield

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.spark.common import lake_option, step
-from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
+from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted, safe
 

@@ -12,8 +12,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
-from sdschat.cli.spark.common import lake_option, step
-from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
+from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step
 from sdschat.cli.spark_target import cache_folder, where_options
 from sdschat.cli.whole_file import whole_file
 
@@ -76,7 +75,7 @@ def command(lake: str, output: Path, engine: str | None, where: Where) -> None:
 def write_report(there: Asked, lake: str, grain: int, output: Path) -> None:
     """Write the page of the verdict in this lake, and of the figures that `measure` has just made."""
     from sdschat.audit.report.page import page
-    from sdschat.lake.report import report_data
+    from sdschat.lake.figures import report_data
 
     with step("report"):
         made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000), cache_folder("report"))

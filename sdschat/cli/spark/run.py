@@ -14,16 +14,18 @@ from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.audit_options import SHOWN, all_option
 from sdschat.cli.spark.common import (
     added_lines,
+    chosen_engine,
+    engine_option,
     lake_option,
     milliseconds,
     new_or_old_lake,
+    open_asked,
     settle_option,
     step,
     tell_refused,
 )
-from sdschat.cli.spark.engines import chosen_engine, engine_option, open_asked
+from sdschat.cli.spark.ingest import sources_in
 from sdschat.cli.spark.report import output_option, write_report
-from sdschat.cli.spark.sources import sources_in
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
 
@@ -61,7 +63,7 @@ def command(
 
     Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """
-    from sdschat.audit.rules import DEFAULT
+    from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.figures import measure
     from sdschat.lake.ingest import ingest, quarantined
     from sdschat.lake.results import audit_of, places_in, refused_in

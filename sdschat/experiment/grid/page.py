@@ -6,20 +6,146 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import altair as alt
 
 import sdschat
-from sdschat.audit.report.embed import Pictures, document, svg
+from sdschat.audit.report.embed import Picture, Pictures, data, document, svg
 from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
 from sdschat.experiment.grid.gridfile import Grid, Sweep
-from sdschat.experiment.grid.pictures import comparison, describe, sweep_picture
 from sdschat.experiment.grid.summary import Point, points_of, short
 from sdschat.experiment.runs import SimRun
+from sdschat.experiment.setting import GroupSetting
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
+_LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
+_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # in milliseconds
+_LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
+_MUCH: Final = 20  # values that differ by more are drawn on a logarithmic axis
+_MOST_LABELS: Final = 8
+_ASIDE: Final = 4  # pixels between lines, so that none hides the error bars of another one
+_NUMBER: Final = "format(datum.value, abs(datum.value) >= 1000 ? '~s' : '~g')"
+_PAD: Final = 10  # pixels between the ends of an axis and its values
+_EDGE: Final = 0.5  # a difference of more than half is drawn at the edge
+_TOP: Final = alt.Legend(orient="top")
+_COLOURS: Final = ("#2f86e5", "#e07b2f", "#2aa876", "#a765d6", "#dd5566", "#8795a5")  # to be seen on white and on black
+
+
+def sweep_picture(sweep: Sweep, points: Sequence[Point], name: str) -> Picture | None:
+    """Draw a figure over the axis of a sweep, a line for each of its lines, with error bars; None without values."""
+    rows = [row for point in points if (row := _row(sweep, point, name)) is not None]
+    if not rows:
+        return None
+    lines = list(dict.fromkeys(row["line"] for row in rows))
+    x, y = _across(sweep, rows), _up(name, rows)
+    legend = _TOP if len(lines) > 1 else None
+    colour = alt.Color(
+        "line:N", title=None, sort=lines, scale=alt.Scale(domain=lines, range=list(_COLOURS)), legend=legend
+    )
+    parts: list[Picture] = []
+    for at, line in enumerate(lines):
+        base = alt.Chart(data([row for row in rows if row["line"] == line])).encode(x=x, color=colour)
+        tips = [alt.Tooltip("says:N", title=line)]
+        aside = _ASIDE * (at - (len(lines) - 1) / 2)
+        parts += [
+            base.mark_line(xOffset=aside).encode(y=y),
+            base.mark_rule(xOffset=aside).encode(y=alt.Y("low:Q"), y2="high:Q"),
+            base.mark_circle(xOffset=aside, opacity=1, size=30).encode(y=y, tooltip=tips),
+        ]
+    title = alt.Title(name, subtitle=_ABOUT[name].says, anchor="start")
+    return alt.layer(*parts).properties(width=400, height=220, title=title)
+
+
+def _row(sweep: Sweep, point: Point, name: str) -> dict[str, Any] | None:
+    found = point.figures.get(name)
+    if found is None or not isinstance(point.at, int | float):
+        return None
+    at = point.at / 1000 if sweep.axis in _TIMES else float(point.at)
+    says = f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+    return {"at": at, "line": point.line, "y": found.median, "low": found.low, "high": found.high, "says": says}
+
+
+def _across(sweep: Sweep, rows: Sequence[dict[str, Any]]) -> alt.X:
+    places = sorted({row["at"] for row in rows})
+    few = alt.Axis(values=places, labelExpr=_NUMBER, labelOverlap=True, grid=False)
+    axis = few if len(places) <= _MOST_LABELS else alt.Axis(labelExpr=_NUMBER, labelOverlap=True, grid=False)
+    title = f"{sweep.axis} (s)" if sweep.axis in _TIMES else sweep.axis
+    return alt.X("at:Q", title=title, scale=_scale(places, log=sweep.axis in _LOG_AXES, zero=False), axis=axis)
+
+
+def _up(name: str, rows: Sequence[dict[str, Any]]) -> alt.Y:
+    """Return the axis: logarithmic if values differ much; else from zero on, so that small values look small."""
+    values = [row[key] for row in rows for key in ("low", "high")]
+    positive = [value for value in values if value > 0]
+    log = name in _LOG_FIGURES and bool(positive) and max(positive) > _MUCH * min(positive)
+    return alt.Y(
+        "y:Q", title=_ABOUT[name].unit, scale=_scale(values, log=log, zero=True), axis=alt.Axis(labelExpr=_NUMBER)
+    )
+
+
+def _scale(values: Sequence[float], *, log: bool, zero: bool) -> alt.Scale:
+    if not log:
+        return alt.Scale(zero=True) if zero else alt.Scale(zero=False, nice=False, padding=_PAD)
+    positive = [value for value in values if value > 0] or [1.0]
+    if min(values) <= 0:  # zero has a place on the axis too
+        return alt.Scale(type="symlog", constant=min(positive))
+    return alt.Scale(type="log", nice=False, padding=_PAD)
+
+
+def comparison(found: Sequence[Compared]) -> Picture:
+    """Draw the difference of the model from the engine, as a share of the engine's mean, with its error bars."""
+    halves = [_forest([item for item in found if item.setting.push == push], push) for push in (True, False)]
+    return alt.hconcat(*(half for half in halves if half is not None)).properties(
+        title=alt.Title("The model against the engine: difference with error bars", anchor="start")
+    )
+
+
+def _forest(found: Sequence[Compared], push: bool) -> Picture | None:
+    rows = [_difference(item) for item in found if item.found[0]]
+    if not rows:
+        return None
+    sizes = [f"{size:,} participants" for size in sorted({item.setting.participants for item in found})]
+    names = [figure.name for figure in FIGURES if any(row["figure"] == figure.name for row in rows)]
+    base = alt.Chart(data(rows)).encode(
+        y=alt.Y("figure:N", sort=names, title=None),
+        yOffset=alt.YOffset("size:N", sort=sizes),
+        color=alt.Color("size:N", sort=sizes, title=None, scale=alt.Scale(range=list(_COLOURS)), legend=_TOP),
+        tooltip=[alt.Tooltip("says:N", title="difference")],
+    )
+    scale = alt.Scale(domain=[-_EDGE, _EDGE], clamp=True)
+    axis = alt.Axis(format="+%", values=[-0.5, -0.25, 0, 0.25, 0.5])
+    agrees = alt.condition("datum.agrees", alt.value(25), alt.value(110))
+    return alt.layer(
+        base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale, axis=axis, title=None), x2="high:Q"),
+        base.mark_circle(opacity=1).encode(x="share:Q", size=agrees),
+    ).properties(width=330, height=alt.Step(9), title=f"{'with' if push else 'without'} anti-entropy")
+
+
+def _difference(item: Compared) -> dict[str, Any]:
+    one, other, margin = item.found
+    share, wide = (other - one) / abs(one), margin / abs(one)
+    return {
+        "figure": item.figure,
+        "size": f"{item.setting.participants:,} participants",
+        "share": _within(share),
+        "low": _within(share - wide),
+        "high": _within(share + wide),
+        "agrees": item.agrees,
+        "says": f"{describe(item.setting)}: engine {one:.4g}, model {other:.4g} \u00b1{margin:.2g}",
+    }
+
+
+def _within(share: float) -> float:
+    return max(-_EDGE, min(_EDGE, share))
+
+
+def describe(setting: GroupSetting) -> str:
+    with_it = "with" if setting.push else "without"
+    return f"{setting.participants:,} participants, {setting.loss:.0%} loss, {with_it} anti-entropy"
 
 
 def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:

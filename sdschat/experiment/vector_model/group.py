@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sdschat.experiment.record import Record, empty_record
+from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.draws import OncePerStep
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for

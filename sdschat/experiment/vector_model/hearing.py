@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdschat.experiment.vector_model.answers import answered_by_other, consider
 from sdschat.experiment.vector_model.group import Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
 from sdschat.experiment.vector_model.pushes import heard_again, may_want_push
 from sdschat.experiment.vector_model.ranges import review_filters, review_old_filter, review_ranges
-from sdschat.experiment.vector_model.requests import notice, received, requested_by_other
+from sdschat.experiment.vector_model.requests import answered_by_other, consider, notice, received, requested_by_other
 from sdschat.experiment.vector_model.sending import rearm_resend
 from sdschat.experiment.vector_model.wheel import Indices
 

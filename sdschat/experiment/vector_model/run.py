@@ -7,14 +7,13 @@ from random import Random
 
 import numpy as np
 
-from sdschat.experiment.record import Record
+from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model.answers import due_answers
 from sdschat.experiment.vector_model.group import Group
 from sdschat.experiment.vector_model.hearing import hear
 from sdschat.experiment.vector_model.packets import Step
 from sdschat.experiment.vector_model.pushes import due_pushes
-from sdschat.experiment.vector_model.requests import due_requests
+from sdschat.experiment.vector_model.requests import due_answers, due_requests
 from sdschat.experiment.vector_model.sending import resend, send_copy, send_message, send_syncs, wake
 from sdschat.experiment.vector_model.wheel import Indices, Item
 

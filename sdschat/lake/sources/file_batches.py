@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import pyarrow
 import pyarrow.compute
 
-from sdschat.audit.collector import no_collection
+from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar, Columns
 from sdschat.audit.sources.databases import (

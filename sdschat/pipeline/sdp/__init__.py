@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.rules import DEFAULT
 from sdschat.audit.schemas import AuditJournal, Event
+from sdschat.audit.verdict import DEFAULT
 from sdschat.lake.asked import READ_BY_AUDIT, statements
 from sdschat.lake.judge import rule_query
 from sdschat.lake.tables import Tables

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.pipeline.session.waiting import NO_ROOM
+from sdschat.pipeline.session.start import NO_ROOM
 from sdschat.pipeline.session.warm import spark_version
 from sdschat.pipeline.session.where import TargetKind, Where
 

@@ -1,4 +1,4 @@
-"""The start of Spark, or the connection to a running one."""
+"""The start of Spark, or the connection to a running one, and the wait until it works."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import os
 import shlex
 import sys
 import tempfile
+import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session.conf import MEANING, configuration, python_there
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
@@ -30,10 +31,11 @@ from sdschat.pipeline.session.trouble import (
     write_log4j,
 )
 from sdschat.pipeline.session.warm import archive_flags
-from sdschat.pipeline.session.where import TargetKind, Where
+from sdschat.pipeline.session.where import MEANING, TargetKind, Where, configuration, python_there
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 _MISSING = "The data pipeline needs {what}, which is not installed: pip install 'sdschat[pipeline]'."
 
@@ -169,3 +171,33 @@ def _stop(session: SparkSession, where: Where) -> None:
             try_again(session, 0)
         session.stop()
     sys.stderr.flush()
+
+
+PATIENCE: Final = 15.0  # seconds, after which the user is told the reason for the wait
+
+NO_ROOM: Final = (
+    "others may be using it, or its workers have less memory or fewer cores than spark.executor.memory and "
+    "spark.executor.cores ask for (--conf)"
+)
+
+Told = Callable[[str], None]
+
+
+@contextmanager
+def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[None]:
+    """Tell the user this text if the work takes longer than usual."""
+    timer = threading.Timer(after, told, (text,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
+    """Do a first small task on a cluster: its workers may all be busy, or too small for the configuration."""
+    if where.kind is TargetKind.CLUSTER:
+        text = f"{where.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
+        with told_what_for(text, told):
+            session.range(1).count()

@@ -22,9 +22,8 @@ def work(session: SparkSession, folder: Path) -> None:
     """Make a lake, whose verdict is that a message is missing."""
     from sdschat.audit.schemas import FIELD
     from sdschat.lake import judge
-    from sdschat.lake.figures import measure
+    from sdschat.lake.figures import measure, report_data
     from sdschat.lake.ingest import ingest
-    from sdschat.lake.report import report_data
     from sdschat.pipeline.lake import Lake
 
     exports = [_export(folder, node) for node in _NODES]
