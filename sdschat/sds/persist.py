@@ -27,6 +27,7 @@ from sdschat.sds.rows import (
 )
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
+from sdschat.sds.steps.dependencies import refuse_older_children
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
 from sdschat.sds.steps.requests import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono
@@ -94,6 +95,9 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
     ask_for_the_rest(s)
+    for buffered in s.incoming.in_order():  # none, but in the rows of older programs
+        if not buffered.release_at:
+            refuse_older_children(s, buffered)
     release(s, [buffered for buffered in s.incoming.in_order() if not buffered.unmet and not buffered.release_at])
     _forgive_downtime(s, row, snapshot.peers)
 

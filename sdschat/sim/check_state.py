@@ -108,6 +108,9 @@ def check_waiting(record: NodeRecord) -> None:
         for parent in buffered.unmet:
             if parent not in s.requests.missing and parent not in s.incoming.buffered:
                 raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which nobody looks for")
+            above = s.incoming.buffered.get(parent)
+            if above is not None and not above.release_at and above.lamport >= buffered.lamport:
+                raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which may wait for it")
     for message_id in s.outgoing.open:
         due = s.outgoing.timers.get(message_id)
         if due is None or due > s.now.mono + 2 * s.config.resend_max:

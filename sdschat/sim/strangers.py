@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _SHAPE: Final = compact.shape_for(256, 0.0001)
 CROWD: Final = 4  # strangers of the kinds that come as several
 FILTERS: Final = ("full filter", "full waku filter", "shapeless filter", "full range")
-CROWDS: Final = ("crowd of orphans", "crowd of the future", "parents of the future", "asks", "lacks")
+CROWDS: Final = ("crowd of orphans", "crowd of the future", "parents of the future", "rings", "asks", "lacks")
+_RING: Final = 3  # messages that name each other in turn
 
 
 def written(world: World, action: Action, count: int) -> Message:
@@ -37,6 +38,9 @@ def written(world: World, action: Action, count: int) -> Message:
             history = (HistoryEntry(f"flood {parent}", None, "z"),)
         else:
             lamport = now + world.scenario.config.max_skew + 10_000
+    elif kind == "rings":
+        before = count - 1 if count % _RING else count + _RING - 1
+        history = (HistoryEntry(f"flood {world.scenario.seed} {action.at} {kind} {before}", None, "z"),)
     elif kind.endswith("future"):
         lamport = now + world.scenario.config.max_skew + 10_000 + count
     elif kind == "parent":

@@ -251,6 +251,8 @@ def _strangers(draw: Random, scenario: Scenario) -> Scenario:
         kind = draw.choice((*CROWDS, *CROWDS, *FILTERS))
         if "future" in kind and (scenario.skew or any(plan.skew for plan in scenario.plans)):
             continue
+        if kind == "rings" and any(plan.literal for plan in scenario.plans):
+            continue  # who does what the specification says, and no more, waits in them for ever
         at, count = draw.randint(1, scenario.heal_at - 1), draw.randint(1, 24) if kind in CROWDS else 1
         scenario = _more(scenario, Action(at, "flood", -1, count, kind))
     return replace(scenario, limits=limits)

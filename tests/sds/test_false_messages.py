@@ -59,3 +59,16 @@ def test_of_two_that_do_not_make_the_id_the_first_one_stands() -> None:
     group.give("a", Message("b", ID, "lobby", START + 2, content=b"neither"))
     assert [refused.reason for refused in group["a"].of(Rejected)] == [Reason.ID_CONFLICT]
     assert group["a"].channel.state.packet_of(ID) == (CODEC.encode(FALSE), "nobody")
+
+
+@pytest.mark.parametrize("way", ["live", "store"])
+def test_what_waits_for_a_false_one_is_delivered_though_the_true_one_is_refused(way: str) -> None:
+    group = Group("a")
+    group.give("a", Message("c", "late", "lobby", START + 9, content=b"late"))
+    group.give("a", Message("nobody", ID, "lobby", START + 5, (HistoryEntry("nowhere"),), content=b"what nobody said"))
+    group.give("a", Message("c", "child", "lobby", START + 10, (HistoryEntry(ID),), content=b"child"))
+    hear(group, Message("b", ID, "lobby", START + 2, (HistoryEntry("late"),), content=CONTENT), way)
+    assert [refused.reason for refused in group["a"].of(Rejected)] == [Reason.CLOCK_NOT_ABOVE_PARENT]
+    assert not group["a"].channel.state.holds(ID)
+    group.tick(2 * group.config.lost_after)
+    assert group["a"].log == ["late", "child"]

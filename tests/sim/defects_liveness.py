@@ -9,7 +9,7 @@ from sdschat.sds import limits
 from sdschat.sds.peers import Peer
 from sdschat.sds.scheduled_sends import ScheduledSends
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps import acks, copies, deliver, outgoing_sweep, questions, ranges
+from sdschat.sds.steps import acks, copies, deliver, dependencies, outgoing_sweep, questions, ranges
 from tests.sim.plant import defect, instead, method
 
 
@@ -125,4 +125,10 @@ def beyond_the_sixteenth_nothing_is_sent_again() -> Iterator[None]:
                 s.outgoing.timers.discard(key)
 
     with instead(old, sweep):
+        yield
+
+
+@defect
+def messages_that_name_each_other_wait_for_each_other() -> Iterator[None]:
+    with instead(dependencies.refuse_older_children, lambda *_: None):
         yield

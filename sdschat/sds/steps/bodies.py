@@ -17,8 +17,9 @@ from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import deliver_body
+from sdschat.sds.steps.deliver import abandon, deliver_body
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
+from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.values import Message, MessageKind, Reason
 
 
@@ -59,8 +60,12 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     message_id = message.message_id
     if message_id in s.unsaved or not _is_false(s, message):
         return False
-    if s.incoming.take(message_id) is not None:
-        return False  # nothing stands in the way of the true one now
+    waiting = s.incoming.take(message_id)
+    if waiting is not None:  # nothing stands in the way of the true one now; but it may be refused for other reasons
+        s.requests.take(message_id)
+        abandon(s, message_id, message.sender_id)
+        spoil_filter(s)
+        return False
     false = s.delivered(message_id)
     reason = _refused(s, message, message.lamport_timestamp or 0)
     if false is None or reason is not None:

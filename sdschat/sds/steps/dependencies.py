@@ -140,3 +140,18 @@ def buffer_message(
     s.incoming.put(buffered)
     if new:
         s.events.append(DependenciesMissing(message.message_id, tuple(new)))
+    refuse_older_children(s, buffered)
+
+
+def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:
+    """Refuse what waits for a buffered message and is not dated after it: sooner than when the parent is delivered,
+    because the parent may itself wait for such a child, and then neither would ever be delivered."""
+    message_id = parent.message.message_id
+    for child_id in list(s.incoming.waiting_for.get(message_id, ())):
+        child = s.incoming.buffered.get(child_id)
+        if child is None or child.lamport > parent.lamport:
+            continue
+        s.incoming.take(child_id)
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, child.message.sender_id, child_id, message_id)
+        abandon(s, child_id, child.message.sender_id)
+        spoil_filter(s)

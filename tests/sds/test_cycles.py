@@ -1,0 +1,70 @@
+"""Messages that name each other, or an ancestor of each other, hold nobody up: one of them is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.sds.events import Rejected
+from sdschat.sds.rows import IncomingRow, Table
+from sdschat.sds.values import Reason
+from tests.sds.group import CODEC, START, Group, forge
+
+SKEW = 600_000
+A = forge("z", "a", START + 100, "b")
+B = forge("z", "b", START + 101, "a")
+CHILD = forge("c", "child", START + 200, "b", "first")
+GRANDCHILD = forge("c", "grandchild", START + 300, "child")
+
+
+@pytest.fixture
+def group() -> Group:
+    group = Group("n")
+    group.give("n", forge("c", "first", START + 1))
+    return group
+
+
+def delivered_in_the_end(group: Group) -> list[str]:
+    group.tick(3 * group.config.lost_after)
+    assert not group["n"].channel.state.incoming.buffered
+    return group["n"].log
+
+
+def refused(group: Group) -> list[tuple[Reason, str]]:
+    return [(event.reason, event.message_id) for event in group["n"].of(Rejected)]
+
+
+def test_two_that_name_each_other(group: Group) -> None:
+    for message in (A, B, CHILD, GRANDCHILD):
+        group.give("n", message)
+    assert refused(group) == [(Reason.CLOCK_NOT_ABOVE_PARENT, "a")]
+    assert delivered_in_the_end(group) == ["first", "b", "child", "grandchild"]
+
+
+def test_a_ring_of_three(group: Group) -> None:
+    ring = forge("z", "x", START + 50, "b"), forge("z", "y", START + 60, "x"), forge("z", "b", START + 70, "y")
+    for message in (*ring, CHILD, GRANDCHILD):
+        group.give("n", message)
+    assert refused(group) == [(Reason.CLOCK_NOT_ABOVE_PARENT, "x")]
+    assert delivered_in_the_end(group) == ["first", "y", "b", "child", "grandchild"]
+
+
+def test_one_of_them_waits_for_its_date_first(group: Group) -> None:
+    ahead = START + SKEW + 60_000
+    group.give("n", forge("z", "a", START + 100, "b"))
+    group.give("n", forge("z", "b", ahead, "a"))
+    group.tick(60_000)
+    assert refused(group) == [(Reason.CLOCK_NOT_ABOVE_PARENT, "a")]
+    group.give("n", forge("c", "child", ahead + 200, "b"))
+    assert delivered_in_the_end(group) == ["first", "b", "child"]
+
+
+def test_a_disk_that_has_both(group: Group) -> None:
+    """Older programs saved them."""
+    group.give("n", A)
+    rows = group["n"].store.tables[Table.INCOMING]
+    rows["b"] = IncomingRow(B, CODEC.encode(B), "live", 0, START, 0, ())
+    del group["n"].store.tables[Table.MISSING]["b"]
+    group.crash("n")
+    group.give("n", CHILD)
+    assert refused(group) == [(Reason.CLOCK_NOT_ABOVE_PARENT, "a")]
+    assert delivered_in_the_end(group) == ["first", "b", "child"]
