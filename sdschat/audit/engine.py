@@ -17,7 +17,7 @@ from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
 from sdschat.audit.witness import ChannelJournal, Held, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
-_STATEMENT: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS")
+_MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
 _HALF: Final = 1 << 63
 _MASK: Final = (1 << 64) - 1
 _TABLES: Final = """
@@ -34,9 +34,8 @@ CREATE TABLE declared (member INTEGER, message INTEGER, message_id TEXT, kind TE
 CREATE TABLE claim (member INTEGER, claimed, claimed_fingerprint, counted, counted_fingerprint);
 CREATE TABLE apart (member INTEGER, detail TEXT);
 """
+_LOADED: Final = "CREATE INDEX copy_by ON copy (message, member); CREATE INDEX shown_by ON shown (member, message);"
 _INDEXES: Final[Mapping[str, str]] = {
-    "copy": "message, member",
-    "shown": "member, message",
     "log": "message",
     "newest_time": "member",
     "outside": "message",
@@ -59,9 +58,8 @@ def judge(said: Testimony, rules: Rules) -> Audit:
         database.executescript(_TABLES)
         database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, MAX_LAMPORT))
         _Loader(database).take(said)
-        _index(database, "copy")
-        _index(database, "shown")
-        _answer(database)
+        database.executescript(_LOADED)
+        answer(database, "views", _INDEXES)
         return _audit(database, said)
 
 
@@ -180,24 +178,19 @@ def running_text(x1: int, x2: int) -> str:
     return f"{(x1 & _MASK) << 64 | x2 & _MASK:032x}"
 
 
-def _index(database: sqlite3.Connection, table: str) -> None:
-    if table in _INDEXES:
-        database.execute(f"CREATE INDEX {table}_by ON {table} ({_INDEXES[table]})")
+def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) -> None:
+    """Make all tables and views of a file. Each table is indexed before the next one is made from it."""
+    for name, query, is_table in statements("sdschat.audit", f"{file}_sqlite"):
+        database.execute(f"CREATE {'TABLE' if is_table else 'VIEW'} {name} AS {query}")
+        if is_table and name in indexes:
+            database.execute(f"CREATE INDEX {name}_by ON {name} ({indexes[name]})")
 
 
-def _answer(database: sqlite3.Connection) -> None:
-    """Make all tables and views. Each table is indexed before the next one is made from it."""
-    for statement in statements():
-        database.execute(statement)
-        made = _STATEMENT.search(statement)
-        if made is not None and made[1] == "TABLE":
-            _index(database, made[2])
-
-
-def statements() -> list[str]:
-    """Return the views in SQLite's words."""
-    text = files("sdschat.audit").joinpath("views_sqlite.sql").read_text("utf-8")
-    return [each for each in text.split(";\n") if each.strip()]
+def statements(package: str, name: str) -> list[tuple[str, str, bool]]:
+    """Return the name and query of each statement in a file, and if it is a table."""
+    text = files(package).joinpath(f"{name}.sql").read_text("utf-8")
+    made = [_MADE.search(each) for each in text.strip().removesuffix(";").split(";\n")]
+    return [(each[2], each[3], each[1] == "TABLE") for each in made if each is not None]
 
 
 def _audit(database: sqlite3.Connection, said: Testimony) -> Audit:

@@ -6,10 +6,10 @@ import math
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from importlib.resources import files
 from typing import Any, Final
 
 from sdschat.audit.conform import Silver
+from sdschat.audit.engine import answer
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import trials
 from sdschat.audit.tables.figures import Figures, answers
@@ -54,13 +54,13 @@ def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
             values = ", ".join("?" * len(_TABLES[table].split(",")))
             database.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
         database.execute("COMMIT")
-        _answer(database)
-        return Figures(grain, *(_found(database, kind, answer) for kind, answer in answers().values()))
+        answer(database, "figures", _INDEXES)
+        return Figures(grain, *(_found(database, kind, name) for kind, name in answers().values()))
 
 
-def _found(database: sqlite3.Connection, kind: type, answer: str) -> list[Any]:
+def _found(database: sqlite3.Connection, kind: type, name: str) -> list[Any]:
     columns = ", ".join(f'"{name}"' for name in kind.__annotations__)
-    return [kind(*row) for row in database.execute(f"SELECT {columns} FROM {answer} ORDER BY {columns}")]
+    return [kind(*row) for row in database.execute(f"SELECT {columns} FROM {name} ORDER BY {columns}")]
 
 
 class _Quantile:
@@ -111,13 +111,3 @@ def _event(moment: int, row: Journal) -> tuple[Any, ...]:
 def _packet(row: Message) -> tuple[Any, ...]:
     sizes = (row.bytes, row.content_bytes, row.filter_bytes, row.history_bytes, row.request_bytes)
     return row.run_id, row.channel, "log", "message", row.message_id, *(size or 0 for size in sizes)
-
-
-def _answer(database: sqlite3.Connection) -> None:
-    """Make all tables and views. Each table is indexed before the next one is made from it."""
-    text = files("sdschat.audit").joinpath("figures_sqlite.sql").read_text("utf-8")
-    for statement in filter(str.strip, text.split(";\n")):
-        database.execute(statement)
-        kind, name = statement[statement.index("CREATE") :].split()[1:3]
-        if kind == "TABLE" and name in _INDEXES:
-            database.execute(f"CREATE INDEX {name}_by ON {name} ({_INDEXES[name]})")

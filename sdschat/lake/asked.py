@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit import schemas
+from sdschat.audit.engine import statements
 from sdschat.audit.schemas import AuditBase
 from sdschat.lake.places import BUCKETS, PLACES
 from sdschat.lake.tables import Tables
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
-_MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
 READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Journal: "journal",
     schemas.Message: "message",
@@ -139,10 +137,3 @@ def versions_of(base: AuditBase) -> dict[str, int]:
     """Return the commit of each table that a verdict was made from or is in, by the place of the table."""
     pairs = (each.split("=") for each in (base.versions or "").split(",") if each)
     return {place: int(version) for place, version in pairs}
-
-
-def statements(package: str, name: str) -> list[tuple[str, str, bool]]:
-    """Return the name and query of each statement in a file, and if it is a table."""
-    text = files(package).joinpath(f"{name}.sql").read_text("utf-8")
-    made = [_MADE.search(each) for each in text.strip().removesuffix(";").split(";\n")]
-    return [(each[2], each[3], each[1] == "TABLE") for each in made if each is not None]

@@ -28,11 +28,10 @@ from sdschat.experiment.grid.workers import Work
 from sdschat.experiment.runs import SimRun, do_run
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.group import Group, Logs
-from sdschat.experiment.vector_model.hearing import hear_requests
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.requests import determine_t_resp, in_response_group
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.run import run_model
+from sdschat.experiment.vector_model.run import hear_requests, run_model
 from sdschat.experiment.vector_model.wheel import Wheel
 from sdschat.sds import repair
 from tests.pipeline import thousand

@@ -1,4 +1,4 @@
-"""One run of the model: due packets are sent, and heard a latency later."""
+"""One run of the model: due packets are sent, and a latency later change those who hear them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,207 @@ import numpy as np
 
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model.group import Group
-from sdschat.experiment.vector_model.hearing import hear
-from sdschat.experiment.vector_model.packets import Step
-from sdschat.experiment.vector_model.pushes import due_pushes
-from sdschat.experiment.vector_model.requests import due_answers, due_requests
-from sdschat.experiment.vector_model.sending import resend, send_copy, send_message, send_syncs, wake
+from sdschat.experiment.vector_model.group import Flags, Group
+from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
+from sdschat.experiment.vector_model.pushes import due_pushes, heard_again, may_want_push
+from sdschat.experiment.vector_model.ranges import review_filters, review_old_filter, review_ranges
+from sdschat.experiment.vector_model.requests import (
+    answered_by_other,
+    consider,
+    due_answers,
+    due_requests,
+    notice,
+    received,
+    requested_by_other,
+)
+from sdschat.experiment.vector_model.sending import rearm_resend, resend, send_copy, send_message, send_syncs, wake
 from sdschat.experiment.vector_model.wheel import Indices, Item
+
+
+def hear(g: Group, step: Step) -> None:
+    """Process the packets of one step, in this order: contents, names, repair requests, filters and ranges."""
+    review_evidence(g, step)
+    if _tells_nothing(g, step):
+        return
+    ears = Ears(g)
+    if g.heard is not None:
+        _remember_senders(g, step, ears)
+    if g.config.push_enabled:
+        _remember_authors(g, step, ears)
+    heard_anything = np.zeros(g.count, dtype=np.bool_)
+    for number in sorted({packet.number for packet in step.sent if packet.number >= 0}):
+        _hear_content(g, step, ears, number, heard_anything)
+    live = step.live()
+    if not live.sent:
+        _traffic(g, heard_anything)
+        return
+    if not g.busy:
+        heard_anything |= ears.any_of(live.senders(lambda packet: True))
+    _traffic(g, heard_anything)
+    _hear_names(g, live, ears)
+    if g.config.repair_enabled:
+        hear_requests(g, live, ears)
+    if g.config.push_enabled:
+        review_filters(g, live, ears)
+        if g.rules.ranges:
+            review_ranges(g, live, ears)
+
+
+def _tells_nothing(g: Group, step: Step) -> bool:
+    """True if no timer changes and nobody learns anything.
+
+    That holds in a busy group for sync messages without repair requests, if all participants have all messages, or,
+    without anti-entropy, know at least what they lack.
+    """
+    if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
+        return False
+    if g.config.push_enabled:
+        return g.heard is None and g.settled
+    return not len(g.unaware)
+
+
+def _remember_senders(g: Group, step: Step, ears: Ears) -> None:
+    assert g.heard is not None
+    for packet, senders in step.sent.items():
+        if packet.kind in LIVE:
+            for sender in senders:
+                new = ears.any_of(senders[senders == sender]) & ~g.heard[:, sender]
+                g.heard[new, sender] = True
+                g.peers[new] += 1
+
+
+def _remember_authors(g: Group, step: Step, ears: Ears) -> None:
+    live = step.senders(lambda packet: packet.kind in LIVE)
+    for author in set(g.authors):
+        said = live[live == author]
+        if not len(said):
+            continue
+        heard = ears.any_of(said[:1])
+        for number, one in enumerate(g.authors):
+            if one == author:
+                g.author_heard[number, heard] = g.now
+
+
+def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything: Flags) -> None:
+    senders = step.senders(lambda packet: packet.number == number)
+    if not len(senders):
+        return
+    first = any(packet.kind == "message" and packet.number == number for packet in step.sent)
+    heard = ears.any_of(senders)
+    had = g.has(number)
+    if first:
+        g.record.missed[number] = ~heard & g.here()
+        g.record.missed[number, g.authors[number]] = False
+    _count_duplicates(g, number, senders, int(np.count_nonzero(heard & had)))
+    knew = np.flatnonzero(heard & had)
+    answered_by_other(g, number, knew)
+    heard_again(g, number, knew)
+    new = np.flatnonzero(heard & ~had)
+    if len(new):
+        heard_anything[new] = True
+        _take(g, number, new)
+        if g.config.push_enabled and not first:
+            review_old_filter(g, number, new)
+
+
+def _count_duplicates(g: Group, number: int, senders: Indices, knew: int) -> None:
+    """Count the copies received by participants that had the message: exactly for one packet, by a draw for several."""
+    count = len(senders)
+    if count == 1:
+        g.record.duplicates[number] += knew
+    elif knew:
+        holders = int(np.count_nonzero(g.has(number)))
+        g.record.duplicates[number] += int(g.random.binomial(count * max(0, holders - 1), 1 - g.setting.loss))
+
+
+def _take(g: Group, number: int, new: Indices) -> None:
+    since = np.float32(g.since(number))
+    g.arrived(number, new)
+    may_want_push(g, number, new)
+    g.record.held[number, new] = since
+    g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
+    received(g, number, new)
+    before = g.shown[new]
+    if g.config.push_enabled:  # the first message of a log is delivered at once: anti-entropy looks for what is lost
+        first = new[(before == 0) & (g.have[new] == g.bit(number))]
+        g.waived[first] = g.logs.dependencies[number]
+    g.shown[new] = g.logs.delivered_of(g.have[new], g.waived[new])
+    gained = g.shown[new] & ~before
+    for message in range(g.sent):
+        delivered = new[(gained >> np.uint16(message)) & np.uint16(1) == 1]
+        g.record.shown[message, delivered] = g.since(message)
+    notice(g, new, np.full(len(new), g.logs.dependencies[number], dtype=np.uint16))
+
+
+def _traffic(g: Group, heard_anything: Flags) -> None:
+    if not g.busy:
+        g.traffic_heard(np.flatnonzero(heard_anything))
+
+
+def _hear_names(g: Group, live: Step, ears: Ears) -> None:
+    """Mark as missing the messages that a participant lacks and others name."""
+    unaware = g.unaware
+    if not len(unaware):
+        return
+    for number in range(g.sent):
+        senders = live.senders(lambda packet, at=number: packet.named >> at & 1)  # type: ignore[misc]
+        if len(senders):
+            heard = ears.who_of(unaware, senders)
+            notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
+
+
+def hear_requests(g: Group, live: Step, ears: Ears) -> None:
+    for number in range(g.sent):
+        senders = live.senders(lambda packet, at=number: packet.requested >> at & 1)  # type: ignore[misc]
+        if not len(senders):
+            continue
+        heard = ears.any_of(senders)
+        has = g.has(number)
+        requested_by_other(g, number, np.flatnonzero(heard & (g.missing >> np.uint16(number) & np.uint16(1) == 1)))
+        consider(g, number, np.flatnonzero(heard & has))
+
+
+def review_evidence(g: Group, step: Step) -> None:
+    for number in range(g.sent):
+        if not g.acked[number]:
+            _review(g, step, number)
+
+
+def _review(g: Group, step: Step, number: int) -> None:
+    author = g.authors[number]
+    mentions, filters = 0, 0
+    for packet, senders in step.sent.items():
+        others = int(np.count_nonzero(senders != author))
+        if packet.kind not in ("message", "sync"):
+            if packet.named >> number & 1 and not g.have[author] >> packet.number & 1:
+                mentions += others
+            continue
+        if packet.named >> number & 1 or _equal(g, packet.range_high, packet.range_of, number):
+            mentions += others
+        elif packet.held >> number & 1:
+            filters += others
+    if mentions or filters:
+        keep = 1 - g.setting.loss
+        mentioned = int(g.random.binomial(mentions, keep))
+        g.witnesses[number] += mentioned + int(g.random.binomial(filters, keep))
+        _conclude(g, number, mentioned > 0)
+
+
+def _equal(g: Group, high: int, of: int, number: int) -> bool:
+    """True if a fingerprint equals that of the author's log and covers the message. Its join horizon is ignored."""
+    if high < number or not g.rules.ranges:
+        return False
+    return int(g.shown[g.authors[number]]) & ((2 << high) - 1) == of
+
+
+def _conclude(g: Group, number: int, mentioned: bool) -> None:
+    record, since = g.record, g.since(number)
+    if g.witnesses[number] and record.possibly_acked[number] > since:
+        record.possibly_acked[number] = since
+        rearm_resend(g, number)
+    if mentioned or g.witnesses[number] >= g.rules.witnesses:
+        g.acked[number] = True
+        record.acked[number] = since
 
 
 def run_model(setting: GroupSetting, seed: int) -> Record:
