@@ -175,11 +175,13 @@ class RangeComparer:
         _, low, high, number, _ = one.question
         if len(reply.cells) > (2 * values.LEAF if reply.listed else number):
             raise BadAnswer(f"{len(reply.cells)} cells, and {number} were asked for")
+        if not reply.cells and not reply.listed:  # so many came there since that they are too many for cells
+            return [_OpenQuestion(Question(QuestionKind.PARTS, low, high, _MOST_PARTS), one.theirs)]
         ours = self._shortener.shorts(self._log.keys(low, high, -1))
         if reply.listed:
             self._listed(low, high, ours, reply.cells)
             return []
-        if not reply.cells or len(reply.cells) % 3:
+        if len(reply.cells) % 3:
             raise BadAnswer(f"{len(reply.cells)} cells")
         found = differ(ours, reply.cells)
         if found.whole:

@@ -39,6 +39,7 @@ PATIENCE_DOUBTFUL: Final = 600  # the same where nothing speaks for the source, 
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
+FRUITLESS: Final = 900_000  # without a new message: the source is left, however often it answers
 LIAR_REST: Final = 3_600_000
 SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
@@ -73,6 +74,7 @@ class CatchUpSession:
         self._tries = self._rounds = 0
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
+        self._fruitless_at = 0  # without a new message until then, the source is left
 
     @property
     def source(self) -> str:
@@ -177,6 +179,9 @@ class CatchUpSession:
         if isinstance(frame.what, Declined):
             self._fail(mono)
         elif isinstance(frame.what, AnswerFrame) and self._comparer is not None:
+            if mono >= self._fruitless_at:
+                self._fail(mono)
+                return
             if not frame.what.replies:
                 self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
                 return
@@ -212,8 +217,10 @@ class CatchUpSession:
         which the source has no more than that."""
         if self.state is not CatchUpState.LOADING or self._source is None:
             return
-        self._question, self._deadline = None, mono + SILENCE
-        self._sources.gave(self.source)
+        if new:
+            self._fruitless_at = mono + FRUITLESS
+            self._sources.gave(self.source)
+        self._question, self._deadline = None, min(mono + SILENCE, self._fruitless_at)
         self._told.came(keys)
         self._told.add(self.source, ids)
         keys = [*keys, *(one.key for one in ids)]
@@ -250,6 +257,7 @@ class CatchUpSession:
         source = self._sources.next(mono)
         if source is not None:
             self._rounds = 0
+            self._fruitless_at = mono + FRUITLESS
             self.watch = PageCheck()
             self._compare_with(source, mono)
         elif self._sources.compared:

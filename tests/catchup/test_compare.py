@@ -13,7 +13,7 @@ from sdschat.catchup import values as v
 from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.responder import ReadingBudget
 from sdschat.sim.companion import MemoryLog
-from tests.catchup.compare import PLENTY, Keys, compare, some_keys
+from tests.catchup.compare import PLENTY, Keys, compare, fetched, some_keys
 
 
 def _without(keys: Keys, count: int, seed: int) -> Keys:
@@ -141,16 +141,35 @@ def test_whatever_is_answered_it_ends_or_is_refused(answers: list[AnswerFrame]) 
             return
 
 
-@pytest.mark.parametrize("cells", [(), (1, 2, 3, 4)])
-def test_cells_that_are_no_triples_are_refused(cells: tuple[int, ...]) -> None:
-    """A short id stands in three cells, one in each third of them."""
-    keys = some_keys(3000)
-    asker, other = RangeComparer(MemoryLog(_without(keys, 30, 1)), LOWEST, HIGHEST, 1), MemoryLog(keys)
+def _until_cells(asker: RangeComparer, other: MemoryLog) -> v.Question:
     while (ask := asker.ask()) is not None and ask.questions[0].kind is not v.QuestionKind.CELLS:
         asker.answered(answer(ask, other, ReadingBudget(PLENTY, 0, 0)))
     assert ask is not None
+    return ask.questions[0]
+
+
+def test_cells_that_are_no_triples_are_refused() -> None:
+    """A short id stands in three cells, one in each third of them."""
+    keys = some_keys(3000)
+    asker = RangeComparer(MemoryLog(_without(keys, 30, 1)), LOWEST, HIGHEST, 1)
+    _until_cells(asker, MemoryLog(keys))
     with pytest.raises(BadAnswer):
-        asker.answered(AnswerFrame((v.RangeReply(cells=cells),)))
+        asker.answered(AnswerFrame((v.RangeReply(cells=(1, 2, 3, 4)),)))
+
+
+def test_a_log_that_grows_meanwhile_is_no_lie() -> None:
+    """It is catching up itself: a stretch may have too many messages for cells when it is asked for them."""
+    keys = some_keys(3000)
+    ours = _without(keys, 30, 1)
+    asker = RangeComparer(MemoryLog(ours), LOWEST, HIGHEST, 77)
+    low, high = _until_cells(asker, MemoryLog(keys))[1:3]
+    middle = max(low.lamport, keys[0][0])
+    grown = sorted({*keys, *((middle + 1, f"more {number}") for number in range(2 * v.LEAF))})
+    assert low < LogKey(middle + 1, "more") < high
+    other = MemoryLog(grown)
+    while (ask := asker.ask()) is not None:
+        asker.answered(answer(ask, other, ReadingBudget(PLENTY, 0, 0)))
+    assert set(fetched(asker.needs, other)) >= set(keys) - set(ours)
 
 
 def test_questions_beyond_the_effort_are_left_unanswered() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdschat.catchup.peers import AFTER_YOU, ALONE, HistorySource, HistorySources
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
 from sdschat.catchup.session import (
+    FRUITLESS,
     LIAR_REST,
     PATIENCE,
     PATIENCE_DOUBTFUL,
@@ -272,3 +273,34 @@ def test_who_offers_what_is_lacking_is_asked_before_others_that_were_not_tried()
     assert sources.next(1) == ANN
     sources.failed("ann", 1)
     assert sources.next(1) == HistorySource("ghost1")
+
+
+def test_who_answers_nothing_again_and_again_is_left() -> None:
+    seeker = seeking()
+    now = 1000
+    while seeker.source and now <= 2 * FRUITLESS:
+        now += 1000
+        seeker.heard("ann", Frame(SESSION, 1, AnswerFrame(())), now)
+        seeker.advance(now)
+    assert (seeker.source, now) == ("", 1000 + FRUITLESS)
+
+
+def test_who_gives_nothing_new_page_after_page_is_left_and_goes_on_resting() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    now = 1500
+    seeker.took([LogKey(5, "a")], 1, False, 2000)
+    while seeker.source and now <= 2 * FRUITLESS:
+        now += 500
+        seeker.took([LogKey(5, "a")] * (now % 2), 0, False, now)
+        seeker.advance(now)
+    assert (seeker.source, now) == ("", 2000 + FRUITLESS)
+
+
+def test_who_gives_something_new_now_and_then_is_asked_on() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    for now in range(2000, 3 * FRUITLESS, SILENCE // 2):
+        seeker.took([], int(now % FRUITLESS < SILENCE), False, now)
+        seeker.advance(now)
+    assert seeker.source == "ann"
