@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
+from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import Delivered, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, START, Group
@@ -59,6 +61,17 @@ def test_of_two_that_do_not_make_the_id_the_first_one_stands() -> None:
     group.give("a", Message("b", ID, "lobby", START + 2, content=b"neither"))
     assert [refused.reason for refused in group["a"].of(Rejected)] == [Reason.ID_CONFLICT]
     assert group["a"].channel.state.packet_of(ID) == (CODEC.encode(FALSE), "nobody")
+
+
+def test_the_true_one_is_in_the_filter_though_the_false_one_was_too_old_for_it() -> None:
+    """Others would send it again for ever."""
+    group = Group("a")
+    hear(group, replace(FALSE, lamport_timestamp=START - 700_000), "store")
+    group.give("a", TRUE)
+    received = read_filter(group.say("a", "hello").bloom_filter or b"")
+    assert not isinstance(received, str)
+    assert received.floor < START
+    assert received.holds(ID)
 
 
 @pytest.mark.parametrize("way", ["live", "store"])

@@ -9,7 +9,7 @@ from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import OUTSIDE_THE_FILTER, Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.filters import spoil_filter
+from sdschat.sds.steps.filters import include_received, spoil_filter
 from sdschat.sds.steps.requests import forget_hint, note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.sds.window import RecentWindow
@@ -41,6 +41,8 @@ def deliver_body(
     _into_log(s, message, raw, source, gap, generation, s.now.wall, id_only)
     if lamport != id_only.lamport:
         _reread_window(s)
+        if generation != OUTSIDE_THE_FILTER:  # by its old date it may not be in there, or not for long
+            include_received(s, message.message_id, lamport)
 
 
 def _reread_window(s: ChannelState) -> None:
