@@ -90,6 +90,8 @@ def command(
 
 def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
+    options, embedded = mqtt_options(chosen)
+    where = "" if embedded else f" --broker {options.address}"
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     with profile.store as store:
         try:
@@ -98,7 +100,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
             raise CommandProblem(str(error), WRONG_USE) from error
     name = record.channel
     say(
-        f"{name} is made, and {chosen.nick} is its first member. Others knock with: sdschat join {name}. This is its "
-        "data set:"
+        f"{name} is made, and {chosen.nick} is its first member. Others knock with: sdschat join {name}{where}. "
+        "This is its data set:"
     )
     click.echo(record.data_set.hex())

@@ -106,7 +106,8 @@ def print_status(name: str, found: ChannelStatus) -> None:
         return
     names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
     click.echo(
-        f"checkpoint {found.number}, hash {found.hash[:16]}, {found.since} operations since, {found.posts} posts"
+        f"checkpoint {found.number}, hash {found.hash[:16]}, {counted(found.since, 'operation')} since, "
+        f"{counted(found.posts, 'post')}"
     )
     if found.waiting_for:
         click.echo(f"waits for: {', '.join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)}")
@@ -117,7 +118,6 @@ def print_status(name: str, found: ChannelStatus) -> None:
     click.echo(f"{found.bytes:,} bytes")
     for member in found.committee:
         knows = " ".join(f"{slot}:{seq}" for slot, seq in member.clock.items())
-        silence = f", has not shown {member.missed} of {member.limit} operations" if member.missed else ""
-        click.echo(
-            f"  {member.slot}  {names[member.sender_id]}: {member.seq} operations, knows {knows or 'nobody'}{silence}"
-        )
+        written = counted(member.seq, "operation")
+        silence = f", silent for {counted(member.missed, 'operation')} of {member.limit}" if member.missed else ""
+        click.echo(f"  {member.slot}  {names[member.sender_id]}: {written}, knows {knows or 'nobody'}{silence}")

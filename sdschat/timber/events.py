@@ -88,6 +88,7 @@ class StateAdopted(NamedTuple):
     mark: CheckpointMark
     peer: bytes
     again: int  # events of ours that will be written again
+    returned: bool  # there were operations of ours: the others went on while we were away
 
 
 class Forked(NamedTuple):

@@ -314,7 +314,8 @@ class Syncing:
         if first:
             core.events.append(Founded(core.data_set))
         again = sum(not core.known(name) for name in core.own)
-        core.events.append(StateAdopted(state.mark, peer, again))
+        returned = any(slot.member == core.identity.member and slot.seq for slot in replica.committee.slots)
+        core.events.append(StateAdopted(state.mark, peer, again, returned))
 
     def _replace_rows(self, old: Replica, replica: Replica, state: State) -> None:
         core = self.core

@@ -20,6 +20,7 @@ from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPac
 from sdschat.node.events import EventBody
 from sdschat.node.members.events import (
     DataSetFound,
+    DeliveryChanged,
     KindRefused,
     Knocked,
     MemberStatusChanged,
@@ -178,7 +179,9 @@ class MembersChannel:
         self._session.mark_ready()
         if name is None:
             self.log.touch()
-            return self.told.draft_id(self.engine.last_draft())
+            draft_id = self.told.draft_id(self.engine.last_draft())
+            self._events.append(DeliveryChanged(draft_id, "queued", 0, 0))
+            return draft_id
         self.told.made(name)
         return self.told.message_id(name)
 

@@ -88,11 +88,13 @@ class PostRewritten(NamedTuple):
 
 
 class StateTaken(NamedTuple):
-    """The state of a member took the place of ours, which was behind it. `again`: events of ours to be rewritten."""
+    """The state of a member took the place of ours, which was behind it. `again`: events of ours to be rewritten.
+    `returned`: we had written operations, and the others went on while we were away."""
 
     number: int
     giver: str
     again: int
+    returned: bool
 
 
 class Knocked(NamedTuple):

@@ -49,7 +49,7 @@ class Told:
         self._passed = engine.checkpoint.number
         self._deleted = 0  # deletions that the checkpoint passed since it was told
         self._ballot = engine.ballot()
-        self._member = engine.me is not None
+        self._members = self._in_force()  # those who were told as members
         unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
         self._alive = dict.fromkeys(self.log.settled_names(), 0)
         self._alive.update((PostId(author, number), edit) for _, author, number, _, edit in heads if edit)
@@ -162,15 +162,12 @@ class Told:
             case ev.EventSettled(_, kind, _, counts):
                 self._deleted += counts and kind is Kind.DELETE
             case ev.MemberChanged(_, member, status):
-                sender = sender_of(member)
-                if sender == self._me and status in ("member", "removed", "left"):
-                    self._member = status == "member"
-                yield MemberStatusChanged(sender, self._nick_of(sender), _STATUS.get(status, status))
+                yield from self._status(sender_of(member), status)
             case ev.Rewritten(name):
                 yield PostRewritten(self.message_id(name))
-            case ev.StateAdopted(mark, peer, again):
+            case ev.StateAdopted(mark, peer, again, returned):
                 self._passed = mark.number
-                yield StateTaken(mark.number, sender_of(peer), again)
+                yield StateTaken(mark.number, sender_of(peer), again, returned)
                 yield from self._own_status()
                 yield from self._adopted()
             case ev.Forked(slot, seq, _, _):
@@ -178,12 +175,25 @@ class Told:
             case ev.Rejected(peer, reason, times, detail):
                 yield TimberRejected(sender_of(peer), str(reason), times, detail)
 
+    def _status(self, sender: str, status: str) -> Iterator[MemberStatusChanged]:
+        """Yield a change of a member. A state that is taken over may admit again those who were told as members."""
+        if status == "member":
+            if sender in self._members:
+                return
+            self._members.add(sender)
+        elif status in ("removed", "left"):
+            self._members.discard(sender)
+        yield MemberStatusChanged(sender, self._nick_of(sender), _STATUS.get(status, status))
+
     def _own_status(self) -> Iterator[MemberStatusChanged]:
         """Yield what a state that was taken over says of ourselves."""
-        before, self._member = self._member, self._engine.me is not None
-        if before != self._member:
-            status = "member" if self._member else "evicted"
-            yield MemberStatusChanged(self._me, self._nick_of(self._me), status)
+        before, self._members = self._me in self._members, self._in_force()
+        after = self._me in self._members
+        if before != after:
+            yield MemberStatusChanged(self._me, self._nick_of(self._me), "member" if after else "evicted")
+
+    def _in_force(self) -> set[str]:
+        return {sender_of(one.member) for one in self._engine.members()}
 
     def _effect(self, body: EventBody, *, late: bool) -> Iterator[NodeBody]:
         name, target = PostId(body.author, body.number), body.target

@@ -74,7 +74,6 @@ class MembersLines:
         self._model = model
         self._settled: NoteItem | None = None  # the line of the last checkpoint
         self._knock: NoteItem | None = None  # the line that says that we wait to be invited
-        self._is_new = False  # until we are a member and have taken what the others wrote
         self._deleted = 0  # posts that are gone from the disk
         self._rewritten = 0
 
@@ -82,7 +81,6 @@ class MembersLines:
         model = self._model
         match body:
             case events.DataSetFound(data_set):
-                self._is_new = True
                 self._knock = model.note(
                     "a members' channel: you knock, and a member has to invite you. What you write until then waits. "
                     f"Its data set begins with {short(data_set, 8)}: sdschat timber status has all of it",
@@ -106,16 +104,14 @@ class MembersLines:
             case events.PostRewritten():
                 self._rewritten += 1
                 model.note(f"{count(self._rewritten, 'post')} of yours written again", at)
-            case events.StateTaken(number, _, again):
+            case events.StateTaken(number, _, again, returned):
                 self._rewritten = 0
-                if self._is_new:
-                    self._is_new = False  # nobody went on without us: what was written before we came is here now
-                    model.reload()
-                    return
-                words = f", {count(again, 'event')} of yours will be written again" if again else ""
-                model.note(
-                    f"the others went on without you: {count(number, 'operation')} behind their checkpoint{words}", at
-                )
+                if returned:
+                    words = f", {count(again, 'event')} of yours will be written again" if again else ""
+                    model.note(
+                        f"the others went on without you: {count(number, 'operation')} behind their checkpoint{words}",
+                        at,
+                    )
                 model.reload()
             case _:
                 self._hear_of_committee(body, at)

@@ -168,10 +168,15 @@ class ProgramLines:
     def add(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
         """Add a line below the newest row, and return it."""
         self._added += 1
-        last = self._timeline.last_key() if self._timeline.at_end else None
-        line = NoteItem(text, tone, at, last or tail_key(at), self._added)
+        line = NoteItem(text, tone, at, self._newest(at), self._added)
         self._timeline.put(line)
         return line
+
+    def _newest(self, at: int) -> Key:
+        """Return the key of the newest row, which may be another line: a message of before it may have come late."""
+        rows = self._timeline
+        newest = rows.items[-1].place[:2] if rows.at_end and rows.items else (0, "")
+        return newest if rows.at_end and rows.last_key() is not None else max(newest, tail_key(at))
 
     def say_over_limit(self, sender: str, text: str, at: int) -> None:
         """Say in the one line for this sender what exceeds the limit."""

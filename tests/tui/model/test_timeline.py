@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sdschat.tui.model.gaps import gap_items
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
-from sdschat.tui.model.timeline import MOST, Timeline
+from sdschat.tui.model.timeline import MOST, ProgramLines, Timeline
 from tests.tui.model.samples import NOON, entry, missing
 
 
@@ -43,6 +43,20 @@ def test_a_page_above_is_joined_without_doubles() -> None:
     found = timeline(10, 11, at_start=False)
     found.extend_before([entry(8), entry(9), entry(10)], at_start=False)
     assert numbers(found) == [8, 9, 10, 11]
+
+
+def test_lines_of_the_program_keep_their_order_when_an_older_message_comes_between_them() -> None:
+    found = timeline()
+    lines = ProgramLines(found)
+    lines.add("bob knocks", NOON - 1000)
+    lines.add("bob is a member", NOON + 60_000)
+    found.put(entry(1))
+    lines.add("cas is a member", NOON + 61_000)
+    assert [item.text for item in found.items if isinstance(item, NoteItem)] == [
+        "bob knocks",
+        "bob is a member",
+        "cas is a member",
+    ]
 
 
 def test_rows_far_from_the_viewport_are_let_go_on_both_sides() -> None:
