@@ -9,7 +9,7 @@ from sdschat.timber.chat import ChatLayer
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
-from sdschat.timber.ids import checksum, event_bytes, operation_bytes, operation_id
+from sdschat.timber.ids import checksum, event_bytes, member_id, operation_bytes, operation_id
 from sdschat.timber.intake import MissingOperation
 from sdschat.timber.posts import Head
 from sdschat.timber.replica import Replica
@@ -312,6 +312,13 @@ class TimberEngine:
     def admits(self, peer: bytes) -> bool:
         """True if a peer is, or was, a member, or is invited."""
         return self._sync.knows(peer)
+
+    def put_out(self, peer: bytes) -> bool:
+        """True if a peer was removed, and is not invited again."""
+        replica = self._core.replica
+        ends = [slot.why for slot in replica.committee.slots if slot.member == peer]
+        invited = any(member_id(key) == peer for key in replica.front.invitations)
+        return bool(ends) and ends[-1] == "removed" and not invited
 
     def delivery(self, name: PostId) -> Delivery:
         return delivery_of(self._core, name)

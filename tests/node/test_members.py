@@ -107,3 +107,27 @@ def test_posts_of_others_below_the_read_mark_are_unread_after_a_restart(tmp_path
             ], "on the disk as in memory"
 
     asyncio.run(story())
+
+
+def test_whoever_was_put_out_and_comes_back_knocks(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob, cid = _start(place, "ann"), _start(place, "bob"), _start(place, "cid")
+            await _let_in(ann, bob)
+            await _let_in(ann, cid)
+            gone = cid.node.sender_id
+            await cid.node.close(0.1)
+            for at in range(10):
+                for one, other in ((ann, bob), (bob, ann)):
+                    said = one.node.say("garden", f"post {at}")
+                    await other.until(PostSaid, lambda told, said=said: told.post.message_id == said)  # type: ignore[misc]
+            await ann.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
+            told = len(ann.of(Knocked))
+            again = _start(place, "cid")
+            await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
+            await ann.until(Knocked, lambda knock: knock in ann.of(Knocked)[told:])
+            assert ann.of(Knocked)[told:] == [Knocked(gone, "cid")]
+            _channel(ann).invite(gone)
+            await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "member"))
+
+    asyncio.run(story())

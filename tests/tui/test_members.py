@@ -7,12 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from sdschat.node.events import CheckpointPassed, Knocked, PostSaid
+from sdschat.node.events import CheckpointPassed, Knocked, NodeEvent, PostRewritten, PostSaid
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.view.members import create
 from sdschat.tui.lens.panel import LensTabs
+from sdschat.tui.model.items import NoteItem
 from tests.node.worlds import Member
 from tests.tui.stage import Stage, stage
 
@@ -119,6 +120,17 @@ def test_a_post_answers_another_and_quotes_it_until_it_is_gone(tmp_path: Path) -
         await made.until(lambda: "shall we meet?" not in made.text(), "the post and its quote are gone")
         assert "at noon" in made.text()
         assert "bob is a member" in made.text(), "lines of the program stay"
+
+    _told(tmp_path, story)
+
+
+def test_posts_that_are_written_again_are_counted_in_one_line(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        model = made.app.desktop.models["garden"]
+        for _ in range(2):
+            model.hear(NodeEvent("garden", made.app.view.now().wall, PostRewritten("00")), looking=True)
+        lines = [item.text for item in model.timeline.items if isinstance(item, NoteItem)]
+        assert [line for line in lines if "written again" in line] == ["2 posts of yours written again"]
 
     _told(tmp_path, story)
 

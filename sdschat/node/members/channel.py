@@ -332,10 +332,11 @@ class MembersChannel:
         if private is not None and envelope.author_key not in private.roster.members:
             return  # its joining is not here yet, and it asks again; or it does not count
         self._meet(envelope, now)
-        if not self.engine.admits(peer):
+        admitted = self.engine.admits(peer)
+        if not admitted or self.engine.put_out(peer):
             self._knock(frm, envelope.nick)
-            if private is not None and self.engine.me is not None:
-                return  # the engine would answer whoever may be asked for the state, and a link is enough for that
+        if not admitted and private is not None and self.engine.me is not None:
+            return  # the engine would answer whoever may be asked for the state, and a link is enough for that
         self.engine.receive(peer, self._codec.decode(envelope.packet), now)
 
     def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
@@ -403,7 +404,9 @@ class MembersChannel:
 
     def _follow_members(self, told: list[EventBody]) -> None:
         """Name the members of now in the announcement, if it is ours."""
-        news = {one.status for one in told if isinstance(one, MemberStatusChanged)}
+        changes = [one for one in told if isinstance(one, MemberStatusChanged)]
+        self._knocks -= {one.sender_id for one in changes if one.status == "evicted"}  # their next knock is told
+        news = {one.status for one in changes}
         if news.isdisjoint(("member", "evicted", "left")) or self._announced is None:
             return
         if self._record is None or self._announced.creator != self._identity.public_key or self.engine.me is None:

@@ -76,6 +76,7 @@ class MembersLines:
         self._knock: NoteItem | None = None  # the line that says that we wait to be invited
         self._deleted = 0  # posts that are gone from the disk
         self._rewritten = 0
+        self._again: NoteItem | None = None  # the line that counts them
 
     def hear(self, body: events.EventBody, at: int, looking: bool) -> None:
         model = self._model
@@ -102,10 +103,9 @@ class MembersLines:
             case events.DeliveryChanged(message_id, word, known, members):
                 self._delivery(message_id, word, known, members)
             case events.PostRewritten():
-                self._rewritten += 1
-                model.note(f"{count(self._rewritten, 'post')} of yours written again", at)
+                self._rewrote(at)
             case events.StateTaken(number, _, again, returned):
-                self._rewritten = 0
+                self._rewritten, self._again = 0, None
                 if returned:
                     words = f", {count(again, 'event')} of yours will be written again" if again else ""
                     model.note(
@@ -148,6 +148,13 @@ class MembersLines:
         if self._settled is not None:
             model.drop_note(self._settled)
         self._settled = model.note(text, at)
+
+    def _rewrote(self, at: int) -> None:
+        """Count the posts that are written again in one line."""
+        if self._again is not None:
+            self._model.drop_note(self._again)
+        self._rewritten += 1
+        self._again = self._model.note(f"{count(self._rewritten, 'post')} of yours written again", at)
 
     def _delivery(self, message_id: str, word: str, known: int, members: int) -> None:
         model = self._model
