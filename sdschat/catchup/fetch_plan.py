@@ -97,6 +97,6 @@ def _oldest(needs: list[Need]) -> list[Need]:
     for need in reversed(needs):
         shorts += len(need.shorts)
         if chosen and (len(chosen) == values.STRETCHES or shorts > values.SHORTS):
-            break
+            return chosen[::-1]
         chosen.append(need)
     return chosen[::-1]

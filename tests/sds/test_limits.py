@@ -11,6 +11,8 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, EphemeralReceived, FilterRolled, GapClosed, PushScheduled
 from sdschat.sds.gaps import Gaps
+from sdschat.sds.peers import Peers
+from sdschat.sds.push_buffer import Push, PushBuffer
 from sdschat.sds.rows import GapRow
 from sdschat.sds.values import Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -350,6 +352,22 @@ def test_participants_remembered(coming: int, taken: int) -> None:
     for place in range(coming):
         group.give("a", forge(f"p{place}", "s", START + 5, content=None))
     assert len(group["a"].channel.state.peers.known) == taken
+
+
+def test_who_is_silent_for_longest_is_forgotten_first() -> None:
+    peers = Peers()
+    for at in range(limits.MAX_PEERS):
+        peers.heard(f"p{at}", START, 1_000 + at)
+    peers.heard("p0", START, 9_000)
+    peers.heard("one more", START, 9_001)
+    assert peers.known.keys() == {"p0", *(f"p{at}" for at in range(2, limits.MAX_PEERS)), "one more"}
+
+
+def test_those_who_lack_one_message() -> None:
+    pushes, push = PushBuffer(), Push("m", START)
+    assert [pushes.want(push, f"p{at}") for at in range(limits.WANTED_BY)] == [True] * limits.WANTED_BY
+    assert not pushes.want(push, "one more")
+    assert list(push.wanted_by) == [f"p{at}" for at in range(limits.WANTED_BY)]
 
 
 def test_ephemeral_ids_remembered() -> None:

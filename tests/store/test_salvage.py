@@ -37,3 +37,20 @@ def test_what_is_known_of_other_own_messages_is_kept_where_one_row_makes_no_sens
         )
     with Wreck(path, CODEC) as wreck:
         assert sorted(wreck.fates()) == sorted([ids[0], ids[2]])
+
+
+def test_a_packet_whose_row_of_the_log_is_altered_comes_with_the_date_it_says_itself(tmp_path: Path) -> None:
+    path = tmp_path / "p" / "sdschat.db"
+    messages = [packet_of("lobby", "anna", START + number, f"number {number}") for number in range(3)]
+    with Store.open(path, CODEC) as store:
+        for message in messages:
+            store.commit([("lobby", [Append(log_row(message))])])
+        store.connection.execute("UPDATE log SET via = 'push' WHERE message_id = ?", (messages[1].message_id,))
+    with Wreck(path, CODEC) as wreck:
+        found = list(wreck.packets())
+    assert [one.message for one in found] == messages
+    assert [(one.via, one.received_at) for one in found] == [
+        ("live", START + 40),
+        ("live", START + 1),
+        ("live", START + 42),
+    ]
