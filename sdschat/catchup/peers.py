@@ -131,6 +131,13 @@ class HistorySources:
         """We began to compare with it as it did with us."""
         self._left_to_ask_until[name] = mono + AFTER_YOU
 
+    def goes_on(self, mono: int) -> bool:
+        """True while somebody compares with us who was let go first: it will say if we lack something."""
+        return any(
+            until > mono and name in self._present and name not in self.compared
+            for name, until in self._left_to_ask_until.items()
+        )
+
     def has_more(self, name: str) -> None:
         """It says that it has what we lack."""
         self.compared.discard(name)

@@ -260,7 +260,7 @@ class CatchUpSession:
             self._fruitless_at = mono + FRUITLESS
             self.watch = PageCheck()
             self._compare_with(source, mono)
-        elif self._sources.compared:
+        elif self._sources.compared and not self._sources.goes_on(mono):
             self.state = CatchUpState.DONE
 
     def _compare_with(self, source: HistorySource, mono: int) -> None:

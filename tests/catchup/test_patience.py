@@ -33,6 +33,7 @@ from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 
 ANN = HistorySource("ann")
+BOB = HistorySource("bob")
 KEYS = some_keys(400)
 SESSION = 77
 
@@ -198,6 +199,39 @@ def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
     assert sources.next_wake() == 2 * AFTER_YOU - 1
     sources.asks_us("ann", 2 * AFTER_YOU - 1)
     assert sources.next_wake() == 2 * AFTER_YOU - 1
+
+
+def _yielded() -> CatchUpSession:
+    """A seeker that is done with ann, and let bob go first, who had asked more questions already."""
+    seeker = seeking()
+    seeker.sources([ANN, BOB], 1000)
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1100)
+    assert seeker.source == "bob"
+    question = sent(seeker)[-1].what
+    assert isinstance(question, Ask)
+    seeker.compared_by("bob", Frame(SESSION, 2, question), question, 1200)
+    assert seeker.source == ""
+    return seeker
+
+
+def test_nobody_is_done_while_somebody_who_goes_first_has_not_said_what_we_lack() -> None:
+    seeker = _yielded()
+    assert seeker.state is CatchUpState.WAITING
+    seeker.nudged("bob", 1300)
+    assert (seeker.source, seeker.state) == ("bob", CatchUpState.COMPARING)
+
+
+def test_who_goes_first_and_says_nothing_is_asked_after_a_while() -> None:
+    seeker = _yielded()
+    assert seeker.next_wake() == 1200 + AFTER_YOU
+    seeker.advance(1200 + AFTER_YOU)
+    assert seeker.source == "bob"
+
+
+def test_who_goes_first_and_leaves_is_not_waited_for() -> None:
+    seeker = _yielded()
+    seeker.sources([ANN], 1300)
+    assert seeker.state is CatchUpState.DONE
 
 
 def test_who_has_more_is_asked_again_at_once() -> None:

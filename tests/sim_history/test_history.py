@@ -30,6 +30,7 @@ REGRESS = (
     158,  # a page of long messages
     122,  # a direct message expired just when its reader came
     312,  # the same
+    460014312,  # done with the only one it compared with, while the one who has more was let go first
 )
 
 
