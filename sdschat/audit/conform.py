@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from sdschat.audit.schemas import Copy, Declared, Journal, Message, Node, Presence, Quarantine
+from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
-
-Row = Journal | Message | Node | Declared | Quarantine
 
 
 @dataclass(slots=True)

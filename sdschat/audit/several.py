@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 
-from sdschat.audit.conform import Member, Row, Taken, member_of
+from sdschat.audit.conform import Member, Taken, member_of
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar
-from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.databases import Reading, Row
 from sdschat.audit.sources.telling import UNREADABLE
 from sdschat.store.errors import StoreError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -140,16 +141,8 @@ class Archive:
 
     def dated(self, channel: str, first: int, last: int = _END, run_id: str = FIELD, count: int = MOST) -> list[Row]:
         """Return the first `count` messages of a channel by Lamport time, both ends included."""
-        return self._range(channel, run_id, {"lamport": (first, last)}, min(count, MOST))
-
-    def _range(self, channel: str, run_id: str, wanted: Bounds, count: int) -> list[Row]:
-        bounds = {"run_id": (run_id, run_id), "channel": (channel, channel), **wanted}
-        found: list[Row] = []
-        for row in self._by_place.find(bounds, count):
-            found.append(row)
-            if len(found) == count:
-                break
-        return found
+        bounds = {"run_id": (run_id, run_id), "channel": (channel, channel), "lamport": (first, last)}
+        return list(islice(self._by_place.find(bounds, min(count, MOST)), min(count, MOST)))
 
     def close(self) -> None:
         for each in self._opened:

@@ -33,8 +33,7 @@ class Finding(NamedTuple):
 def examine(where: Where) -> list[Finding]:
     """Check without starting anything; this takes less than a second."""
     chosen = where.resolved()
-    found = [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
-    return found
+    return [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
 
 
 def elsewhere(where: Where) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.audit.conform import Row, conform
+from sdschat.audit.conform import conform
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
+from sdschat.audit.sources.databases import Row
 from sdschat.audit.tables.figures import Figures
 from tests.audit.worlds import event, message, node, taken
 

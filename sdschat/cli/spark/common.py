@@ -66,7 +66,8 @@ def new_or_old_lake(root: str) -> Tables:
     from sdschat.lake.tables import Tables
 
     tables = Tables(root)
-    must_take(root)
+    if tables.folder is not None:
+        must_be_folder(tables.folder, "--lake")
     return tables
 
 
@@ -105,15 +106,6 @@ def open_spark(where: Where) -> Iterator[SparkSession]:
             session = stack.enter_context(spark(where))
             until_it_works(session, chosen, say)
         yield session
-
-
-def must_take(root: str) -> None:
-    """Raise Problem if a lake cannot be written at this place."""
-    from sdschat.lake.places import folder_of
-
-    folder = folder_of(root)
-    if folder is not None:
-        must_be_folder(folder, "--lake")
 
 
 def must_be_folder(folder: Path, option: str) -> None:

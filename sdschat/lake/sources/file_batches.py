@@ -50,7 +50,7 @@ class ParsedInput:
 
     @classmethod
     def of_process(cls) -> ParsedInput:
-        """Return the cache of this process. Spark runs many tasks in it, and their files hold the same packets."""
+        """Return the cache of this process, which reads several files with the same packets."""
         if cls._here is None or cls._here.packets.full:
             cls._here = cls()
         return cls._here
