@@ -40,6 +40,7 @@ _COUNTED: Final = values.LEAF  # messages: where fetching begins, parts with mor
 _CUTS: Final = 3
 _CELLS_A_PACKET: Final = 4096
 _PARTS_A_PACKET: Final = 512
+MOST_KNOWN: Final = 100_000  # needs and open questions; what is left is found by the comparison after fetching
 
 
 class _OpenQuestion(NamedTuple):
@@ -80,6 +81,9 @@ class RangeComparer:
     def ask(self) -> Ask | None:
         """The next questions; nothing where all is known. The same again, until they are answered."""
         if not self._asked:
+            # Whoever cuts without end would fill the memory.
+            if self.needs and len(self.needs) + len(self._open) >= MOST_KNOWN:
+                self._open.clear()
             parts = cells = 0
             while self._open and len(self._asked) < values.QUESTIONS:
                 question, theirs, _ = self._open[0]

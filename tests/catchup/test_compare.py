@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, BadAnswer, LogKey, RangeComparer, answer
+from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, BadAnswer, LogKey, RangeComparer, answer, comparer
 from sdschat.catchup import values as v
 from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.responder import ReadingBudget
@@ -170,6 +170,31 @@ def test_a_log_that_grows_meanwhile_is_no_lie() -> None:
     while (ask := asker.ask()) is not None:
         asker.answered(answer(ask, other, ReadingBudget(PLENTY, 0, 0)))
     assert set(fetched(asker.needs, other)) >= set(keys) - set(ours)
+
+
+def _endless(question: v.Question) -> v.RangeReply:
+    low, high = question.low.lamport, question.high.lamport
+    ends = [LogKey(low + (high - low) * part // 8, str(part)) for part in range(1, 8)]
+    return v.RangeReply(tuple(v.RangePart(end, 10**9, bytes(8)) for end in (*ends, question.high)))
+
+
+def test_whoever_cuts_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparer, "MOST_KNOWN", 500)
+    ours = MemoryLog([(at << 52, "id") for at in range(1, 500)])
+    asker = RangeComparer(ours, LOWEST, LogKey(2**61, ""), 1)
+    while (ask := asker.ask()) is not None:
+        asker.answered(AnswerFrame(tuple(_endless(question) for question in ask.questions)))
+    assert 100 < len(asker.needs) < 600
+
+
+def test_what_is_too_much_for_one_comparison_is_found_by_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparer, "MOST_KNOWN", 10)
+    keys = some_keys(30_000)
+    ours, rounds = set(_without(keys, 400, 1)), 0
+    while (found := compare(sorted(ours), keys).lacks - ours) and rounds < 30:
+        ours, rounds = ours | found, rounds + 1
+    assert ours == set(keys)
+    assert rounds > 1
 
 
 def test_questions_beyond_the_effort_are_left_unanswered() -> None:
