@@ -15,6 +15,7 @@ from tests.attacks.lying_broker import lying_broker
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
+from tests.attacks.rings import rings
 from tests.attacks.stage import CHANNEL, Attack, stage
 from tests.attacks.unsigned_names import unsigned_names
 from tests.needs import needs_module
@@ -34,6 +35,7 @@ needs_module("iotcore")
         (many_keys, 40),
         (replayed, 300),
         (replayed_private, 300),
+        (rings, 1),
         (unsigned_names, 60),
     ],
 )
