@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import pytest
+
 from sdschat.node.events import (
     CheckpointPassed,
     DataSetFound,
@@ -129,5 +131,24 @@ def test_whoever_was_put_out_and_comes_back_knocks(tmp_path: Path) -> None:
             assert ann.of(Knocked)[told:] == [Knocked(gone, "cid")]
             _channel(ann).invite(gone)
             await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "member"))
+
+    asyncio.run(story())
+
+
+def test_a_post_that_waits_for_admission_is_neither_changed_nor_answered(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            _start(place, "ann")
+            bob = _start(place, "bob")
+            await bob.until(DataSetFound)
+            waiting = bob.node.say("garden", "may I come in?")
+            await bob.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (waiting, "queued"))
+            refused = "waits until a member lets you in"
+            with pytest.raises(ValueError, match=refused):
+                _channel(bob).edit(waiting, "let me in")
+            with pytest.raises(ValueError, match=refused):
+                _channel(bob).delete(waiting[:8])
+            with pytest.raises(ValueError, match=refused):
+                _channel(bob).say("please", reply_to=waiting)
 
     asyncio.run(story())

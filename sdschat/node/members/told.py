@@ -89,7 +89,8 @@ class Told:
         if not near:
             raise ValueError(f"There is no post {message_id[:16]!r}: it was deleted, or it never was.")
         found = self.find(near[0])
-        assert found is not None
+        if found is None:
+            raise ValueError("That post waits until a member lets you in. It can be changed and answered then.")
         return found
 
     def _near(self, prefix: str) -> set[str]:
