@@ -56,6 +56,7 @@ class Group:
         self.packets = 0
         self.bytes = 0
         self.wire: list[tuple[Node, Packet]] = []
+        self.sides: dict[str, int] = {}  # nodes on different sides of a cut do not reach each other
         first, *others = self.nodes.values()
         self.data_set = first.engine.found(b"a group", self.now)
         self.carry(first)
@@ -102,7 +103,8 @@ class Group:
                     raw = CODEC.encode(packet.message)
                     self.packets += 1
                     self.bytes += len(raw)
-                    if node.up and sender.up:
+                    cut = self.sides.get(sender.name) != self.sides.get(node.name)
+                    if node.up and sender.up and not cut:
                         node.engine.receive(sender.id, CODEC.decode(raw), self.now)
                         self.carry(node)
 

@@ -103,8 +103,7 @@ class Run:
         if self.stormy:
             self._gather()
             if self.count == RACERS and self.seed % 3 == 0:
-                self.facts["races"] += 1
-                race(self.rng.sample(self.all, RACERS))
+                self.facts["races"] += race(self.rng.sample(self.all, RACERS))
                 self._judge(self.all)
         for step in range(self.steps):
             self._step(step)
