@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -21,6 +21,7 @@ from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import LineStyle
+from sdschat.tui.model.glyphs import ASCII
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns
@@ -40,47 +41,69 @@ def style_of(name: str, line_style: LineStyle) -> Style:
     return _HEADING if name == "lens-heading" else line_style.style(name or "text")
 
 
-class LensTabs(Widget):
-    """The names of the views; a click shows one."""
+def seen_names(names: Sequence[str], shown: str, width: int) -> tuple[int, int]:
+    """Return the first of the names that have room in one row, and the end of them; the one shown is among them.
 
-    DEFAULT_CSS = "LensTabs { height: auto; max-height: 3; }"
+    Each takes its letters and two spaces; a sign stands at either end where more names are.
+    """
+    if sum(len(name) + 2 for name in names) <= width:
+        return 0, len(names)
+    low = names.index(shown) if shown in names else 0
+    high = low + 1
+    room = width - 2 - sum(len(name) + 2 for name in names[low:high])
+    grown = True
+    while grown:
+        grown = False
+        if high < len(names) and len(names[high]) + 2 <= room:
+            room -= len(names[high]) + 2
+            high, grown = high + 1, True
+        if low and len(names[low - 1]) + 2 <= room:
+            room -= len(names[low - 1]) + 2
+            low, grown = low - 1, True
+    return low, high
+
+
+class LensTabs(Widget):
+    """The names of the views in one row; a click shows one. Without room for all, the neighbours of the one shown."""
+
+    DEFAULT_CSS = "LensTabs { height: 1; }"
 
     def __init__(self) -> None:
         super().__init__()
         self.shown = DEFAULT
         self.names: list[str] = []
-        self._places: list[tuple[int, int, int, str]] = []  # row, first column, column after the last, view
+        self.ascii_only = False
+        self._places: list[tuple[int, int, str]] = []  # first column, column after the last, view
 
     def offer(self, names: list[str]) -> None:
         if names != self.names:
             self.names = names
-            self.refresh(layout=True)
+            self.refresh()
 
-    def _laid_out(self, width: int) -> list[list[Segment]]:
-        rows: list[list[Segment]] = [[]]
+    def _laid_out(self, width: int) -> list[Segment]:
+        low, high = seen_names(self.names, self.shown, width)
+        back, further = "<>" if self.ascii_only else "‹›"  # noqa: RUF001
+        row: list[Segment] = []
         used = 0
         self._places = []
-        for name in self.names:
-            text = f" {name} "
-            if used and used + len(text) > width:
-                rows.append([])
-                used = 0
-            self._places.append((len(rows) - 1, used, used + len(text), name))
-            rows[-1].append(Segment(text, _CHOSEN if name == self.shown else None))
+        cells = [(f" {name} ", name) for name in self.names[low:high]]
+        if low:
+            cells.insert(0, (back, self.names[low - 1]))
+        if high < len(self.names):
+            cells.append((further, self.names[high]))
+        for text, name in cells:
+            self._places.append((used, used + len(text), name))
+            row.append(Segment(text, _CHOSEN if name == self.shown else None))
             used += len(text)
-        return rows
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._laid_out(width))
+        return row
 
     def render_line(self, y: int) -> Strip:
-        rows = self._laid_out(self.size.width)
-        strip = Strip(rows[y] if y < len(rows) else [])
-        return strip.extend_cell_length(self.size.width).apply_style(self.rich_style)
+        width = self.size.width
+        return Strip(self._laid_out(width)).adjust_cell_length(width).apply_style(self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
-        for row, start, end, name in self._places:
-            if row == event.y and start <= event.x < end:
+        for start, end, name in self._places:
+            if start <= event.x < end:
                 self._panel.show(name)
 
     @property
@@ -212,6 +235,7 @@ class LensPanel(Widget):
         self._news = False
         self._tabs.offer(views_of(self._view.node, self.channel))
         line_style = self._draw_view()
+        self._tabs.ascii_only = line_style.glyphs is ASCII
         width = self._body.size.width - 1
         try:
             lines = self._inspector.lines(

@@ -7,10 +7,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.lens.commands import COMMANDS
 from sdschat.tui.lens.inspector import VIEWS
-from sdschat.tui.lens.panel import LensPanel
+from sdschat.tui.lens.panel import LensPanel, seen_names
+from sdschat.tui.lens.view_input import VIEW_NAMES
 from tests.tui.stage import Stage, stage
 
 Story = Callable[[Stage], Awaitable[None]]
@@ -261,11 +265,36 @@ def test_a_click_on_a_name_shows_the_view(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
         tabs = panel_of(s)._tabs
-        row, start, _, _ = next(place for place in tabs._places if place[3] == "matrix")
-        await s.pilot.click(tabs, offset=(start + 1, row))
+        start = next(first for first, _, name in tabs._places if name == "matrix")
+        await s.pilot.click(tabs, offset=(start + 1, 0))
         await s.until(lambda: shown(s) == "matrix")
 
     play(tmp_path, story)
+
+
+def test_the_names_of_the_views_take_one_row_and_a_click_on_its_end_goes_on(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.press("f2")
+        tabs = panel_of(s)._tabs
+        assert tabs.size.height == 1
+        assert sum(len(name) + 2 for name in VIEWS) > tabs.size.width
+        row = tabs.render_line(0).text.rstrip()
+        assert " repair " in row
+        assert row.endswith("›")  # noqa: RUF001
+        further = tabs._places[-1][2]
+        await s.pilot.click(tabs, offset=(tabs._places[-1][0], 0))
+        await s.until(lambda: shown(s) == further)
+        assert f" {further} " in tabs.render_line(0).text
+
+    play(tmp_path, story)
+
+
+@given(st.sampled_from(VIEW_NAMES), st.integers(16, 120))
+def test_the_view_shown_is_always_named_and_no_row_is_too_long(name: str, width: int) -> None:
+    low, high = seen_names(VIEW_NAMES, name, width)
+    used = sum(len(each) + 2 for each in VIEW_NAMES[low:high]) + bool(low) + (high < len(VIEW_NAMES))
+    assert name in VIEW_NAMES[low:high]
+    assert used <= width
 
 
 def test_another_channel_has_its_own_trace(tmp_path: Path) -> None:
