@@ -95,8 +95,16 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
         lines.append([*head, *_isolated([*marked(text, line_style.marked)])])
         head = below
     right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
-    _add_marks(lines, _marks(entry, wide, line_style, around.present), below, right, line_style)
+    marks = _marks(entry, wide, line_style, around.present)
+    if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):
+        marks = marks[1:]  # the details say it too: not worth a line of a small screen
+    _add_marks(lines, marks, below, right, line_style)
     return lines
+
+
+def _is_new(entry: MessageItem) -> bool:
+    """True if the remark is that the key is new: said once, calmly, at the first message of a key."""
+    return entry.remark == verdict_words(Verdict.NEW)
 
 
 def _again(width: int, line_style: LineStyle) -> Segment:
@@ -160,8 +168,7 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, present: tuple
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: list[Line] = []
     if entry.remark:
-        calm = entry.remark == verdict_words(Verdict.NEW)  # said once, at the first message of a key
-        marks.append([Segment(entry.remark, line_style.style("time" if calm else "remark"))])
+        marks.append([Segment(entry.remark, line_style.style("time" if _is_new(entry) else "remark"))])
     if entry.late:
         marks.append([Segment("late", line_style.style("late"))])
     if entry.fate is not None:
@@ -169,6 +176,12 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, present: tuple
     if wide and line_style.ids:
         marks.append([Segment(short(entry.message_id), line_style.style("id"))])
     return marks
+
+
+def _has_room(line: Line, marks: list[Line], width: int) -> bool:
+    """True if the marks, two spaces before each, stand on this line."""
+    size = sum(2 + sum(segment.cell_length for segment in mark) for mark in marks)
+    return sum(segment.cell_length for segment in line) + size <= width
 
 
 def _add_marks(lines: list[Line], marks: list[Line], below: Line, width: int, line_style: LineStyle) -> None:

@@ -96,6 +96,15 @@ def test_marks_without_room_get_a_line_of_their_own() -> None:
     assert found[-1].strip() == "BAD SIGNATURE"
 
 
+def test_that_a_key_is_new_takes_no_line_of_a_narrow_screen() -> None:
+    new = entry(1, "x" * 32, verdict="new")
+    assert len(lines(new, 50)) == 1
+    assert "new key" not in lines(new, 50)[0]
+    assert lines(entry(1, "short", verdict="new"), 50)[0].endswith("new key")
+    assert lines(entry(1, "x" * 52, verdict="new"), 80)[-1].split()[:2] == ["new", "key"], "there is room for it"
+    assert lines(replace(new, late=True), 50)[-1].strip() == "late"
+
+
 def test_a_count_says_how_many_have_it() -> None:
     item = replace(own(3), fate=Fate(Phase.ACKED, frozenset(("bob", "carol"))))
     assert "✓ acked 2" in lines(item)[0]
