@@ -204,6 +204,7 @@ class ChatApp(Ending, KeyedHost):
         if ModelChange.ROWS in what:
             self.log_view.refresh_rows()
             self.panes.draw_details()
+            self.sheet.renew()
         if ModelChange.CONNECTION in what:
             self.panes.draw_banners()
         if what & (ModelChange.BADGES | ModelChange.CONNECTION | ModelChange.PEOPLE):
@@ -218,6 +219,7 @@ class ChatApp(Ending, KeyedHost):
             self.second_view.tick()
         self.panes.draw_banners()
         self.panes.draw_details()
+        self.sheet.renew()
         self.panes.draw_badges()
         self.panes.draw_people()
         if self._seconds % _SAVE == 0:

@@ -154,8 +154,11 @@ class Host:
         """Write one or several lines of the program into the log that is shown."""
 
     @abstractmethod
-    def answer(self, text: str, title: str) -> None:
-        """Show the answer of a command where it is seen, wherever one reads. It is no part of the log."""
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
+        """Show the answer of a command where it is seen, wherever one reads. It is no part of the log.
+
+        `renew` returns the answer as it is now: it is asked while the answer is shown.
+        """
 
     @abstractmethod
     def show_pages(self, pages: Sequence[Page], title: str) -> None:

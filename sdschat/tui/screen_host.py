@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -113,13 +113,13 @@ class ScreenHost(Window, App[int]):
         self.model.note(text, self.view.now().wall)
         self.draw_soon()
 
-    def answer(self, text: str, title: str) -> None:
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
         """Show a short answer above the input, and a longer one on a sheet; what is written goes on in the input."""
         lines = text.split("\n")
         if len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
             self.warn(text)
         else:
-            self.sheet.open([Page(title, lines)])
+            self.sheet.open([Page(title, lines, renew=renew)])
 
     def show_pages(self, pages: Sequence[Page], title: str) -> None:
         """Show pages on the sheet, which takes the keys; if it shows them already, close it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.node.tools.fault_injection import Injection
 from tests.tui.stage import Stage, staged
 
 
@@ -54,6 +55,22 @@ async def test_an_answer_is_seen_wherever_one_reads_and_typing_goes_on(s: Stage)
     await s.press("escape")
     assert "also: /g" not in s.text()
     assert not s.follows()
+
+
+@staged(size=(80, 24), peers=("bob",))
+async def test_details_change_while_they_are_shown(s: Stage) -> None:
+    await s.enter("/fault partition bob")
+    await s.enter("who has the rope?")
+    await s.press("f5")
+    assert "known: bob" not in s.text()
+    s.app.composer.put("")
+    s.app.sheet.focus()
+    await s.press("pagedown")
+    Injection(s.app.node, "lobby").off()
+    s.say("I do")
+    await s.until_text("bob is known to have it.")
+    assert s.app.sheet.page is not None
+    assert s.app.sheet.has_focus
 
 
 @staged(size=(80, 24))

@@ -81,17 +81,24 @@ def _info(host: Host, argument: str) -> None:
             raise CommandError("That message is not in this log.")
         host.answer(gap, "missing")
         return
-    entry = host.model.entry_for(shown)
-    lines = [first_line(entry), ""]
-    lines += host.model.told_of(entry).split(" | ") if entry.own else []
-    lines += [provenance(entry), ""]
-    if entry.sent_at:
-        lines += [f"written  {stamp(entry.sent_at)}, by the author's clock", f"here     {stamp(entry.received_at)}"]
-    lines.append(f"after    {', '.join(short(name, 8) for name in entry.dependencies) or 'no other message'}")
-    lines.append(f"id       {clean_name(message_id, limit=_ID)}")
-    if shown.other_copy:
-        lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")
-    host.answer("\n".join(lines), "message")
+    model, before = host.model, shown
+
+    def details() -> str:
+        """Return everything about the message as it is now; as it was, if the log does not have it any more."""
+        shown = model.conversation.message(message_id) or before
+        entry = model.entry_for(shown)
+        lines = [first_line(entry), ""]
+        lines += model.told_of(entry).split(" | ") if entry.own else []
+        lines += [provenance(entry), ""]
+        if entry.sent_at:
+            lines += [f"written  {stamp(entry.sent_at)}, by the author's clock", f"here     {stamp(entry.received_at)}"]
+        lines.append(f"after    {', '.join(short(name, 8) for name in entry.dependencies) or 'no other message'}")
+        lines.append(f"id       {clean_name(message_id, limit=_ID)}")
+        if shown.other_copy:
+            lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")
+        return "\n".join(lines)
+
+    host.answer(details(), "message", details)
 
 
 def _links(host: Host, argument: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -12,3 +12,4 @@ class Page(NamedTuple):
     title: str
     lines: Sequence[str]
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
+    renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -155,7 +155,7 @@ class PlainHost(Host):
         for line in filter(str.strip, text.split("\n")):  # an empty line would be read out as a star
             self.say(f"* {line}")
 
-    def answer(self, text: str, title: str) -> None:
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
         self.show_notice(text)
 
     def show_pages(self, pages: Sequence[Page], title: str) -> None:

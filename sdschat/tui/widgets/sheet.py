@@ -78,6 +78,16 @@ class Sheet(ScrollView, can_focus=True):
         self.display = False
         self._pages = ()
 
+    def renew(self) -> None:
+        """Take the text of the page as it is now, if that can change. The place and the filter stay."""
+        page = self.page
+        if page is None or page.renew is None:
+            return
+        lines = page.renew().split("\n")
+        if lines != page.lines:
+            self._pages = [other._replace(lines=lines) if other is page else other for other in self._pages]
+            self._lay_out()
+
     def filter(self, words: str) -> None:
         """Leave only the lines that have all these words."""
         self._filter, self._chosen = words, 0
