@@ -6,7 +6,7 @@ Pure: packets come from a `HistoryLibrary`, pages go to whoever carries them, an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import values
@@ -80,8 +80,12 @@ class HistoryProvider:
     """The peers that want messages of us, and the state of each want. Report events with `want`, `arrived` and
     `gave_up`; `ship` gives the pages that may go out now."""
 
-    def __init__(self, library: HistoryLibrary) -> None:
+    def __init__(
+        self, library: HistoryLibrary, given: Callable[[str, StoredMessage], StoredMessage] | None = None
+    ) -> None:
+        """`given`: returns what a peer gets of a message, which may be its id alone."""
         self._library = library
+        self._given = given
         self._serving: dict[str, _Serving] = {}
 
     @property
@@ -125,10 +129,10 @@ class HistoryProvider:
         for peer, serving in self._serving.items():
             while not serving.done and len(serving.sent_at) < serving.window:
                 serving.sent_at.append(mono)
-                found.append(Shipment(peer, self._page(serving)))
+                found.append(Shipment(peer, self._page(peer, serving)))
         return found
 
-    def _page(self, serving: _Serving) -> HistoryPage:
+    def _page(self, peer: str, serving: _Serving) -> HistoryPage:
         found: list[StoredMessage] = []
         room, looked = PAGE_BYTES, 0
         while serving.left > 0 and room > 0 and len(found) < PAGE_PACKETS and looked < _LOOKED:
@@ -137,6 +141,8 @@ class HistoryProvider:
             if some is None:
                 serving.left = 0
                 break
+            if self._given is not None:
+                some = [self._given(peer, one) for one in some]
             found += some
             room -= sum(len(one.raw) or _ID_BYTES for one in some)
         packets = tuple(one.raw for one in found if one.raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Final, NamedTuple
 
 import click
 
@@ -14,7 +15,13 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.creating import create_members, create_private_members
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.inviting import invite_link, private_state
-from sdschat.node.profile import database_path, open_profile
+from sdschat.node.profile import Profile, database_path, open_profile
+from sdschat.timber.config import Config
+
+_NOT_SINCE_JOIN: Final = (
+    "--history since-join is for private channels that are no members' channels: what is in a data set, all its "
+    "members have."
+)
 
 
 @click.command("create")
@@ -22,6 +29,12 @@ from sdschat.node.profile import database_path, open_profile
 @click.option("--private", is_flag=True, help="Only those who are invited can read and write.")
 @click.option("--members", is_flag=True, help="Those who are let in write; posts can be changed and deleted.")
 @click.option("--admins-invite", is_flag=True, help="Only you, and admins whom you appoint, may invite.")
+@click.option(
+    "--history",
+    type=click.Choice(["all", "since-join"]),
+    default="all",
+    help="What who joins gets of what was written before: all of it, or nothing.",
+)
 @click.option(
     "--uses", metavar="N", type=click.IntRange(1, 1_000_000), help="How many may join by the link. Default: any number."
 )
@@ -34,6 +47,7 @@ def command(
     private: bool,
     members: bool,
     admins_invite: bool,
+    history: str,
     uses: int | None,
     expires: str | None,
     qr: bool,
@@ -46,11 +60,15 @@ def command(
       sdschat create garden --private --name ann
       sdschat create garden --members --name ann
       sdschat create garden --private --members --name ann
+      sdschat create garden --private --history since-join --name ann
       sdschat create garden --private --broker mqtts://broker.example --expires 7d --qr
 
     An open channel needs no making: it is there as soon as somebody joins it. `sdschat help private` tells what
     private channels promise.
     """
+    since_join = history == "since-join"
+    if since_join and (members or not private):
+        raise CommandProblem(_NOT_SINCE_JOIN, WRONG_USE)
     if members and not private:
         _create_members(chosen, channel)
         return
@@ -65,27 +83,37 @@ def command(
     broker = "" if embedded else str(options.address)
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     with profile.store as store:
-        try:
-            if members:
-                name = create_private_members(
-                    store,
-                    profile.identity,
-                    channel,
-                    chosen.settings.timber,
-                    admins_invite=admins_invite,
-                    broker=broker,
-                )
-            else:
-                name = create_private(store, profile.identity, channel, admins_invite=admins_invite, broker=broker)
-        except ValueError as error:
-            raise CommandProblem(str(error), WRONG_USE) from error
+        policy = _Policy(admins_invite, since_join, broker)
+        name = _create_private(profile, channel, policy, chosen.settings.timber if members else None)
         state = private_state(store, name)
         assert state is not None
+        made = f"{name} is made, and {chosen.nick} is its creator."
+        if since_join:
+            say(f"{made} Who joins gets nothing from before their invite: make each when needed, sdschat invite {name}")
+            return
         now = time.time_ns() // 1_000_000
         link = invite_link(*state, profile.identity, now, uses=uses or 0, lasts=lasts, broker=broker)
     what = "can knock, and a member lets them in" if members else "can join"
-    say(f"{name} is made, and {chosen.nick} is its creator. Whoever has this link {what}: sdschat join LINK")
+    say(f"{made} Whoever has this link {what}: sdschat join LINK")
     print_link(link, qr)
+
+
+class _Policy(NamedTuple):
+    admins_invite: bool
+    since_join: bool
+    broker: str
+
+
+def _create_private(profile: Profile, channel: str, policy: _Policy, timber: Config | None) -> str:
+    """Make a private channel, and a members' channel as well where `timber` is given. Return its full name."""
+    store, identity = profile.store, profile.identity
+    invite, since_join, broker = policy
+    try:
+        if timber is not None:
+            return create_private_members(store, identity, channel, timber, admins_invite=invite, broker=broker)
+        return create_private(store, identity, channel, admins_invite=invite, since_join=since_join, broker=broker)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
 
 
 def _create_members(chosen: Chosen, channel: str) -> None:

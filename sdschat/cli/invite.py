@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -9,12 +10,14 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.profile_reader import open_reader
-from sdschat.cli.session import mqtt_options
+from sdschat.cli.session import first_connection, mqtt_options, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import load_or_create
+from sdschat.node.events import HandedOver, NodeEvent
+from sdschat.node.node import Node
 from sdschat.node.private.inviting import invite_link, private_state
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path
@@ -22,6 +25,7 @@ from sdschat.node.view.qr import qr_lines
 
 _LIGHT_ON_DARK: Final = "\x1b[97;40m"
 _PLAIN: Final = "\x1b[0m"
+_PATIENCE: Final = 30.0  # seconds until the broker has the change of the key
 
 
 @click.command("invite")
@@ -32,7 +36,7 @@ _PLAIN: Final = "\x1b[0m"
 @click.option("--expires", metavar="TIME", help="How long it lets others in, such as 7d. Default: for ever.")
 @click.option("--qr", is_flag=True, help="Show it as a QR code too.")
 @channel_options
-def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None, qr: bool) -> None:
+def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None, qr: bool) -> int:
     """Print a link that lets others into a private channel.
 
     \b
@@ -41,7 +45,8 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
       sdschat invite garden --uses 1 --expires 7d --qr
 
     Nobody need be online for somebody to join. Whoever has an unused link is in, so give it to people, not to places.
-    A link is of no use any more once a member was removed, since the key of the channel was changed then.
+    A link is of no use any more once a member was removed, since the key of the channel was changed then. Where the
+    channel was made with --history since-join, each invite changes the key, and the command connects for that.
     """
     lasts = limits(expires)
     with open_reader(chosen) as reader:
@@ -53,6 +58,8 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
                 "invite. `sdschat create CHANNEL --private` makes one.",
                 WRONG_USE,
             )
+    if state.record.genesis.since_join:
+        return run_node(chosen, lambda node: _renew(node, chosen, name, uses or 0, lasts, qr=qr), [name])
     identity = load_or_create(database_path(chosen.data_dir, chosen.profile).parent)
     broker = "" if chosen.text("broker") is None else str(mqtt_options(chosen)[0].address)
     now = time.time_ns() // 1_000_000
@@ -61,6 +68,40 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     print_link(link, qr)
+    return DONE
+
+
+async def _renew(node: Node, chosen: Chosen, name: str, uses: int, lasts: int, *, qr: bool) -> int:
+    """Change the key of a channel that gives no older history, and print a link with the new one."""
+    embedded = chosen.text("broker") is None
+    taken: set[str] = set()
+    heard = asyncio.Event()
+
+    def hear(event: NodeEvent) -> None:
+        if isinstance(event.body, HandedOver):
+            taken.add(event.body.message_id)
+            heard.set()
+
+    node.listen(hear)
+    await first_connection(node, name, embedded=embedded)
+    private = node.sessions[name].private
+    assert private is not None
+    broker = "" if embedded else str(mqtt_options(chosen)[0].address)
+    try:
+        link = private.invite(node.clock.now().wall, uses=uses, lasts=lasts, broker=broker)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while not taken.issuperset(private.roster.epoch):
+                heard.clear()
+                await heard.wait()
+    except TimeoutError as error:
+        raise CommandProblem(
+            "The broker did not take the change of the key in time, so there is no link. Try again.", NOT_IN_TIME
+        ) from error
+    print_link(link, qr)
+    return DONE
 
 
 def limits(expires: str | None) -> int:

@@ -15,7 +15,7 @@ from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.setting_sources import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
-from sdschat.node.private.opening import invites_to_members
+from sdschat.node.private.opening import gives_since_join, invites_to_members
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
@@ -63,6 +63,12 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
         raise CommandProblem(
             "This link is of a members' channel, which its members keep: there is nothing for a Store. Join it with: "
             "sdschat join LINK",
+            WRONG_USE,
+        )
+    if any(map(gives_since_join, names)):
+        raise CommandProblem(
+            "Who joins this channel gets nothing that was written before, and a Store would give it: there is nothing "
+            "for a Store.",
             WRONG_USE,
         )
     keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)

@@ -281,7 +281,12 @@ def seal_direct(
         kind=kind,
         reply_to=reply_to,
     )
-    return crypto_box_seal(content, crypto_sign_ed25519_pk_to_curve25519(reader_key))
+    return seal_for(reader_key, content)
+
+
+def seal_for(reader_key: bytes, payload: bytes) -> bytes:
+    """Return a payload that only the holder of this key opens, with `Identity.unseal`: a sealed box of libsodium."""
+    return crypto_box_seal(payload, crypto_sign_ed25519_pk_to_curve25519(reader_key))
 
 
 def open_direct(identity: Identity, body: bytes, channel: str, sender_id: str, keys: Keys) -> OpenedContent | None:

@@ -124,6 +124,7 @@ class OverLimit(NamedTuple):
     sender_id: str
     nick: str
     messages: int
+    before_join: bool = False  # they were written before we joined, and this channel gives nothing older
 
 
 class StrangersChanged(NamedTuple):

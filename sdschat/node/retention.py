@@ -179,6 +179,9 @@ class Retention:
     def _forget_kept_as_ids(self, channel: str) -> bool:
         """Let go of some ids of messages that exceeded a limit long ago. The log does not begin later for that, since
         anybody can make such ids: other nodes delete them at the same age. Return True if there may be more of them."""
+        session = self.node.sessions.get(channel)
+        if session is not None and session.private is not None:
+            return False  # those of messages from before we joined
         now, before = self._clock.now().wall, self.floor(channel)
         floor = self._floors[channel] = forget_kept_as_ids(self._store, channel, now - IDS_KEPT, STEP, now)
         return floor.ids_gone > before.ids_gone

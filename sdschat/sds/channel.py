@@ -97,10 +97,12 @@ class Channel:
         self.state.now = now
         receive_id(self.state, message)
 
-    def receive_told(self, now: Now, lamport: int, message_id: str, sender_id: str) -> None:
+    def receive_told(
+        self, now: Now, lamport: int, message_id: str, sender_id: str, *, of_any_age: bool = False
+    ) -> None:
         """Take an id of which others have no more, and of which nothing can be checked; see `steps/id_only.py`."""
         self.state.now = now
-        receive_told(self.state, lamport, message_id, sender_id)
+        receive_told(self.state, lamport, message_id, sender_id, of_any_age=of_any_age)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
         """Take in the body of a message that the log has by its id alone; the contract is that of `steps/bodies.py`."""

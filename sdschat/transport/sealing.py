@@ -8,7 +8,7 @@ and the packet.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -116,6 +116,8 @@ class SealedTransport:
         self, inner: Transport, sealer: PacketSealer, topics: SealedTopics, presence_topic: str, schedule: Schedule
     ) -> None:
         self.counts = SealingCounts()
+        # The epoch to seal a packet of a topic with; None: the present one.
+        self.epoch_of: Callable[[str, bytes], bytes | None] = _present
         self._inner = inner
         self._sealer = sealer
         self._topics = topics
@@ -185,7 +187,7 @@ class SealedTransport:
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
         outside = self._topics.outside(topic)
         # An empty retained payload is how MQTT removes what a topic keeps.
-        packet = b"" if retain and not payload else self._seal(outside, topic, payload)
+        packet = b"" if retain and not payload else self._seal(outside, topic, payload, self.epoch_of(topic, payload))
         self._inner.publish(outside, packet, qos=qos, retain=retain, tag=tag)
 
     def publish_in_epoch(self, epoch_id: bytes, topic: str, payload: bytes) -> None:
@@ -199,8 +201,8 @@ class SealedTransport:
         sealed_leaving = self._seal(outside, topic, leaving) if leaving else b""
         self._inner.set_presence(self._seal(outside, topic, payload), sealed_leaving)
 
-    def _seal(self, outside: str, topic: str, payload: bytes) -> bytes:
-        return self._sealer.seal(outside, self._topics.frame(topic, payload))
+    def _seal(self, outside: str, topic: str, payload: bytes, epoch_id: bytes | None = None) -> bytes:
+        return self._sealer.seal(outside, self._topics.frame(topic, payload), epoch_id)
 
     def subscribe(self, topic_filter: str) -> None:
         self._inner.subscribe(self._topics.outside(topic_filter))
@@ -243,6 +245,10 @@ class SealedTransport:
 
     def describe(self) -> str:
         return self._inner.describe()
+
+
+def _present(_topic: str, _payload: bytes) -> None:
+    pass
 
 
 def _acknowledge(event: base.Received) -> None:

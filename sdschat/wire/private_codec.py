@@ -37,6 +37,7 @@ class Genesis(NamedTuple):
     name: str
     admins_invite: bool = False
     data_set: bytes = b""  # of a members' channel; empty for others
+    since_join: bool = False  # who joins gets nothing that was written before
 
 
 class Invite(NamedTuple):
@@ -86,7 +87,14 @@ class Admin(NamedTuple):
     granted: bool
 
 
-Operation = Join | Remove | Admin
+class Renew(NamedTuple):
+    """Begins an epoch for an invite. `before` is the mark of the epoch that it ends."""
+
+    before: bytes
+    seen: tuple[str, ...]
+
+
+Operation = Join | Remove | Admin | Renew
 
 
 def encode_link(link: Link, invite_key: bytes) -> str:
@@ -117,7 +125,7 @@ def decode_link(text: str) -> Link | None:
     except DecodeError:
         return None
     made = parsed.genesis
-    genesis = Genesis(made.creator_key, made.salt, made.name, made.admins_invite, made.data_set)
+    genesis = Genesis(made.creator_key, made.salt, made.name, made.admins_invite, made.data_set, made.since_join)
     link = Link(genesis, _invite_of(parsed.invite), parsed.invite_seed, parsed.epoch_secret, parsed.broker)
     sizes = (
         (genesis.creator_key, KEY_BYTES),
@@ -144,6 +152,8 @@ def encode_operation(operation: Operation) -> str:
             )
         case Admin(target, seen, granted):
             message = pb.Operation(admin=pb.Admin(target=target, seen=map(bytes.fromhex, seen), granted=granted))
+        case Renew(before, seen):
+            message = pb.Operation(renew=pb.Renew(before=before, seen=map(bytes.fromhex, seen)))
     return _to_text(message.SerializeToString(deterministic=True))
 
 
@@ -165,6 +175,8 @@ def decode_operation(text: str) -> Operation | None:
             found = Remove(made.target, _ids(made.seen), made.epoch_id, shares)
         case "admin":
             found = Admin(parsed.admin.target, _ids(parsed.admin.seen), parsed.admin.granted)
+        case "renew":
+            found = Renew(parsed.renew.before, _ids(parsed.renew.seen))
         case _:
             return None
     return found if _sound(found) else None
@@ -181,6 +193,8 @@ def _sound(operation: Operation) -> bool:
             return sizes and bounded and (len(target), len(epoch_id)) == (KEY_BYTES, EPOCH_ID_BYTES)
         case Admin(target, seen):
             return len(target) == KEY_BYTES and _sound_seen(seen)
+        case Renew(before, seen):
+            return _sound_mark(before) and _sound_seen(seen)
 
 
 def _sound_mark(epoch: bytes) -> bool:

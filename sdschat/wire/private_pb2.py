@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asdschat/wire/private.proto\x12\x0fsdschat.private\"c\n\x07Genesis\x12\x13\n\x0b\x63reator_key\x18\x01 \x01(\x0c\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x15\n\radmins_invite\x18\x04 \x01(\x08\x12\x10\n\x08\x64\x61ta_set\x18\x05 \x01(\x0c\"r\n\x06Invite\x12\x13\n\x0binviter_key\x18\x01 \x01(\x0c\x12\x12\n\ninvite_key\x18\x02 \x01(\x0c\x12\x0c\n\x04uses\x18\x03 \x01(\r\x12\x0f\n\x07\x65xpires\x18\x04 \x01(\x04\x12\r\n\x05\x65poch\x18\x05 \x01(\x0c\x12\x11\n\tsignature\x18\x0f \x01(\x0c\"\x95\x01\n\x04Link\x12)\n\x07genesis\x18\x01 \x01(\x0b\x32\x18.sdschat.private.Genesis\x12\'\n\x06invite\x18\x02 \x01(\x0b\x32\x17.sdschat.private.Invite\x12\x13\n\x0binvite_seed\x18\x03 \x01(\x0c\x12\x14\n\x0c\x65poch_secret\x18\x04 \x01(\x0c\x12\x0e\n\x06\x62roker\x18\x05 \x01(\t\"\x8e\x01\n\tOperation\x12%\n\x04join\x18\x01 \x01(\x0b\x32\x15.sdschat.private.JoinH\x00\x12)\n\x06remove\x18\x02 \x01(\x0b\x32\x17.sdschat.private.RemoveH\x00\x12\'\n\x05\x61\x64min\x18\x03 \x01(\x0b\x32\x16.sdschat.private.AdminH\x00\x42\x06\n\x04what\"N\n\x04Join\x12\'\n\x06invite\x18\x01 \x01(\x0b\x32\x17.sdschat.private.Invite\x12\r\n\x05proof\x18\x02 \x01(\x0c\x12\x0e\n\x06silent\x18\x03 \x01(\x08\"`\n\x06Remove\x12\x0e\n\x06target\x18\x01 \x01(\x0c\x12\x0c\n\x04seen\x18\x02 \x03(\x0c\x12\x10\n\x08\x65poch_id\x18\x03 \x01(\x0c\x12&\n\x06shares\x18\x04 \x03(\x0b\x32\x16.sdschat.private.Share\"+\n\x05Share\x12\x12\n\nmember_key\x18\x01 \x01(\x0c\x12\x0e\n\x06sealed\x18\x02 \x01(\x0c\"6\n\x05\x41\x64min\x12\x0e\n\x06target\x18\x01 \x01(\x0c\x12\x0c\n\x04seen\x18\x02 \x03(\x0c\x12\x0f\n\x07granted\x18\x03 \x01(\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asdschat/wire/private.proto\x12\x0fsdschat.private\"w\n\x07Genesis\x12\x13\n\x0b\x63reator_key\x18\x01 \x01(\x0c\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x15\n\radmins_invite\x18\x04 \x01(\x08\x12\x10\n\x08\x64\x61ta_set\x18\x05 \x01(\x0c\x12\x12\n\nsince_join\x18\x06 \x01(\x08\"r\n\x06Invite\x12\x13\n\x0binviter_key\x18\x01 \x01(\x0c\x12\x12\n\ninvite_key\x18\x02 \x01(\x0c\x12\x0c\n\x04uses\x18\x03 \x01(\r\x12\x0f\n\x07\x65xpires\x18\x04 \x01(\x04\x12\r\n\x05\x65poch\x18\x05 \x01(\x0c\x12\x11\n\tsignature\x18\x0f \x01(\x0c\"\x95\x01\n\x04Link\x12)\n\x07genesis\x18\x01 \x01(\x0b\x32\x18.sdschat.private.Genesis\x12\'\n\x06invite\x18\x02 \x01(\x0b\x32\x17.sdschat.private.Invite\x12\x13\n\x0binvite_seed\x18\x03 \x01(\x0c\x12\x14\n\x0c\x65poch_secret\x18\x04 \x01(\x0c\x12\x0e\n\x06\x62roker\x18\x05 \x01(\t\"\xb7\x01\n\tOperation\x12%\n\x04join\x18\x01 \x01(\x0b\x32\x15.sdschat.private.JoinH\x00\x12)\n\x06remove\x18\x02 \x01(\x0b\x32\x17.sdschat.private.RemoveH\x00\x12\'\n\x05\x61\x64min\x18\x03 \x01(\x0b\x32\x16.sdschat.private.AdminH\x00\x12\'\n\x05renew\x18\x04 \x01(\x0b\x32\x16.sdschat.private.RenewH\x00\x42\x06\n\x04what\"N\n\x04Join\x12\'\n\x06invite\x18\x01 \x01(\x0b\x32\x17.sdschat.private.Invite\x12\r\n\x05proof\x18\x02 \x01(\x0c\x12\x0e\n\x06silent\x18\x03 \x01(\x08\"`\n\x06Remove\x12\x0e\n\x06target\x18\x01 \x01(\x0c\x12\x0c\n\x04seen\x18\x02 \x03(\x0c\x12\x10\n\x08\x65poch_id\x18\x03 \x01(\x0c\x12&\n\x06shares\x18\x04 \x03(\x0b\x32\x16.sdschat.private.Share\"+\n\x05Share\x12\x12\n\nmember_key\x18\x01 \x01(\x0c\x12\x0e\n\x06sealed\x18\x02 \x01(\x0c\"%\n\x05Renew\x12\x0e\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0c\x12\x0c\n\x04seen\x18\x02 \x03(\x0c\"6\n\x05\x41\x64min\x12\x0e\n\x06target\x18\x01 \x01(\x0c\x12\x0c\n\x04seen\x18\x02 \x03(\x0c\x12\x0f\n\x07granted\x18\x03 \x01(\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,19 +32,21 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sdschat.wire.private_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GENESIS']._serialized_start=47
-  _globals['_GENESIS']._serialized_end=146
-  _globals['_INVITE']._serialized_start=148
-  _globals['_INVITE']._serialized_end=262
-  _globals['_LINK']._serialized_start=265
-  _globals['_LINK']._serialized_end=414
-  _globals['_OPERATION']._serialized_start=417
-  _globals['_OPERATION']._serialized_end=559
-  _globals['_JOIN']._serialized_start=561
-  _globals['_JOIN']._serialized_end=639
-  _globals['_REMOVE']._serialized_start=641
-  _globals['_REMOVE']._serialized_end=737
-  _globals['_SHARE']._serialized_start=739
-  _globals['_SHARE']._serialized_end=782
-  _globals['_ADMIN']._serialized_start=784
-  _globals['_ADMIN']._serialized_end=838
+  _globals['_GENESIS']._serialized_end=166
+  _globals['_INVITE']._serialized_start=168
+  _globals['_INVITE']._serialized_end=282
+  _globals['_LINK']._serialized_start=285
+  _globals['_LINK']._serialized_end=434
+  _globals['_OPERATION']._serialized_start=437
+  _globals['_OPERATION']._serialized_end=620
+  _globals['_JOIN']._serialized_start=622
+  _globals['_JOIN']._serialized_end=700
+  _globals['_REMOVE']._serialized_start=702
+  _globals['_REMOVE']._serialized_end=798
+  _globals['_SHARE']._serialized_start=800
+  _globals['_SHARE']._serialized_end=843
+  _globals['_RENEW']._serialized_start=845
+  _globals['_RENEW']._serialized_end=882
+  _globals['_ADMIN']._serialized_start=884
+  _globals['_ADMIN']._serialized_end=938
 # @@protoc_insertion_point(module_scope)

@@ -31,6 +31,7 @@ class Genesis(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     ADMINS_INVITE_FIELD_NUMBER: _builtins.int
     DATA_SET_FIELD_NUMBER: _builtins.int
+    SINCE_JOIN_FIELD_NUMBER: _builtins.int
     creator_key: _builtins.bytes
     """Ed25519 public key, 32 bytes"""
     salt: _builtins.bytes
@@ -40,6 +41,8 @@ class Genesis(_message.Message):
     """only the creator and admins may invite; otherwise every member"""
     data_set: _builtins.bytes
     """of a members' channel: the hash of its first operation, 32 bytes; empty for others"""
+    since_join: _builtins.bool
+    """who joins gets nothing that was written before: each invite begins an epoch"""
     def __init__(
         self,
         *,
@@ -48,10 +51,11 @@ class Genesis(_message.Message):
         name: _builtins.str = ...,
         admins_invite: _builtins.bool = ...,
         data_set: _builtins.bytes = ...,
+        since_join: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admins_invite", b"admins_invite", "creator_key", b"creator_key", "data_set", b"data_set", "name", b"name", "salt", b"salt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["admins_invite", b"admins_invite", "creator_key", b"creator_key", "data_set", b"data_set", "name", b"name", "salt", b"salt", "since_join", b"since_join"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -146,24 +150,28 @@ class Operation(_message.Message):
     JOIN_FIELD_NUMBER: _builtins.int
     REMOVE_FIELD_NUMBER: _builtins.int
     ADMIN_FIELD_NUMBER: _builtins.int
+    RENEW_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def join(self) -> Global___Join: ...
     @_builtins.property
     def remove(self) -> Global___Remove: ...
     @_builtins.property
     def admin(self) -> Global___Admin: ...
+    @_builtins.property
+    def renew(self) -> Global___Renew: ...
     def __init__(
         self,
         *,
         join: Global___Join | None = ...,
         remove: Global___Remove | None = ...,
         admin: Global___Admin | None = ...,
+        renew: Global___Renew | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["admin", b"admin", "join", b"join", "remove", b"remove", "what", b"what"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["admin", b"admin", "join", b"join", "remove", b"remove", "renew", b"renew", "what", b"what"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admin", b"admin", "join", b"join", "remove", b"remove", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["admin", b"admin", "join", b"join", "remove", b"remove", "renew", b"renew", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["join", "remove", "admin"]  # noqa: Y015
+    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["join", "remove", "admin", "renew"]  # noqa: Y015
     _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_what) -> _WhichOneofReturnType_what | None: ...
 
@@ -255,6 +263,32 @@ class Share(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Share: _TypeAlias = Share  # noqa: Y015
+
+@_typing.final
+class Renew(_message.Message):
+    """Begins an epoch whose secret follows from the one before, and not the other way round. For an invite."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_FIELD_NUMBER: _builtins.int
+    SEEN_FIELD_NUMBER: _builtins.int
+    before: _builtins.bytes
+    """mark of the epoch that it ends"""
+    @_builtins.property
+    def seen(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    def __init__(
+        self,
+        *,
+        before: _builtins.bytes = ...,
+        seen: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before", b"before", "seen", b"seen"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Renew: _TypeAlias = Renew  # noqa: Y015
 
 @_typing.final
 class Admin(_message.Message):

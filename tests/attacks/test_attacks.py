@@ -16,6 +16,7 @@ from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.rings import rings
+from tests.attacks.since_join import since_join
 from tests.attacks.stage import CHANNEL, Attack, stage
 from tests.attacks.unsigned_names import unsigned_names
 from tests.needs import needs_module
@@ -36,6 +37,7 @@ needs_module("iotcore")
         (replayed, 300),
         (replayed_private, 300),
         (rings, 1),
+        (since_join, 6),
         (unsigned_names, 60),
     ],
 )

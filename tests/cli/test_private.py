@@ -43,11 +43,32 @@ def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> Non
     assert max(map(len, picture)) < 80
 
 
+def test_where_history_begins_with_joining_an_invite_needs_a_connection_and_a_store_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as broker:
+            await asyncio.to_thread(story, broker.url)
+
+    def story(url: str) -> None:
+        where = ("--broker", url)
+        made = run(tmp_path, "create", "garden", "--private", "--history", "since-join", "--name", "ann", *where)
+        assert (made.returncode, made.stdout) == (0, "")
+        assert "sdschat invite garden~" in made.stderr
+        links = [run(tmp_path, "invite", "garden", "--name", "ann", *where).stdout.strip() for _ in range(2)]
+        assert all(link.startswith("sdschat:") for link in links)
+        refused = run(tmp_path, "store", links[1], *where)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+        assert "nothing for a Store" in refused.stderr
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("create", "garden"), "Say --private"),
         (("create", "garden~x", "--private"), "cannot have a ~"),
+        (("create", "garden", "--history", "since-join"), "is for private channels"),
+        (("create", "garden", "--private", "--members", "--history", "since-join"), "no members' channels"),
         (("invite", "lobby"), "no private channel"),
         (("create", "garden", "--private", "--expires", "soon"), "--expires is 'soon'"),
         (("send", "sdschat:AAAA", "hello"), "not a whole invite"),

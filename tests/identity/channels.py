@@ -9,7 +9,7 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.private.epochs import EpochName, epoch_mark, make_removal, mixed_secret, secret_for
 from sdschat.identity.private.link import accept, make_link, problem_with_join, read_link
 from sdschat.identity.private.roster import Roster, SignedOperation, fold
-from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, encode_operation
+from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, encode_operation
 
 NOW = 1_000_000
 
@@ -96,11 +96,15 @@ class Person:
     def appoint(self, target: Person, granted: bool = True, lamport: int = 0) -> str:
         return self.say(Admin(target.key, self.roster.seen, granted), lamport)
 
+    def renew(self, lamport: int = 0) -> str:
+        roster = self.roster
+        return self.say(Renew(epoch_mark(roster.epoch), roster.seen), lamport)
 
-def channel(people: int, *, admins_invite: bool = False) -> tuple[World, list[Person]]:
+
+def channel(people: int, *, admins_invite: bool = False, since_join: bool = False) -> tuple[World, list[Person]]:
     """A channel whose creator, the first of these people, has let in all others."""
     identities = [Identity(hashlib.sha256(b"person %d" % number).digest()) for number in range(people)]
-    world = World(Genesis(identities[0].public_key, bytes(16), "garden", admins_invite))
+    world = World(Genesis(identities[0].public_key, bytes(16), "garden", admins_invite, since_join=since_join))
     persons = [Person(world, identity) for identity in identities]
     persons[0].marked[b""] = world.fresh()
     link = persons[0].link()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from hashlib import blake2b
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sdschat.identity.private.epochs import renewed_secret
 from sdschat.identity.private.link import LinkError, accept, read_link
 from sdschat.identity.private.roster import Rank, fold
 from sdschat.wire.private_codec import Join, Remove, Share
@@ -36,6 +38,61 @@ def test_a_removed_member_lacks_the_new_secret_and_speaks_no_more() -> None:
     assert bob.roster.epoch_before[removal] == before
     assert bob.roster.speaks_at(carol.key, (world.log[removal].lamport, ""))
     assert not bob.roster.speaks_at(carol.key, (world.now + 1, ""))
+
+
+def test_each_renewal_begins_an_epoch_and_invites_of_earlier_ones_stay_of_use() -> None:
+    _, persons = channel(3, since_join=True)
+    ann, bob, carol = persons
+    first = ann.renew()
+    everybody(persons)
+    second = bob.renew()
+    everybody(persons)
+    assert carol.roster.epoch == (second,)
+    assert carol.roster.epoch_before == {first: (), second: (first,)}
+    assert carol.roster.epoch_number == 3
+    assert len(carol.roster.open_to) == 3
+    assert carol.roster.epochs_until((carol.world.now + 1, "")) == [(second,), (first,), ()]
+    ann.remove(carol)
+    everybody(persons)
+    assert len(bob.roster.open_to) == 1
+
+
+def test_of_two_renewals_made_apart_one_counts_everywhere() -> None:
+    _, persons = channel(3, since_join=True)
+    ann, bob, carol = persons
+    made = [ann.renew(), bob.renew()]
+    everybody(persons)
+    assert carol.roster.epoch == (made[0],)
+    assert "at the same time" in carol.roster.outcomes[made[1]]
+    assert {person.roster.epoch for person in persons} == {(made[0],)}
+
+
+def test_a_renewal_and_a_removal_made_apart_both_count_or_the_renewal_does_not() -> None:
+    _, persons = channel(3, since_join=True)
+    ann, bob, carol = persons
+    renewal, removal = bob.renew(), ann.remove(carol)
+    everybody(persons)
+    assert bob.roster.epoch == tuple(sorted((renewal, removal)))
+    assert ann.roster.epoch == bob.roster.epoch
+    assert len(bob.roster.open_to) == 1
+
+
+@pytest.mark.parametrize("since_join", [False, True])
+def test_only_members_renew_and_only_where_history_begins_with_joining(since_join: bool) -> None:
+    _, persons = channel(3, admins_invite=True, since_join=since_join)
+    ann, bob, _ = persons
+    made = bob.renew()
+    allowed = ann.renew()
+    everybody(persons)
+    assert ann.roster.outcomes[made] == "its author had no right to it"
+    assert (ann.roster.outcomes[allowed] == "") is since_join
+
+
+def test_a_secret_is_renewed_one_way_and_for_one_message() -> None:
+    first, second = renewed_secret(bytes(32), "ab" * 32), renewed_secret(bytes(32), "cd" * 32)
+    assert len({first, second, bytes(32)}) == 3
+    expected = blake2b(("ab" * 32).encode(), digest_size=32, key=bytes(32), person=b"sdschat renewal\0").digest()
+    assert first == expected
 
 
 def test_only_the_creator_and_admins_remove_and_nobody_above_them() -> None:

@@ -41,8 +41,8 @@ def private(member: Member) -> PrivateChannel:
     return session.private
 
 
-def link_of(member: Member, **limits: int) -> str:
-    return private(member).invite(member.node.clock.now().wall, **limits)
+def link_of(member: Member, *, uses: int = 0, lasts: int = 0) -> str:
+    return private(member).invite(member.node.clock.now().wall, uses=uses, lasts=lasts)
 
 
 def say(member: Member, text: str) -> None:

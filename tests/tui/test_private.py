@@ -21,6 +21,16 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     assert modules(picture) == matrix(link)
 
 
+@staged("lobby", size=(100, 60))
+async def test_a_channel_that_gives_nothing_older_says_so_and_each_invite_changes_its_key(stage: Stage) -> None:
+    await stage.enter("/create garden since-join")
+    await stage.until_text("private, history since joining, epoch 1")
+    link, picture = await invited(stage)
+    assert modules(picture) == matrix(link)
+    await stage.press("escape")
+    await stage.until_text("epoch 2")
+
+
 @staged("lobby", size=(100, 60), extends=install)
 async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_and_by_nick(stage: Stage) -> None:
     await stage.enter("/create garden private members")

@@ -14,11 +14,12 @@ from nacl.bindings import (
 
 from sdschat.identity.keys import Identity
 from sdschat.identity.packets import EPOCH_ID_BYTES, SECRET_BYTES, epoch_key
-from sdschat.wire.private_codec import Remove, Share
+from sdschat.wire.private_codec import Remove, Renew, Share
 
 _MIX: Final = b"sdschat epochmix"
+_RENEW: Final = b"sdschat renewal\0"
 
-# The removals that nobody has built upon, sorted; empty for the epoch that the channel began with.
+# The removals and renewals that nobody has built upon, sorted; empty for the epoch that the channel began with.
 EpochName = tuple[str, ...]
 
 
@@ -48,6 +49,14 @@ def secret_for(identity: Identity, removal: Remove) -> bytes | None:
     return None
 
 
+def renewed_secret(before: bytes, message_id: str) -> bytes:
+    """Return the secret of the epoch that a renewal begins. It follows from the secret before, by BLAKE2b keyed with
+    that, and the secret before does not follow from it: who is invited with it opens nothing older."""
+    return crypto_generichash_blake2b_salt_personal(
+        message_id.encode(), digest_size=SECRET_BYTES, key=before, person=_RENEW
+    )
+
+
 def mixed_secret(name: EpochName, secrets: Mapping[str, bytes]) -> bytes | None:
     """Return the secret of an epoch of several removals that were made apart: only who has all of them has it."""
     if not all(each in secrets for each in name):
@@ -56,3 +65,33 @@ def mixed_secret(name: EpochName, secrets: Mapping[str, bytes]) -> bytes | None:
         return secrets[name[0]]
     joined = b"".join(secrets[each] for each in name)
     return crypto_generichash_blake2b_salt_personal(joined, digest_size=SECRET_BYTES, person=_MIX)
+
+
+def secrets_known(
+    identity: Identity,
+    names: Iterable[EpochName],
+    operations: Mapping[str, object],
+    shared: Mapping[str, bytes],
+    marked: Mapping[bytes, bytes],
+) -> tuple[dict[str, bytes], dict[bytes, bytes]]:
+    """Return the secrets that operations brought, by the id of the message, and those of these epochs, by their mark.
+    `shared` and `marked` are those known before."""
+    by_id, by_mark, wanted = dict(shared), dict(marked), set(names)
+    renewals = {one: each.before for one, each in operations.items() if isinstance(each, Renew)}
+    for message_id, each in operations.items():
+        if isinstance(each, Remove) and message_id not in by_id:
+            secret = secret_for(identity, each)
+            if secret is not None:
+                by_id[message_id] = secret
+    wanted |= {(message_id,) for message_id in renewals}  # those before them may not be here
+    known = -1
+    while known < len(by_mark):  # each renewal may need the secret of another one
+        known = len(by_mark)
+        for message_id, before in renewals.items():
+            if message_id not in by_id and before in by_mark:
+                by_id[message_id] = renewed_secret(by_mark[before], message_id)
+        for name in wanted:
+            secret = mixed_secret(name, by_id) if name else None
+            if secret is not None:
+                by_mark.setdefault(epoch_mark(name), secret)
+    return by_id, by_mark

@@ -27,6 +27,8 @@ def genesis_digest(genesis: Genesis) -> bytes:
     values: list[bytes | str | int] = [genesis.creator_key, genesis.salt, genesis.name, int(genesis.admins_invite)]
     if genesis.data_set:
         values.append(genesis.data_set)
+    if genesis.since_join:
+        values.append("since-join")
     return blake2b(signed_bytes(_GENESIS_DOMAIN, values), digest_size=_DIGEST_BYTES).digest()
 
 

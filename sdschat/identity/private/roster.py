@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from sdschat.identity.private.epochs import EpochName, epoch_mark
-from sdschat.wire.private_codec import MAX_MEMBERS, MAX_SEEN, Admin, Genesis, Join, Operation, Remove
+from sdschat.wire.private_codec import MAX_MEMBERS, MAX_SEEN, Admin, Genesis, Join, Operation, Remove, Renew
 
 Position = tuple[int, str]  # of a message in the log: Lamport time and message id
 
@@ -47,6 +47,7 @@ class Member(NamedTuple):
     key: bytes
     rank: Rank
     silent: bool  # a Store: reads, and writes nothing
+    since: Position = (0, "")  # place of the joining; where a channel gives no older history, nothing before is given
 
 
 class _Change(NamedTuple):
@@ -61,15 +62,23 @@ class Roster:
     members: dict[bytes, Member] = field(default_factory=dict)
     epoch: EpochName = ()
     removals: int = 0
+    renewals: int = 0
     outcomes: dict[str, str] = field(default_factory=dict)
-    epoch_before: dict[str, EpochName] = field(default_factory=dict)  # of each removal that counts
+    epoch_before: dict[str, EpochName] = field(default_factory=dict)  # of each removal and renewal that counts
+    epochs: list[tuple[Position, EpochName]] = field(default_factory=list)  # where each began
+    open_to: set[bytes] = field(default_factory=lambda: {b""})  # marks of the epochs whose invites are of use
     seen: tuple[str, ...] = ()  # for the next operation: what it builds upon
     changes: dict[bytes, list[_Change]] = field(default_factory=dict)
 
     @property
     def epoch_number(self) -> int:
         """The number of the epoch for people, from 1."""
-        return self.removals + 1
+        return self.removals + self.renewals + 1
+
+    def epochs_until(self, position: Position) -> list[EpochName]:
+        """Return the epoch under whose key a message at this position of the log was sealed, and all before it, the
+        newest first."""
+        return [*reversed([name for begin, name in self.epochs if begin < position]), ()]
 
     def speaks_at(self, key: bytes, position: Position) -> bool:
         """True if the holder of the key was a member with a voice at this position of the log."""
@@ -171,6 +180,8 @@ class _Fold:
                 return self._problem_with_join(each, join)
             case Remove() as remove:
                 return self._problem_with_removal(each, remove)
+            case Renew() as renew:
+                return self._problem_with_renewal(each, renew)
             case Admin() as admin:
                 if each.author_key != self._genesis.creator_key:
                     return "only the creator of the channel appoints admins"
@@ -188,12 +199,25 @@ class _Fold:
             return "the invite is by somebody who may not invite"
         if invite.expires and each.lamport > invite.expires:
             return "the invite had expired"
-        if invite.epoch != epoch_mark(state.epoch):
+        if invite.epoch not in state.open_to:
             return "the invite was made before the key of the channel was changed"
         if invite.uses and len(users - {each.author_key}) >= invite.uses:
             return "the invite was used up"
+        if join.silent and self._genesis.since_join:
+            return "an archive would give what was written before somebody joined"
         if len(state.members) >= MAX_MEMBERS and each.author_key not in state.members:
             return "the channel is full"
+        return ""
+
+    def _problem_with_renewal(self, each: SignedOperation, renew: Renew) -> str:
+        signer = self._state.members.get(each.author_key)
+        if self._past(renew.seen) is None:
+            return WAITS
+        least = Rank.ADMIN if self._genesis.admins_invite else Rank.MEMBER
+        if signer is None or signer.silent or signer.rank < least or not self._genesis.since_join:
+            return "its author had no right to it"
+        if renew.before != epoch_mark(self._state.epoch):
+            return "the key was changed at the same time"
         return ""
 
     def _problem_with_removal(self, each: SignedOperation, remove: Remove) -> str:
@@ -215,7 +239,7 @@ class _Fold:
         if each.author_key == self._genesis.creator_key:
             return False
         for other in self._of_creator:
-            if other.position < each.position or isinstance(other.operation, Join):
+            if other.position < each.position or isinstance(other.operation, Join | Renew):
                 continue
             past = self._past(other.operation.seen)
             if past is None or each.message_id in past:
@@ -233,7 +257,7 @@ class _Fold:
             case Join(invite, _, silent):
                 self._users.setdefault(invite.invite_key, set()).add(each.author_key)
                 if each.author_key not in state.members:
-                    state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent)
+                    state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent, each.position)
                     self._note(each, each.author_key, not silent)
             case Remove(target, seen, _, shares):
                 past = self._past(seen) or frozenset()
@@ -241,11 +265,20 @@ class _Fold:
                 known = frozenset(state.epoch_before)
                 state.epoch = self._epoch_of(frozenset(state.epoch) - past | {each.message_id} & known)
                 state.removals += 1
+                state.epochs.append((each.position, state.epoch))
+                state.open_to = {epoch_mark(state.epoch)}
                 kept = {share.member_key for share in shares} - {target}
                 for key in [key for key in state.members if key not in kept]:
                     del state.members[key]
                     self._note(each, key, False)
                 self._add_head(each, past)
+            case Renew(_, seen):
+                state.epoch_before[each.message_id] = state.epoch
+                state.epoch = (each.message_id,)
+                state.renewals += 1
+                state.epochs.append((each.position, state.epoch))
+                state.open_to.add(epoch_mark(state.epoch))
+                self._add_head(each, self._past(seen) or frozenset())
             case Admin(target, seen, granted):
                 rank = Rank.ADMIN if granted else Rank.MEMBER
                 state.members[target] = state.members[target]._replace(rank=rank)

@@ -47,6 +47,7 @@ class OverLimitCounter(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._open = session.private is None
+        self._before_join = session.private is not None and session.private.gives_since_join
 
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None
@@ -72,7 +73,7 @@ class OverLimitCounter(PassiveExtension):
             events.append(OwnOverLimit(self._own))
         changed, self._changed = self._changed, {}
         nick_of, counts = self._gate.nick_of, self._counts
-        events += (OverLimit(sender, nick_of(sender), counts[sender]) for sender in changed)
+        events += (OverLimit(sender, nick_of(sender), counts[sender], self._before_join) for sender in changed)
         return ExtensionOutput(events=events)
 
     def is_flooding(self, sender_id: str) -> bool:

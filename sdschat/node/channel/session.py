@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
+_EARLY_KEPT: Final = 64
 
 Emit = Callable[[str, EventBody], None]
 
@@ -84,6 +85,7 @@ class ChannelSession:
         self._sent = SentPackets()
         self._limits = limits
         self.was_connected = False
+        self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
         self._connected_at = 0  # epoch milliseconds
         self._topics = topics
         self._gate = gate
@@ -211,7 +213,11 @@ class ChannelSession:
         if event.outdated and self.private is not None:
             self.private.heard_outdated("", proven=False)
         place = self._topics.place(event.topic)
-        if place is None or (event.outdated and place.frm and not self._is_member(place.frm)):
+        if place is None:
+            return
+        if event.outdated and place.frm and not self._is_member(place.frm):
+            if place.what == "who" and len(self._early) < _EARLY_KEPT:
+                self._early[place.frm] = event
             return
         if place.what == "who":
             changed = self.presence.heard(place.frm, event.payload, self._clock.now(), event.retained)
@@ -222,6 +228,12 @@ class ChannelSession:
         if handler is not None and not event.retained and place.frm != self._gate.identity.sender_id:
             handler(place.frm, event.payload, self._clock.now())
             self._mark_ready(self)
+
+    def members_changed(self) -> None:
+        """Look again at the presence of those who had an earlier key, and were no members when it came."""
+        early, self._early = self._early, {}
+        for event in early.values():
+            self._received(event)
 
     def read(self, packet: bytes) -> HeardPacket:
         """Decode a packet into a message that is what its author signed, or into a refusal."""
@@ -248,7 +260,11 @@ class ChannelSession:
         new."""
         by_member = self._is_member(message.sender_id or "")
         if self.private is not None:
-            self.private.heard_outdated(message.message_id, proven=by_member and self._is_news(heard, message, packet))
+            again = isinstance(message, Message) and self.private.sent_again(message)
+            proven = by_member and self._is_news(heard, message, packet)
+            self.private.heard_outdated(message.message_id, proven=proven, again=again)
+            if isinstance(message, Message) and self.private.joins(message):
+                return True
         return by_member and (isinstance(message, Refusal) or is_signed(message, packet))
 
     def _is_news(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:

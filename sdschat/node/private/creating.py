@@ -15,13 +15,20 @@ _LONGEST = MAX_CHANNEL_CHARACTERS - len("~abcdef")
 
 
 def create_private(
-    store: Store, identity: Identity, name: str, *, admins_invite: bool = False, broker: str = ""
+    store: Store,
+    identity: Identity,
+    name: str,
+    *,
+    admins_invite: bool = False,
+    since_join: bool = False,
+    broker: str = "",
 ) -> str:
-    """Make a private channel of which this identity is the creator, and keep it. Return its full name.
+    """Make a private channel of which this identity is the creator, and keep it. Return its full name. `since_join`:
+    who joins gets nothing that was written before.
 
     Raises ValueError for a name that is none.
     """
-    record = new_private(store, identity, name, admins_invite=admins_invite, broker=broker)
+    record = new_private(store, identity, name, admins_invite=admins_invite, since_join=since_join, broker=broker)
     with store.transaction() as transaction:
         record.save(transaction)
     return record.name
@@ -33,6 +40,7 @@ def new_private(
     name: str,
     *,
     admins_invite: bool = False,
+    since_join: bool = False,
     broker: str = "",
     data_set: bytes = b"",
 ) -> PrivateRecord:
@@ -45,5 +53,5 @@ def new_private(
         raise ValueError(f"The name of a private channel has at most {_LONGEST} characters, not {len(name)}.")
     if full_name(store, name) != name or store.has_channel(name):
         raise ValueError(f"You have a channel {name} already. Choose another name, or use another --profile.")
-    genesis = Genesis(identity.public_key, secrets.token_bytes(SALT_BYTES), name, admins_invite, data_set)
+    genesis = Genesis(identity.public_key, secrets.token_bytes(SALT_BYTES), name, admins_invite, data_set, since_join)
     return PrivateRecord(genesis, {b"": secrets.token_bytes(SECRET_BYTES)}, broker=broker)

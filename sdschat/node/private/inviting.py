@@ -32,10 +32,15 @@ def private_state(store: PrivateValues, channel: str) -> PrivateState | None:
     return None if record is None else PrivateState(record, fold(record.genesis, load_operations(store, channel)))
 
 
-def invite_link(
-    record: PrivateRecord, roster: Roster, identity: Identity, now: int, *, uses: int = 0, lasts: int = 0, broker: str
-) -> str:
-    """Return a link that lets others in. `lasts` is in milliseconds. Raises ValueError where we may not invite."""
+class EpochSecret(NamedTuple):
+    """The mark of an epoch, and its secret."""
+
+    mark: bytes
+    secret: bytes
+
+
+def present_epoch(record: PrivateRecord, roster: Roster, identity: Identity) -> EpochSecret:
+    """Return the epoch that an invite is for. Raises ValueError where we may not invite."""
     rank = roster.rank(identity.public_key)
     if rank is None:
         raise ValueError(f"Only members invite, and you are no member of {record.name}.")
@@ -44,10 +49,29 @@ def invite_link(
     mark = epoch_mark(roster.epoch)
     if mark not in record.secrets:
         raise ValueError(f"The newest key of {record.name} is not here yet. Connect, and try again.")
+    return EpochSecret(mark, record.secrets[mark])
+
+
+def invite_link(
+    record: PrivateRecord,
+    roster: Roster,
+    identity: Identity,
+    now: int,
+    *,
+    uses: int = 0,
+    lasts: int = 0,
+    broker: str,
+    renewed: EpochSecret | None = None,
+) -> str:
+    """Return a link that lets others in. `lasts` is in milliseconds; `renewed` the epoch that was begun for it. Raises
+    ValueError where we may not invite."""
+    if renewed is None and record.genesis.since_join:
+        raise ValueError(f"{record.name} gives no older history: each invite there changes the key. Connect for it.")
+    mark, secret = renewed or present_epoch(record, roster, identity)
     return make_link(
         identity,
         record.genesis,
-        record.secrets[mark],
+        secret,
         secrets.token_bytes(SEED_BYTES),
         broker=broker or record.broker,
         uses=uses,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
-from sdschat.identity.private.epochs import EpochName, epoch_mark, make_removal, mixed_secret, secret_for
+from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
 from sdschat.identity.private.link import accept, problem_with_join, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import sender_id_of
@@ -17,14 +17,21 @@ from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
-from sdschat.node.private.inviting import invite_link
+from sdschat.node.private.inviting import EpochSecret, invite_link, present_epoch
+from sdschat.node.private.operations import (
+    epoch_of_message,
+    has_operation,
+    is_given,
+    is_older_than_epoch,
+    operation_words,
+)
 from sdschat.node.private.record import PrivateRecord, save_operations
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport
 from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.private_codec import Admin, Join, Operation, Remove, decode_operation, encode_operation
+from sdschat.wire.private_codec import Admin, Join, Operation, Renew, decode_operation, encode_operation
 
 if TYPE_CHECKING:
     from sdschat.node.events import EventBody
@@ -103,9 +110,44 @@ class PrivateChannel(PassiveExtension):
         """Return the nick of a member; empty for somebody who signed nothing yet."""
         return self._gate.nick if key == self.own_key else self._gate.nick_of(sender_id_of(key))
 
-    def invite(self, now: int, *, uses: int = 0, lasts: int = 0) -> str:
+    def invite(self, now: int, *, uses: int = 0, lasts: int = 0, broker: str = "") -> str:
         """Return a link that lets others in; `lasts` in milliseconds. Raises ValueError where we may not invite."""
-        return invite_link(self.record, self.roster, self._gate.identity, now, uses=uses, lasts=lasts, broker="")
+        identity = self._gate.identity
+        renewed = self._renew() if self.gives_since_join else None
+        return invite_link(
+            self.record, self.roster, identity, now, uses=uses, lasts=lasts, broker=broker, renewed=renewed
+        )
+
+    def _renew(self) -> EpochSecret:
+        """Begin an epoch for an invite: who is invited opens nothing that was sealed before."""
+        before = present_epoch(self.record, self.roster, self._gate.identity)
+        message = self._write(Renew(before.mark, self.roster.seen))
+        signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
+        assert signed is not None
+        self._count(signed)  # now: another invite may follow in this turn
+        name = (message.message_id,)
+        return EpochSecret(epoch_mark(name), renewed_secret(before.secret, message.message_id))
+
+    @property
+    def gives_since_join(self) -> bool:
+        """True if the creator said that who joins gets nothing that was written before."""
+        return self.record.genesis.since_join
+
+    def given(self, sender_id: str, message: Message) -> bool:
+        """True if a participant may have this message of the log."""
+        return not self.gives_since_join or is_given(self.roster, sender_id, message)
+
+    def joins(self, message: Message) -> bool:
+        """True if a message lets somebody join who has an earlier key: a later invite changed it."""
+        if not self.gives_since_join or not has_operation(message):
+            return False
+        signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
+        return signed is not None and isinstance(signed.operation, Join) and not signed.problem
+
+    def _epoch_of(self, topic: str, packet: bytes) -> bytes | None:
+        """Return the epoch of an old message that is sent again, so that nobody opens it who joined later."""
+        message = self._session.read(packet).message if topic == self._msg_topic else None
+        return epoch_of_message(self.roster, self.record.secrets, message)
 
     def remove(self, sender_id: str) -> str:
         """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
@@ -138,15 +180,20 @@ class PrivateChannel(PassiveExtension):
             raise ValueError("You cannot remove the creator, nor another admin unless you are the creator.")
 
     def _say(self, operation: Operation) -> str:
+        return self._write(operation).message_id
+
+    def _write(self, operation: Operation) -> Message:
         message = self._send(self.record.name, encode_operation(operation), ContentKind.OPERATION)
         assert isinstance(message, Message)
-        return message.message_id
+        return message
 
     # An extension of the channel.
 
     def attach(self, session: ExtendedChannel) -> None:
         self._session = session
         session.watchers.append(self._see)
+        if self.gives_since_join:
+            self.transport.epoch_of = self._epoch_of
         for mark, secret in self.record.secrets.items():
             self._sealer.add(secret)
             if mark == self.record.present:
@@ -213,13 +260,17 @@ class PrivateChannel(PassiveExtension):
         signed = self._signed_operation(message, opened)
         if signed is not None:
             if signed.message_id not in self._operations:
-                self._operations[signed.message_id] = signed
-                self._heard.pop(signed.message_id, None)
-                self._unsaved.append(signed)
-                self._refold(signed.lamport, signed.message_id)
-                self._announce_own(signed)
+                self._count(signed)
             return said._replace(opened=opened._replace(text=self._line(signed)))
         return said if self._may_speak(message, opened) else None
+
+    def _count(self, signed: SignedOperation) -> None:
+        """Count an operation of the log from now on."""
+        self._operations[signed.message_id] = signed
+        self._heard.pop(signed.message_id, None)
+        self._unsaved.append(signed)
+        self._refold(signed.lamport, signed.message_id)
+        self._announce_own(signed)
 
     def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
         if self.record.genesis.data_set:
@@ -267,6 +318,7 @@ class PrivateChannel(PassiveExtension):
         if self.roster.members.keys() != before.members.keys():
             self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
             self.on_members()
+            self._session.members_changed()
             if self.own_key in before.members and not self.is_member:
                 self._events.append(NotAMember(f"you were removed from {self.record.name}"))
         if self.is_member and self.record.link:
@@ -291,19 +343,12 @@ class PrivateChannel(PassiveExtension):
         """Use the key of the roster's epoch, as far as we have it."""
         before = self._sealer.epoch_id
         record, roster = self.record, self.roster
-        shared, marked = dict(record.shared), dict(record.secrets)
-        for each in (*self._operations.values(), *(signed for signed, _ in self._heard.values())):
-            if isinstance(each.operation, Remove) and each.message_id not in shared:
-                secret = secret_for(self._gate.identity, each.operation)
-                if secret is not None:
-                    shared[each.message_id] = secret
-                    self._sealer.add(secret)
-        names: set[EpochName] = {roster.epoch, *roster.epoch_before.values()}
-        for name in names:
-            secret = mixed_secret(name, shared) if name else None
-            if secret is not None and epoch_mark(name) not in marked:
-                marked[epoch_mark(name)] = secret
-                self._sealer.add(secret)
+        every = {one: each.operation for one, each in self._operations.items()}
+        every |= {one: signed.operation for one, (signed, _) in self._heard.items()}
+        names = (roster.epoch, *roster.epoch_before.values())
+        shared, marked = secrets_known(self._gate.identity, names, every, record.shared, record.secrets)
+        for secret in (*shared.values(), *marked.values()):
+            self._sealer.add(secret)
         mark = epoch_mark(roster.epoch)
         present = mark if mark in marked else record.present
         self._sealer.use(epoch_key(marked[present]).epoch_id)
@@ -311,17 +356,22 @@ class PrivateChannel(PassiveExtension):
             self._change(replace(record, shared=shared, secrets=marked, present=present))
         if self._sealer.epoch_id != before:
             self._events.append(EpochChanged(roster.epoch_number))
+        if self._sealer.epoch_id != before or marked.keys() != record.secrets.keys():
             self.transport.keys_changed()
 
     def _change(self, record: PrivateRecord) -> None:
         self.record = record
         self._record_changed = True
 
-    def heard_outdated(self, message_id: str, *, proven: bool) -> None:
+    def sent_again(self, message: Message) -> bool:
+        """True for an old message under the key of its own epoch, as all are sent where newcomers get nothing older."""
+        return self.gives_since_join and is_older_than_epoch(self.roster, message)
+
+    def heard_outdated(self, message_id: str, *, proven: bool, again: bool = False) -> None:
         """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
         show that somebody lacks it: a member announces it. `proven`: it is new, and by a member. Others may be of
         somebody who was removed, or repeated by anybody: they are answered ever more rarely."""
-        if message_id not in self.roster.epoch_before:
+        if message_id not in self.roster.epoch_before and not again:
             self._announce_soon(_ANNOUNCE_EVERY if proven else self._doubtful_pause, doubtful=not proven)
 
     def _other_epoch(self, opened: bool) -> None:
@@ -388,19 +438,8 @@ class PrivateChannel(PassiveExtension):
         return found
 
     def _line(self, signed: SignedOperation) -> str:
-        """Return an operation in words, to stand behind the name of its author."""
         problem = self.roster.outcomes.get(signed.message_id, "")
-        match signed.operation:
-            case Join(silent=silent):
-                done = "keeps an archive of the channel from now on" if silent else "joined the channel"
-                return f"could not join: {problem}" if problem else done
-            case Remove(target):
-                name = self._name(target)
-                return f"tried to remove {name}: {problem}" if problem else f"removed {name}, and changed the key"
-            case Admin(target, _, granted):
-                name = self._name(target)
-                done = f"made {name} an admin" if granted else f"made {name} a member without rights"
-                return f"tried to appoint {name}: {problem}" if problem else done
+        return operation_words(signed.operation, problem, self._name)
 
     def _name(self, key: bytes) -> str:
         return self.nick_of(key) or sender_id_of(key)[:8]

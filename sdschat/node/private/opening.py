@@ -43,6 +43,11 @@ def invites_to_members(text: str) -> bool:
     return is_link(text) and bool(read_link(text, 0).genesis.data_set)
 
 
+def gives_since_join(text: str) -> bool:
+    """True if a text is a link to a channel that gives no older history. Raises LinkError for a refused link."""
+    return is_link(text) and read_link(text, 0).genesis.since_join
+
+
 def link_broker(text: str) -> str:
     """Return the address of the broker in a link; empty for the one of this machine."""
     return read_link(text, 0).broker

@@ -113,6 +113,7 @@ def _encoded(record: PrivateRecord) -> bytes:
         "name": genesis.name,
         "admins_invite": genesis.admins_invite,
         "data_set": genesis.data_set.hex(),
+        "since_join": genesis.since_join,
         "secrets": {mark.hex(): secret.hex() for mark, secret in record.secrets.items()},
         "present": record.present.hex(),
         "shared": {message_id: secret.hex() for message_id, secret in record.shared.items()},
@@ -127,7 +128,14 @@ def _decoded(kept: bytes) -> PrivateRecord:
     found = json.loads(kept)
     creator, salt = bytes.fromhex(found["creator"]), bytes.fromhex(found["salt"])
     return PrivateRecord(
-        Genesis(creator, salt, found["name"], found["admins_invite"], bytes.fromhex(found.get("data_set", ""))),
+        Genesis(
+            creator,
+            salt,
+            found["name"],
+            found["admins_invite"],
+            bytes.fromhex(found.get("data_set", "")),
+            found.get("since_join", False),
+        ),
         {bytes.fromhex(mark): bytes.fromhex(secret) for mark, secret in found["secrets"].items()},
         bytes.fromhex(found["present"]),
         {message_id: bytes.fromhex(secret) for message_id, secret in found["shared"].items()},

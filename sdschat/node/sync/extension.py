@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.catchup.exchange import OutgoingFrame
 from sdschat.catchup.values import Frame, RefusedFrame
-from sdschat.identity.content import check_link, sign_link
+from sdschat.identity.content import check_link, seal_for, sign_link
 from sdschat.identity.keys import Identity
 from sdschat.mvds.values import Packet
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
@@ -39,6 +39,8 @@ class SyncExtension:
 
     def attach(self, session: ChannelSession) -> None:
         self._session = session
+        # Pages go to one reader each, and may be older than another member, who has the key of the channel, too.
+        self._boxes = session.private is not None and session.private.gives_since_join
         session.handle("sync", self._heard)
 
     def connected(self, now: Now) -> None:
@@ -60,6 +62,8 @@ class SyncExtension:
         self.direct.presence_changed(sender_id, online)
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
+        if self._boxes:
+            payload = self._identity.unseal(payload) or b""
         raw, signature = split_signature(payload)
         found = self._codec.decode(raw)
         if isinstance(found, Frame):
@@ -89,7 +93,14 @@ class SyncExtension:
         payload = post.payload
         if post.compares:
             payload = with_signature(payload, sign_link(self._identity, self._session.name, post.peer, payload))
-        return OutgoingPacket("sync", post.peer, payload)
+        return OutgoingPacket("sync", post.peer, self._boxed(post.peer, payload))
+
+    def _boxed(self, peer: str, payload: bytes) -> bytes:
+        """Return a payload sealed for its reader alone, where members may not read all that others may."""
+        if not self._boxes:
+            return payload
+        key = self.direct.people.key_of(peer)
+        return b"" if key is None else seal_for(key, payload)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         posts, told, kept = self.catchup.take(now)
@@ -114,7 +125,7 @@ class SyncExtension:
                 self._events += [HandedOver(found) for found in ids]
                 self._session.mark_ready()
 
-        return OutgoingPacket("sync", packet.peer, self.direct.post(packet), done)
+        return OutgoingPacket("sync", packet.peer, self._boxed(packet.peer, self.direct.post(packet)), done)
 
 
 def _reach(node: Node, session: ChannelSession) -> str:

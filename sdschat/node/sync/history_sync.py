@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, OutgoingFrame
 from sdschat.catchup.peers import HistorySource
-from sdschat.catchup.provider import HistoryProvider
+from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.told import MOST, ToldLimit
 from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly, LogKey
@@ -26,7 +26,7 @@ from sdschat.node.sync.body_search import BodySearch
 from sdschat.node.sync.events import BodiesFetched, CatchingUp
 from sdschat.node.sync.intake import EngineIntake
 from sdschat.node.sync.store_pages import StorePages
-from sdschat.sds.values import Now
+from sdschat.sds.values import Message, Now
 from sdschat.store.packets import ChannelLog
 from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import SyncCodec
@@ -88,6 +88,7 @@ class HistorySync:
         self._asks = asks
         self.signing: set[str] = set()  # participants whose frames are signed
         self._name = f"catchup/{session.name}"
+        self._since_join = session.private is not None and session.private.gives_since_join
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
@@ -114,12 +115,20 @@ class HistorySync:
         group = history_group(session.name)
         self.exchange = Exchange(
             self.catch_up,
-            HistoryProvider(log),
+            HistoryProvider(log, self._given if self._since_join else None),
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
             intake=EngineIntake(session.channel, gate, self.catch_up.wanted, self._bodies.log),
         )
+
+    def _given(self, peer: str, one: StoredMessage) -> StoredMessage:
+        """Return what a peer may have of a message of the log: of what is older than their joining, the id."""
+        private = self._session.private
+        message = self._session.proofs.decode(one.raw).message if one.raw and private is not None else None
+        if private is None or not isinstance(message, Message) or private.given(peer, message):
+            return one
+        return StoredMessage(one.key, b"", message.sender_id)
 
     # What the person asks for.
 
@@ -302,12 +311,12 @@ class HistorySync:
         """Put ids into the log of which nobody who is here has more, some in each turn. There may be more than were
         told at once."""
         ids = self.catch_up.take_told()
-        taken = self._told_limit.within(ids, now.mono)
+        taken = ids if self._since_join else self._told_limit.within(ids, now.mono)
         self._told += taken
         if len(taken) >= MOST:
             self._begin_again = True
         for key, sender_id in self._told[:TOLD_AT_ONCE]:
-            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id)
+            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id, of_any_age=self._since_join)
         del self._told[:TOLD_AT_ONCE]
         if self._begin_again and not self._told:
             self._begin_again = False

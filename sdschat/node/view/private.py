@@ -21,6 +21,7 @@ class Privacy(NamedTuple):
     members: int
     is_member: bool
     of_posts: bool  # a members' channel as well
+    since_join: bool = False  # who joins gets nothing that was written before
 
 
 def privacy(node: Node, channel: str) -> Privacy | None:
@@ -30,14 +31,19 @@ def privacy(node: Node, channel: str) -> Privacy | None:
         return None
     private = session.private
     return Privacy(
-        private.roster.epoch_number, len(private.roster.members), private.is_member, session.members is not None
+        private.roster.epoch_number,
+        len(private.roster.members),
+        private.is_member,
+        session.members is not None,
+        private.gives_since_join,
     )
 
 
-def create(node: Node, name: str, admins_invite: bool = False) -> str:
-    """Make a private channel, and return its full name. Raises ValueError for a name that cannot be used."""
+def create(node: Node, name: str, *, since_join: bool = False) -> str:
+    """Make a private channel, and return its full name. `since_join`: who joins gets nothing that was written before.
+    Raises ValueError for a name that cannot be used."""
     identity = node.gate.identity
-    return create_private(node.profile.store, identity, name, admins_invite=admins_invite, broker=node.broker)
+    return create_private(node.profile.store, identity, name, since_join=since_join, broker=node.broker)
 
 
 def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:

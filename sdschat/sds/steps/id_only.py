@@ -54,10 +54,11 @@ def receive_id(s: ChannelState, message: Message) -> None:
         release(s, s.incoming.meet(message_id, gap=False))
 
 
-def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str) -> None:
-    """Put the id of a message into the log that was never seen here. Nothing happens if it is here, or cannot be."""
+def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str, *, of_any_age: bool = False) -> None:
+    """Put the id of a message into the log that was never seen here. Nothing happens if it is here, or cannot be.
+    `of_any_age`: ids are not deleted, since the messages are not for us."""
     message = Message(sender_id, message_id, s.channel_id, lamport)
-    dated = s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew
+    dated = (0 if of_any_age else s.now.wall - IDS_KEPT) <= lamport <= s.now.wall + s.config.max_skew
     if s.holds(message_id) or sender_id == s.participant_id or not dated or out_of_bounds(lamport) is not None:
         return
     received(s, message_id)

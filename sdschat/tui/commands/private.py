@@ -12,6 +12,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean_name, nick_text
 
+_SINCE_JOIN = "since-join"
 _CREATED, _INVITE = "channel", "invite"  # titles of answers
 
 
@@ -25,12 +26,17 @@ def _create(host: Host, argument: str) -> None:
     if len(words) > 1 and words[-1] == "members":
         _create_members(host, " ".join(words[:-1]), secret=False)
         return
+    since_join = len(words) > 1 and words[-1] == _SINCE_JOIN
+    wanted = argument.strip().removesuffix(_SINCE_JOIN).strip() if since_join else argument.strip()
     try:
-        name = host.open_channel(private.create(host.view.node, argument.strip()))
+        name = host.open_channel(private.create(host.view.node, wanted, since_join=since_join))
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(name)
-    host.answer(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.", _CREATED)
+    older = " Who joins gets nothing that was written before." if since_join else ""
+    host.answer(
+        f"{clean_name(name)} is private: only those read it whom you invite.{older} /invite makes a link.", _CREATED
+    )
 
 
 def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
@@ -122,10 +128,11 @@ def _people(host: Host, argument: str) -> Iterable[str]:
 COMMANDS = (
     Command(
         "create",
-        "/create CHANNEL [members]",
+        "/create CHANNEL [members|since-join]",
         "Make a private channel, for those whom you invite, or a members' channel",
         _create,
-        details="/create CHANNEL private members makes a members' channel that is private as well.",
+        details="/create CHANNEL private members makes a members' channel that is private as well. With since-join, "
+        "who joins a private channel gets nothing that was written before their invite.",
         group="private",
     ),
     Command(

@@ -14,6 +14,7 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import (
     author_gap_words,
+    before_join_words,
     bodies_words,
     count,
     duration,
@@ -95,6 +96,8 @@ def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameO
     if isinstance(body, events.OwnOverLimit):
         return "own", own_over_limit_words(body.messages)
     name = name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
+    if body.before_join:
+        return body.sender_id, before_join_words(body.messages, name)
     return body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8))
 
 

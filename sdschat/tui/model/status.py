@@ -91,6 +91,8 @@ def last_heard_words(people: list[Participant], now: int) -> str:
 def privacy_words(privacy: Privacy) -> str:
     """Return in words that a channel is private, and of members if it is, and the number of its key."""
     kind = "private members" if privacy.of_posts else "private"
+    if privacy.since_join:
+        kind += ", history since joining"
     return f"{kind}, epoch {privacy.epoch}" if privacy.is_member else f"{kind}, not a member"
 
 

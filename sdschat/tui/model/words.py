@@ -94,6 +94,11 @@ def over_limit_words(messages: int, name: str, key: str) -> str:
     return f"{what} | /show {key} | /mute {key} | /ignore {key}" if key else what
 
 
+def before_join_words(messages: int, name: str) -> str:
+    """Return the line for messages of a sender that are older than our joining, and so not given."""
+    return f"{count(messages, 'message')} of {name} from before you joined: this channel gives nothing older"
+
+
 def strangers_words(keys: int, messages: int) -> str:
     """Return the line for new keys that wait until they are opened."""
     return f"{count(keys, 'sender')} more, with {count(messages, 'message')}, not shown: too many at once | /strangers"

@@ -1,0 +1,66 @@
+"""Messages of a private channel: operations among them, in words; and, where those who join get nothing older, who may
+have a message, and the key that it is sealed with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sdschat.identity.content import ContentKind
+from sdschat.identity.packets import epoch_key
+from sdschat.identity.private.epochs import epoch_mark
+from sdschat.identity.private.roster import Position, Roster
+from sdschat.identity.signing import sender_id_of
+from sdschat.sds.values import Message, MessageKind
+from sdschat.wire.chat_codec import decode_envelope
+from sdschat.wire.private_codec import Admin, Join, Operation, Remove, Renew
+
+
+def position_of(message: Message) -> Position:
+    return message.lamport_timestamp or 0, message.message_id
+
+
+def has_operation(message: Message) -> bool:
+    """True if a message changes who is a member. Everybody gets these: from them the members follow."""
+    envelope = decode_envelope(message.content or b"")
+    return envelope is not None and envelope.kind == ContentKind.OPERATION
+
+
+def is_given(roster: Roster, sender_id: str, message: Message) -> bool:
+    """True if a participant may have a message: of what was written before they joined only the operations."""
+    if has_operation(message):
+        return True
+    member = next((one for key, one in roster.members.items() if sender_id_of(key) == sender_id), None)
+    return member is not None and position_of(message) >= member.since
+
+
+def epoch_of_message(roster: Roster, secrets: Mapping[bytes, bytes], message: Message | object) -> bytes | None:
+    """Return the epoch in which a message was written, to seal it with when it is sent again: nobody opens it then who
+    joined later. None for a packet that is no message of the log."""
+    if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
+        return None
+    known = (secrets.get(epoch_mark(name)) for name in roster.epochs_until(position_of(message)))
+    secret = next((one for one in known if one is not None), None)
+    return None if secret is None else epoch_key(secret).epoch_id
+
+
+def is_older_than_epoch(roster: Roster, message: Message) -> bool:
+    """True if a message was written before the present epoch, so that it is sent with an earlier key."""
+    began = roster.epochs[-1][0] if roster.epochs else (0, "")
+    return message.kind is MessageKind.CONTENT and position_of(message) <= began
+
+
+def operation_words(operation: Operation, problem: str, name_of: Callable[[bytes], str]) -> str:
+    """Return the line for an operation. `problem`: the reason why it does not count, or empty."""
+    match operation:
+        case Join(silent=silent):
+            done = "keeps an archive of the channel from now on" if silent else "joined the channel"
+            return f"could not join: {problem}" if problem else done
+        case Remove(target):
+            name = name_of(target)
+            return f"tried to remove {name}: {problem}" if problem else f"removed {name}, and changed the key"
+        case Renew():
+            return f"tried to invite somebody: {problem}" if problem else "invited somebody, and changed the key"
+        case Admin(target, _, granted):
+            name = name_of(target)
+            done = f"made {name} an admin" if granted else f"made {name} a member without rights"
+            return f"tried to appoint {name}: {problem}" if problem else done
