@@ -10,6 +10,7 @@ import pytest
 
 from sdschat.node.events import (
     CheckpointPassed,
+    ConnectionChanged,
     DataSetFound,
     DeliveryChanged,
     Knocked,
@@ -150,5 +151,29 @@ def test_a_post_that_waits_for_admission_is_neither_changed_nor_answered(tmp_pat
                 _channel(bob).delete(waiting[:8])
             with pytest.raises(ValueError, match=refused):
                 _channel(bob).say("please", reply_to=waiting)
+
+    asyncio.run(story())
+
+
+def test_whoever_knocks_is_told_so_again_after_a_restart_and_whoever_left_is_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            found = await bob.until(DataSetFound)
+            bob.node.say("garden", "may I come in?")
+            await bob.until(DeliveryChanged)
+            await bob.node.close(0.1)
+            bob = _start(place, "bob")
+            assert await bob.until(DataSetFound) == found
+            assert [shown.text for shown in Conversations(bob.node).channel("garden").messages()] == ["may I come in?"]
+            await _let_in(ann, bob)
+            await bob.until(DeliveryChanged, lambda one: one.state == "settled")
+            _channel(bob).leave()
+            gone = bob.node.sender_id
+            await bob.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "left"))
+            await bob.node.close(0.1)
+            bob = _start(place, "bob")
+            await bob.until(ConnectionChanged, lambda one: one.state == "connected")
+            assert not bob.of(DataSetFound)
 
     asyncio.run(story())

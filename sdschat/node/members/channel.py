@@ -206,6 +206,9 @@ class MembersChannel:
             self._events.append(DataSetFound(genesis.data_set.hex(), sender_id_of(genesis.creator_key)))
         if record is not None:
             self._begin(record)
+            if self._unsaved is None and self._knocks_still():
+                creator = private.record.genesis.creator_key if private is not None else self._creator()
+                self._events.append(DataSetFound(self.data_set, sender_id_of(creator)))
         elif private is not None or self._store.messages(session.name):
             self.decided.set()
 
@@ -226,6 +229,15 @@ class MembersChannel:
         if self._session.private is not None:
             self._session.private.on_members = self._follow_roster
         self.decided.set()
+
+    def _creator(self) -> bytes:
+        """Return the key of whoever made the data set; our own while no announcement is kept."""
+        return self._identity.public_key if self._announced is None else self._announced.creator
+
+    def _knocks_still(self) -> bool:
+        """True if we wait to be let in, for the first time or again. Whoever has left does not."""
+        ours, engine = member_id(self._identity.public_key), self.engine
+        return engine.me is None and (engine.put_out(ours) or not engine.admits(ours))
 
     def _follow_roster(self) -> None:
         """Ask those for the state who are members of the private channel now."""
