@@ -265,6 +265,11 @@ class ChatApp(Ending, KeyedHost):
             self.lens.select(message.message_id)
             self.draw_soon()  # fewer late messages are left to look at, perhaps
 
+    @on(LogView.Jumped)
+    def _jumped(self, message: LogView.Jumped) -> None:
+        if not self.logs.display:
+            self.lens.close()  # the panel covers the log, where the message is
+
     @on(LogView.Followed)
     def _followed(self, message: LogView.Followed) -> None:
         if message.following and message.log.model is not None:

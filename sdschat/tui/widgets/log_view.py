@@ -120,6 +120,12 @@ class LogView(LogLines, can_focus=True):
         message_id: str | None
 
     @dataclass
+    class Jumped(Message):
+        """A message was looked for and found: it is to be seen."""
+
+        log: LogView
+
+    @dataclass
     class Followed(Message):
         """The end of the log came into view, or went out of it."""
 
@@ -284,6 +290,7 @@ class LogView(LogLines, can_focus=True):
             self._choose(rows[at].item.message_id or None)
         self._move_to(self._layout_of_rows.first_line(at) - (0 if top else self.size.height // 3))
         self._follow_if_at_end(model)
+        self.post_message(self.Jumped(self))
         self.refresh()
 
     def jump_to_end(self) -> None:

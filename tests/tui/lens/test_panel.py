@@ -131,6 +131,23 @@ def test_everything_follows_the_size_of_the_terminal(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
+def test_a_message_that_is_looked_for_is_seen_though_the_panel_covered_the_log(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("the long rope")
+        for number in range(30):
+            await s.enter(f"number {number}")
+        await s.pilot.resize_terminal(60, 15)
+        for wanted in ("/search rope", "/goto 2h", "/start"):
+            await s.press("f2")
+            await s.until(lambda: s.app.lens.is_open and not s.app.logs.display)
+            await s.enter(wanted)
+            await s.until_text("the long rope")
+            assert not s.app.lens.is_open
+            await s.press("escape", "escape", "alt+end")
+
+    play(tmp_path, story)
+
+
 def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.enter("first")
