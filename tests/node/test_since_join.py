@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST
+from sdschat.identity.private.link import accept, read_link
 from sdschat.node.events import MessageDelivered, OverLimit
 from sdschat.node.node import Node
 from sdschat.node.private.creating import create_private
@@ -82,6 +83,12 @@ async def settled(*members: Member) -> None:
     """Wait until all have the same log."""
     async with asyncio.timeout(PATIENCE):
         while any(keys(member) != keys(members[0]) for member in members):
+            await asyncio.sleep(0.05)
+
+
+async def until_epoch(member: Member, number: int) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while private(member).roster.epoch_number < number:
             await asyncio.sleep(0.05)
 
 
@@ -191,6 +198,8 @@ def test_who_is_removed_reads_nothing_of_later_epochs(tmp_path: Path) -> None:
         ann, bob = await talked(w)
         carol = start(w, "carol", invite(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+        link = invite(ann)
+        await until_epoch(carol, 4)
         private(ann).remove(bob.node.sender_id)
         async with asyncio.timeout(PATIENCE):
             while private(carol).roster.removals == 0:
@@ -200,5 +209,9 @@ def test_who_is_removed_reads_nothing_of_later_epochs(tmp_path: Path) -> None:
         say(ann, "without bob")
         await until_said("without bob", carol, dora)
         assert b"without bob" not in opened_with_all_keys(bob, heard) + on_disk(bob)
+        before = keys(ann)
+        private(bob)._write(accept(read_link(link, 0), bob.node.gate.identity))  # as a program does that does not ask
+        await asyncio.sleep(0.5)
+        assert keys(ann) == before
 
     run(tmp_path, story)

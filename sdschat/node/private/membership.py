@@ -142,7 +142,8 @@ class PrivateChannel(PassiveExtension):
         if not self.gives_since_join or not has_operation(message):
             return False
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
-        return signed is not None and isinstance(signed.operation, Join) and not signed.problem
+        join = None if signed is None or signed.problem else signed.operation
+        return isinstance(join, Join) and join.invite.epoch in self.roster.open_to
 
     def _epoch_of(self, topic: str, packet: bytes) -> bytes | None:
         """Return the epoch of an old message that is sent again, so that nobody opens it who joined later."""
