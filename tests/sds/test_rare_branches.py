@@ -10,6 +10,7 @@ from sdschat.sds import limits as bounds
 from sdschat.sds.config import Config
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.history import MemoryHistory
+from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, QUIET, START, Group, Node, forge
@@ -179,3 +180,15 @@ def test_whose_filter_cannot_be_read_has_an_unknown_layout() -> None:
     group.tick(QUIET.push_grace)
     group.give("a", forge("b", "s2", group.now.wall, content=None, bloom_filter=b"\0" * 40))
     assert group["a"].channel.state.peers.known["b"].filter_format == "unknown"
+
+
+def test_all_that_the_disk_altered_is_asked_for_again_later() -> None:
+    state = Group("a")["a"].channel.state
+    now = state.now.mono
+    for name in ("one", "two", "three"):
+        state.refetch.want(HistoryEntry(name, None, "b"), now)
+    asked = eligible_requests(state)
+    assert {entry.message_id for entry in asked} == {"one", "two", "three"}
+    mark_requested(state, asked, "carrier")
+    assert state.refetch.due(now, 9) == ()
+    assert len(state.refetch.due(now + state.config.t_max, 9)) == 3
