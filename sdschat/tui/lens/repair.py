@@ -12,7 +12,7 @@ from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, countdown, duration
+from sdschat.tui.model.words import clock, count, countdown, duration
 
 _BAR: Final = 16
 _PAST: Final = 8  # ended repairs that are shown
@@ -38,12 +38,14 @@ def _outcome(why: str) -> tuple[str, str]:
 def view(view: ViewInput) -> list[Line]:
     peek = view.peek
     timers = f"T_min {seconds(peek.t_min)}, T_max {seconds(peek.t_max)}, {peek.groups} response group"
-    lines = [heading("what we miss"), line((f"  {timers}{'s' if peek.groups > 1 else ''}", "note"))]
+    owed = [answer for answer in peek.answers if answer.due or answer.asked]
+    lacked = {answer.message_id for answer in owed} | {push.message_id for push in peek.pushes}
+    lines = [*paragraph(_matter(view, len(lacked)), view.width), line("")]
+    lines += [heading("what we miss"), line((f"  {timers}{'s' if peek.groups > 1 else ''}", "note"))]
     for missing in peek.missing[:_SHOWN]:
         lines += _asking(view, missing)
     if not peek.missing:
         lines.append(line(("  nothing", "acked")))
-    owed = [answer for answer in peek.answers if answer.due or answer.asked]
     lines += [line(""), heading("what others miss")]
     for answer in owed[:_SHOWN]:
         lines += _answering(view, answer)
@@ -56,6 +58,20 @@ def view(view: ViewInput) -> list[Line]:
     if not owed and not peek.pushes:
         lines.append(line(("  nothing that we know of", "acked")))
     return lines + _over(view)
+
+
+def _matter(view: ViewInput, owed: int) -> str:
+    """Return one sentence: what is the matter, and when something is done about it."""
+    peek = view.peek
+    there = f"others lack {count(owed, 'message')} that we have" if owed else "nobody else is known to lack anything"
+    if not peek.missing:
+        return f"Nothing is missing here, and {there}."
+    here = f"{count(len(peek.missing), 'message')} missing here"
+    waits = (RetrievalState.WAITING, RetrievalState.ASKED, RetrievalState.RELYING)
+    due = [missing.due for missing in peek.missing if missing.asking in waits]
+    if not peek.online:
+        return f"{here}, and without a connection nobody can be asked; {there}."
+    return f"{here}{f', asked for in {countdown(min(due) - peek.now)}' if due else ''}; {there}."
 
 
 def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:

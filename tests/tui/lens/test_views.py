@@ -137,6 +137,7 @@ def test_repair_counts_down_to_the_request_and_says_who_would_answer_when(tmp_pa
         async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
             lost = await lose_one(look)
             shown = await look.until("repair", lost[:4], "T_req: asking in", "by bob")
+            assert shown.startswith("1 message missing here, asked for in 0")
             peek = look.eye._view_input(ROOM, None, "", 70, UNICODE).peek
             missing = next(each for each in peek.missing if each.message_id == lost)
             assert missing.due > peek.now
@@ -155,6 +156,7 @@ def test_repair_names_the_carrier_of_the_request_and_the_end(tmp_path: Path) -> 
             lost = await lose_one(look)
             asked = await look.own.until(RepairRequested, lambda r: lost in r.message_ids)
             shown = await look.until("repair", f"{lost[:4]} repaired, by bob")
+            assert shown.startswith("Nothing is missing here, and ")
             assert "what we miss" in shown
             assert asked.carrier[:4] in await look.until("why", "asked for, with our packet", selection=lost)
 
