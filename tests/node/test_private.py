@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
 from sdschat.node.node import Node
-from sdschat.node.private import membership
+from sdschat.node.private import announcing
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.sds.ids import content_id
@@ -131,8 +131,8 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
 
 def announcements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Count removals that are sent again. The times between them are a hundredth of what they are."""
-    for name in ("_ANNOUNCE_AFTER", "_ANNOUNCE_EVERY", "_ANNOUNCE_LATEST"):
-        monkeypatch.setattr(membership, name, getattr(membership, name) // 100)
+    for name in ("ANNOUNCE_AFTER", "ANNOUNCE_EVERY", "ANNOUNCE_LATEST"):
+        monkeypatch.setattr(announcing, name, getattr(announcing, name) // 100)
     sent: list[str] = []
     publish = SealedTransport.publish_in_epoch
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
 from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
-from sdschat.identity.private.link import accept, problem_with_join, read_link
+from sdschat.identity.private.link import accept, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.events import MessageDelivered, Said
+from sdschat.node.private.announcing import AnnouncementTimer
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.inviting import EpochSecret, invite_link, present_epoch
 from sdschat.node.private.operations import (
@@ -24,6 +25,7 @@ from sdschat.node.private.operations import (
     is_given,
     is_older_than_epoch,
     operation_words,
+    signed_operation,
 )
 from sdschat.node.private.record import PrivateRecord, save_operations
 from sdschat.node.private.sealer import ChannelSealer
@@ -31,16 +33,13 @@ from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport
 from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.private_codec import Admin, Join, Operation, Renew, decode_operation, encode_operation
+from sdschat.wire.private_codec import Admin, Join, Operation, Renew, encode_operation
 
 if TYPE_CHECKING:
     from sdschat.node.events import EventBody
     from sdschat.sds.state import Ready
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
-_ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first
-_ANNOUNCE_EVERY: Final = 10_000  # ms
-_ANNOUNCE_LATEST: Final = 64 * _ANNOUNCE_EVERY  # where nothing proves that a member asks for it
 _HEARD: Final = 64  # operations that are here and not in the log yet
 _JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
 _WITHHELD: Final = 1000  # ids of messages that may be shown later
@@ -79,10 +78,7 @@ class PrivateChannel(PassiveExtension):
         self._events: list[EventBody] = []
         self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
         self._texts: list[IndexedText] = []
-        self._announce_at: int | None = None
-        self._announced_at = -_ANNOUNCE_LATEST
-        self._doubtful = False  # the announcement that is due is for packets that anybody may have made
-        self._doubtful_pause = _ANNOUNCE_EVERY
+        self._announcements = AnnouncementTimer()
         self._doubt_at: int | None = None
         self.on_members: Callable[[], None] = _nothing  # called when others are members than before
         sealer.on_other_epoch = self._other_epoch
@@ -216,20 +212,17 @@ class PrivateChannel(PassiveExtension):
         join = accept(link, self._gate.identity, silent=self._silent)
         if not any(isinstance(each.operation, Join) and each.operation.invite == join.invite for each in own):
             self._say(join)
-        self._doubt_at = session.channel.state.now.mono + _PATIENCE
+        self._doubt_at = self._mono + _PATIENCE
 
     def next_wake(self) -> int | None:
         # Once the turn is over: what is judged again must be in the log.
-        judge_at = None if self._judge_from is None else self._session.channel.state.now.mono
-        return min((when for when in (self._announce_at, self._doubt_at, judge_at) if when is not None), default=None)
+        judge_at = None if self._judge_from is None else self._mono
+        due = (self._announcements.due, self._doubt_at, judge_at)
+        return min((when for when in due if when is not None), default=None)
 
     def advance(self, now: Now) -> None:
         self._texts += self._judged_again()
-        if self._announce_at is not None and now.mono >= self._announce_at:
-            self._announce_at = None
-            self._announced_at = now.mono
-            if self._doubtful:
-                self._doubtful_pause = min(2 * self._doubtful_pause, _ANNOUNCE_LATEST)
+        if self._announcements.take(now.mono):
             self._announce()
         if self._doubt_at is not None and now.mono >= self._doubt_at:
             self._doubt_at = None
@@ -282,14 +275,7 @@ class PrivateChannel(PassiveExtension):
         return opened.verdict.signed and self.roster.speaks_at(opened.author_key, position)
 
     def _signed_operation(self, message: Message, opened: OpenedContent) -> SignedOperation | None:
-        if opened.kind != ContentKind.OPERATION or not opened.verdict.signed:
-            return None
-        operation = decode_operation(opened.text or "")
-        if operation is None:
-            return None
-        key = opened.author_key
-        problem = problem_with_join(self.record.genesis, operation, key) if isinstance(operation, Join) else ""
-        return SignedOperation(message.lamport_timestamp or 0, message.message_id, key, operation, problem)
+        return signed_operation(self.record.genesis, message, opened)
 
     def _see(self, _via: str, packet: bytes, message: Message | Refusal | None) -> None:
         """An operation counts for the keys as soon as it is here. Its place in the log may have to wait for messages
@@ -314,7 +300,7 @@ class PrivateChannel(PassiveExtension):
 
     def _refold(self, lamport: int, message_id: str) -> None:
         before, self.roster = self.roster, self._folded()
-        self._doubtful_pause = _ANNOUNCE_EVERY
+        self._announcements.members_changed()
         self._follow()
         if self.roster.members.keys() != before.members.keys():
             self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
@@ -370,30 +356,26 @@ class PrivateChannel(PassiveExtension):
 
     def heard_outdated(self, message_id: str, *, proven: bool, again: bool = False) -> None:
         """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
-        show that somebody lacks it: a member announces it. `proven`: it is new, and by a member. Others may be of
-        somebody who was removed, or repeated by anybody: they are answered ever more rarely."""
+        show that somebody lacks it: a member announces it. `proven`: it is new, and by a member."""
         if message_id not in self.roster.epoch_before and not again:
-            self._announce_soon(_ANNOUNCE_EVERY if proven else self._doubtful_pause, doubtful=not proven)
+            self._announce_soon(doubtful=not proven)
 
     def _other_epoch(self, opened: bool) -> None:
-        """Somebody seals with another key than we do: one of us may lack a removal. Packets that cannot be opened may
-        be of anybody: they are answered ever more rarely."""
+        """Somebody seals with another key than we do: one of us may lack a removal."""
         if not opened:
-            self._announce_soon(self._doubtful_pause, doubtful=True)
+            self._announce_soon(doubtful=True)
 
-    def _announce_soon(self, pause: int, *, doubtful: bool) -> None:
-        due_already = self._announce_at is not None and (doubtful or not self._doubtful)
-        if due_already or not self.roster.epoch_before:
-            return
-        wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
-        self._announce_at = max(self._session.channel.state.now.mono + wait, self._announced_at + pause)
-        self._doubtful = doubtful
-        self._session.mark_ready()
+    def _announce_soon(self, *, doubtful: bool) -> None:
+        if self.roster.epoch_before and self._announcements.ask(self._mono, doubtful=doubtful):
+            self._session.mark_ready()
+
+    @property
+    def _mono(self) -> int:
+        return self._session.channel.state.now.mono
 
     def _announce_own(self, signed: SignedOperation) -> None:
         if signed.author_key == self.own_key and signed.message_id in self.roster.epoch_before:
-            self._announce_at = self._session.channel.state.now.mono
-            self._doubtful = False
+            self._announcements.at_once(self._mono)
 
     def _announce(self) -> None:
         """Send the removals again, each with the key of the epoch that it ended."""

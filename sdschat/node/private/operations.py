@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sdschat.identity.content import ContentKind
+from sdschat.identity.content import ContentKind, OpenedContent
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.epochs import epoch_mark
-from sdschat.identity.private.roster import Position, Roster
+from sdschat.identity.private.link import problem_with_join
+from sdschat.identity.private.roster import Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
 from sdschat.sds.values import Message, MessageKind
 from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.private_codec import Admin, Join, Operation, Remove, Renew
+from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
 
 
 def position_of(message: Message) -> Position:
@@ -23,6 +24,18 @@ def has_operation(message: Message) -> bool:
     """True if a message changes who is a member. Everybody gets these: from them the members follow."""
     envelope = decode_envelope(message.content or b"")
     return envelope is not None and envelope.kind == ContentKind.OPERATION
+
+
+def signed_operation(genesis: Genesis, message: Message, opened: OpenedContent) -> SignedOperation | None:
+    """Return the operation in a message, if there is one and its author signed it."""
+    if opened.kind != ContentKind.OPERATION or not opened.verdict.signed:
+        return None
+    operation = decode_operation(opened.text or "")
+    if operation is None:
+        return None
+    key = opened.author_key
+    problem = problem_with_join(genesis, operation, key) if isinstance(operation, Join) else ""
+    return SignedOperation(message.lamport_timestamp or 0, message.message_id, key, operation, problem)
 
 
 def is_given(roster: Roster, sender_id: str, message: Message) -> bool:
