@@ -110,10 +110,3 @@ def _sound(row: Any) -> ArchivedMessage | None:
     if raw is None or body_sum(message_id, raw) != checksum:
         return None
     return ArchivedMessage(place, lamport, message_id, raw)
-
-
-def plan(store: Store, newest_first: bool) -> str:
-    """SQLite's query plan for a page: for the test that no page scans the log."""
-    sql = _DOWN if newest_first else _UP
-    rows: list[Any] = store.connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1, 0, 1, 0, "")).fetchall()
-    return "; ".join(row[3] for row in rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import LogKey
+from sdschat.store import archive
 from sdschat.store.archive import ArchiveRange, LogArchive
 from sdschat.store.packets import ChannelLog
 from sdschat.store.positions import Positions
@@ -55,10 +56,10 @@ def _range(keys: list[Key], limit: int, **other: object) -> ArchiveRange:
 @pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 1])
 def test_pages_one_after_the_other_are_the_log(filled: tuple[Store, list[Key]], limit: int, newest_first: bool) -> None:
     store, keys = filled
-    archive, found, more = LogArchive(store), list[Key](), True
+    served, found, more = LogArchive(store), list[Key](), True
     after: Key | None = None
     while more:
-        page, more = archive.page("lobby", _range(keys, limit, newest_first=newest_first, after=after))
+        page, more = served.page("lobby", _range(keys, limit, newest_first=newest_first, after=after))
         assert len(page) == limit or not more
         found += [(one.lamport, one.message_id) for one in page]
         after = found[-1]
@@ -81,6 +82,16 @@ def test_a_page_ends_where_its_packets_take_too_much(filled: tuple[Store, list[K
     for most, count in ((1, 1), (two - 1, 1), (two, 2), (two + len(every[2].raw), 3)):
         page, more = archive.page("lobby", _range(keys, COUNT, max_bytes=most))
         assert ([one.message_id for one in page], more) == ([one.message_id for one in every[:count]], True)
+
+
+@pytest.mark.parametrize("query", [archive._UP, archive._DOWN])
+def test_a_page_enters_the_log_by_an_index(filled: tuple[Store, list[Key]], query: str) -> None:
+    store, _ = filled
+    rows = store.connection.execute(f"EXPLAIN QUERY PLAN {query}", (1, 0, 1, 0, "")).fetchall()
+    steps = "; ".join(row[3] for row in rows)
+    assert "SCAN" not in steps
+    assert "TEMP B-TREE" not in steps
+    assert "lamport>? AND lamport<?" in steps
 
 
 def test_a_message_is_found_by_its_id_and_by_its_place(filled: tuple[Store, list[Key]]) -> None:
