@@ -12,7 +12,7 @@ from sdschat.sds.events import MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
 from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
-from sdschat.sds.steps.acks import acknowledged, review_equal_range
+from sdschat.sds.steps.acks import _make_room, acknowledged, review_equal_range
 from sdschat.sim.generate import limits
 from tests.sds.group import QUIET, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -255,3 +255,20 @@ def test_a_message_that_waits_is_sent_again_at_once_when_asked_for_and_no_other(
     assert group["a"].channel.resend(group.now, message_id)
     group["a"].channel.advance(group.now)
     assert [packet.kind for packet in group["a"].channel.take().packets] == ["resend"]
+
+
+def test_room_is_made_in_place_of_the_filter_that_is_likeliest_to_be_wrong() -> None:
+    message = known(1e-3, 1e-9, 1e-2)
+    mention = Evidence("p9", "mention", "s9", 0, 0.0)
+    assert _make_room(message, message.evidence, mention)
+    assert list(message.evidence) == ["p0", "p1"]
+    assert not _make_room(message, message.evidence, Evidence("p8", "filter", "s8", 0, 1e-12))
+    message.note(mention)
+    assert _make_room(message, message.evidence, Evidence("p7", "range", "s7", 0, 2**-64))
+    assert list(message.evidence) == ["p1", "p9"]
+
+
+def test_there_is_no_room_where_all_is_certain() -> None:
+    message = known(0.0, 0.0, how="mention")
+    assert not _make_room(message, message.evidence, Evidence("p9", "mention", "s9", 0, 0.0))
+    assert list(message.evidence) == ["p0", "p1"]

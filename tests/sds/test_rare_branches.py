@@ -10,6 +10,7 @@ from sdschat.sds import limits as bounds
 from sdschat.sds.config import Config
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.history import MemoryHistory
+from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.generate import limits
@@ -192,3 +193,20 @@ def test_all_that_the_disk_altered_is_asked_for_again_later() -> None:
     mark_requested(state, asked, "carrier")
     assert state.refetch.due(now, 9) == ()
     assert len(state.refetch.due(now + state.config.t_max, 9)) == 3
+
+
+def test_a_packet_that_the_disk_altered_keeps_no_other_from_being_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = Group("a", settle=2000)
+    first, *others = [group.send("a", f"message {place}").message_id for place in range(3)]
+    state = group["a"].channel.state
+    packet_of = ChannelState.packet_of
+    monkeypatch.setattr(ChannelState, "packet_of", lambda self, name: None if name == first else packet_of(self, name))
+    group.offline("a")
+    group.tick(3_600_000)
+    group.online("a")
+    group.tick(3 * QUIET.sweep_interval)
+    resent = [message.message_id for message in group["a"].messages("resend")]
+    assert first in state.outgoing.open
+    assert set(resent) == set(others)
