@@ -1,4 +1,4 @@
-"""Of two copies of a message that nobody signed: the rules under which all agree, and what each of them costs."""
+"""Rules for two copies of a message that nobody signed: under which all agree, and what each of them costs."""
 
 from __future__ import annotations
 
