@@ -22,7 +22,7 @@ class SavedPosts(Protocol):
     def get(self, name: PostId) -> Post | None: ...
 
     def heads(self) -> list[Head]:
-        """Return that of each, in any order."""
+        """Return the head of each post, in any order."""
         ...
 
 
@@ -68,7 +68,7 @@ class Posts:
         return sorted(self, key=lambda post: post.place)
 
     def heads(self) -> list[Head]:
-        """Return that of each, in order."""
+        """Return the head of each post, in order."""
         memory = self._memory
         here = [(post.place, *post.name, post.time, post.edit) for post in memory.values() if post is not None]
         saved = [] if self._saved is None else self._saved.heads()

@@ -104,20 +104,25 @@ def _state(store: Store, name: str) -> ChannelRow:
     return snapshot.channel
 
 
+def _posts_without_the_altered(path: Path, number: int) -> tuple[Post, ...]:
+    """Return the posts of the first channel, once the row with this number, which is named as altered, is deleted."""
+    with Store.open(path, CODEC) as store:
+        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
+        with pytest.raises(StoreDamaged, match="timber_post"):
+            load_timber(store, name)
+        store.connection.execute("DELETE FROM timber_post WHERE number = ?", (number,))
+        found = load_timber(store, name)
+    assert found is not None
+    return found.posts
+
+
 def test_posts_of_members_channels_are_kept_and_one_that_the_disk_altered_is_still_found(tmp_path: Path) -> None:
     path = unpack(9, tmp_path / "profile" / "sdschat.db")
     post, altered = (1, 0, 3, 9, 5, "hello", 4), (1, 0, 4, 10, 6, "changed", 0)
     with closing(sqlite3.connect(path)) as connection, connection:
         for row, total in ((post, row_sum(post)), (altered, 1)):
             connection.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, total))
-    with Store.open(path, CODEC) as store:
-        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
-        with pytest.raises(StoreDamaged, match="timber_post"):
-            load_timber(store, name)
-        store.connection.execute("DELETE FROM timber_post WHERE number = 4")
-        found = load_timber(store, name)
-        assert found is not None
-        assert found.posts == (Post(PostId(0, 3), 9, 5, "hello", 4),)
+    assert _posts_without_the_altered(path, 4) == (Post(PostId(0, 3), 9, 5, "hello", 4),)
 
 
 def test_the_answered_post_is_kept_and_an_altered_row_is_still_found(tmp_path: Path) -> None:
@@ -129,17 +134,10 @@ def test_the_answered_post_is_kept_and_an_altered_row_is_still_found(tmp_path: P
             connection.execute(
                 "INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], total, *row[7:])
             )
-    with Store.open(path, CODEC) as store:
-        (name,) = store.connection.execute("SELECT name FROM channel WHERE id = 1").fetchone()
-        with pytest.raises(StoreDamaged, match="timber_post"):
-            load_timber(store, name)
-        store.connection.execute("DELETE FROM timber_post WHERE number = 8")
-        found = load_timber(store, name)
-        assert found is not None
-        assert found.posts == (
-            Post(PostId(0, 3), 9, 5, "hello", 4),
-            Post(PostId(1, 7), 10, 6, "and to you", 0, PostId(0, 3)),
-        )
+    assert _posts_without_the_altered(path, 8) == (
+        Post(PostId(0, 3), 9, 5, "hello", 4),
+        Post(PostId(1, 7), 10, 6, "and to you", 0, PostId(0, 3)),
+    )
 
 
 def test_posts_of_the_first_members_channels_are_kept(tmp_path: Path) -> None:

@@ -8,11 +8,17 @@ from sdschat.timber.values import Ballot, Statements
 from tests.timber.world import Participant
 
 
-def _prepare(one: Participant) -> Ballot:
+def _propose(one: Participant, *electors: Participant) -> Ballot:
+    """Prepare a ballot, take in the promises of these electors, and write what follows from them."""
     turn, me = one.replica.turn, one.replica.me
     assert me is not None
     ballot = Ballot(turn.highest().number + 1, me)
     one.write(said=Statements(prepare=ballot, promise=ballot))
+    for elector in electors:
+        elector.take_from(one)
+        elector.write()
+        one.take_from(elector)
+    one.write()
     return ballot
 
 
@@ -31,12 +37,7 @@ def race(five: Sequence[Participant]) -> bool:
             for other in four:
                 if other is not one:
                     other.take_from(one)
-    first = _prepare(ann)
-    for one in (bob, cas):
-        one.take_from(ann)
-        one.write()
-        ann.take_from(one)
-    ann.write()
+    first = _propose(ann, bob, cas)
     proposed = ann.replica.turn.proposed.get(first)
     if proposed is None or [slot for slot, _ in proposed.value.removed] != [eve.replica.me]:
         return False
@@ -44,12 +45,7 @@ def race(five: Sequence[Participant]) -> bool:
         eve.take_from(one)
     eve.write()
     bob.take_from(eve)
-    later = _prepare(bob)
-    for one in (cas, dan):
-        one.take_from(bob)
-        one.write()
-        bob.take_from(one)
-    bob.write()
+    later = _propose(bob, cas, dan)
     proposed = bob.replica.turn.proposed.get(later)
     if proposed is None or proposed.value.removed:
         return False

@@ -29,6 +29,11 @@ class PlacedPost(NamedTuple):
         return self.at, self.post.message_id
 
 
+def _place_after(last: int, time: int) -> int:
+    """Return the place of a post that follows the one at `last`."""
+    return time if time > last else last + 1
+
+
 class _Tail(NamedTuple):
     """All that is in front of the checkpoint, or waits. It is made anew after each change, and is short."""
 
@@ -64,13 +69,13 @@ class PostLog:
         self._made: _Tail | None = None
         last = 0
         for _, author, number, time, _ in self._engine.settled_heads() if heads is None else heads:
-            last = time if time > last else last + 1
+            last = _place_after(last, time)
             self._places.append(last)
             self._order.append(PostId(author, number))
 
     def _settle(self, name: PostId, time: int) -> None:
         last = self._places[-1] if self._places else 0
-        self._places.append(max(last + 1, time))
+        self._places.append(_place_after(last, time))
         self._order.append(name)
         if self._place_of is not None:
             self._place_of[name] = self._places[-1]
@@ -219,7 +224,7 @@ class PostLog:
         settled = self._settled() if front.posts or front.gone else {}
         fresh = [post for name, post in front.posts.items() if name not in settled]
         for post in [*(self._shown(PostView(post, settled=False)) for post in fresh), *self._drafts()]:
-            at = max(at + 1, post.sent_at)
+            at = _place_after(at, post.sent_at)
             placed.append(PlacedPost(at, post))
         edited = {name: post for name, post in front.posts.items() if name in settled}
         gone = sorted(settled[name] for name in front.gone if name in settled)
