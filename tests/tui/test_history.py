@@ -8,9 +8,10 @@ from sdschat.node.events import Joined, MessageDelivered, NodeEvent
 from sdschat.node.settings import Value
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.values import Lost
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.history import badge, sentence
-from sdschat.tui.model.items import NoteItem, Tone
+from sdschat.tui.model.history import badge, sentence, top_line
+from sdschat.tui.model.items import GapItem, NoteItem, Tone
 from tests.tui.stage import Stage, staged
 
 # Messages older than the allowed difference of clocks count as history.
@@ -27,7 +28,7 @@ async def come_later(s: Stage) -> None:
     await s.enter("/join attic")
     await s.until(lambda: len(s.app.view.channel("attic").people()) == 2)
     s.say("now", channel="attic")
-    await s.until_text("now")
+    await s.until(lambda: "now" in texts(s), "the message")
 
 
 def texts(s: Stage) -> list[str]:
@@ -63,6 +64,17 @@ async def test_fetching_can_be_paused_and_goes_on(s: Stage) -> None:
     assert "Nothing is being fetched" in s.hint()
     await s.enter_instead("/load resume")
     await s.until(lambda: texts(s) == ALL, "all of it")
+
+
+@staged()
+async def test_a_pause_is_told_of_above_a_log_that_is_gaps_alone(s: Stage) -> None:
+    model = s.app.model
+    model.timeline.set_gaps([GapItem(Lost("a" * 32, None, 0), (1, "b" * 32), "bob", "carol")])
+    paused = CatchingUp("paused", 0, 0, "b" * 32, "bob", 0)
+    told = top_line(model.view, "lobby", model.conversation, model.timeline, paused, 0)
+    assert told is not None
+    assert "is not loaded any further, paused | /load resume" in told.text
+    assert top_line(model.view, "lobby", model.conversation, model.timeline, None, 0) is None, "nothing else to say"
 
 
 @staged()

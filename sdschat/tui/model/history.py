@@ -73,8 +73,8 @@ def top_line(
 ) -> NoteItem | None:
     """Return the row above the first message: the history that is missing or, in an empty log, how to begin."""
     first = timeline.first_key()
-    if not timeline.at_start or (first is None and timeline.gaps):
+    if not timeline.at_start:
         return None
     text = sentence(progress, conversation.history_since())
-    text = text or ("" if first else beginning(view, name, conversation))
+    text = text or ("" if first or timeline.gaps else beginning(view, name, conversation))
     return NoteItem(text, Tone.HELP, first[0] if first else live_since, _TOP, 0) if text else None
