@@ -10,6 +10,7 @@ from sdschat.cli.histories import WantedHistory, matching
 from sdschat.cli.json_events import post_object
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.saved import saved_posts
+from sdschat.sds.rows import AckState
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
 
@@ -50,7 +51,8 @@ class MembersHistory:
     def as_json(self, message: DisplayMessage) -> str:
         post = self._posts[message.message_id]
         line = {"event": "delivered", "channel": self._channel, "time": post.sent_at, "message": post_object(post)}
-        return json.dumps(line | {"via": _VIA, "settled": post.settled}, separators=(",", ":"))
+        line |= {"via": _VIA, "settled": post.settled} | ({"state": "queued"} if post.waiting else {})
+        return json.dumps(line, separators=(",", ":"))
 
     def _read(self) -> None:
         self._version = self._reader.data_version()
@@ -70,7 +72,7 @@ class MembersHistory:
             f"{post.text} (edited)" if post.edited else post.text,
             "known",
             post.sent_at,
-            None,
+            AckState.UNACKED if post.waiting else None,
             0,
             None,
             "",

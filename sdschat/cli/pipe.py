@@ -15,7 +15,14 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
 from sdschat.node.channel.strangers import named_strangers, strangers_of
-from sdschat.node.events import ConnectionChanged, DeliveryChanged, HandedOver, NodeEvent, NotPublished
+from sdschat.node.events import (
+    ConnectionChanged,
+    DeliveryChanged,
+    HandedOver,
+    NodeEvent,
+    NotPublished,
+    PostDeleted,
+)
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
 from sdschat.node.sync.extension import sync_part
@@ -111,6 +118,9 @@ class _Pipe:
                 self.open -= {body.was}
                 self.open.add(body.message_id)
             if body.state == "settled":
+                self.open.discard(body.message_id)
+        elif isinstance(body, PostDeleted):
+            if body.waited:
                 self.open.discard(body.message_id)
         elif isinstance(body, HandedOver | NotPublished):
             self.under_way.discard(body.message_id)

@@ -79,6 +79,7 @@ class EngineState:
         self.inbox: dict[PostId, SignedEvent] = {}  # events to be written here
         self.writing: Agenda[PostId] = Agenda()
         self.drafts: dict[int, DraftRow] = {}
+        self.last_draft = 0  # the largest number of a draft: none is given twice
         self.numbers: dict[int, int] = {}  # our last event number, by slot
         self.where: dict[PostId, TreeNode] = {}  # operations in front of the checkpoint that carry an event
         self.told_mark = CheckpointMark(0, b"")

@@ -49,6 +49,9 @@ from sdschat.timber.views import (
     view_members,
 )
 from sdschat.timber.writing import (
+    add_draft,
+    drop_draft,
+    edit_draft,
     heartbeat_due,
     make_drafts,
     make_event,
@@ -143,6 +146,14 @@ class TimberEngine:
     def delete(self, post: PostId, now: ClockReading) -> PostId | None:
         self._check_target(post, ours=self._core.replica.me != 0)
         return self._do(Kind.DELETE, now, "", post)
+
+    def edit_draft(self, number: int, text: str) -> None:
+        """Change a post that waits until we are a member."""
+        edit_draft(self._core, number, text)
+
+    def delete_draft(self, number: int) -> None:
+        """Take back a post that waits until we are a member."""
+        drop_draft(self._core, number)
 
     def invite(self, key: bytes, now: ClockReading) -> PostId | None:
         if self._core.replica.me is None:
@@ -284,8 +295,8 @@ class TimberEngine:
         return sorted(self._core.own)
 
     def last_draft(self) -> int:
-        """Return the number of the newest event that waits until we are a member."""
-        return max(self._core.drafts, default=0)
+        """Return the number of the newest event that waited, or waits, until we are a member."""
+        return self._core.last_draft
 
     def drafts(self) -> list[DraftRow]:
         """Return the events that wait until we are a member, in order."""
@@ -345,9 +356,7 @@ class TimberEngine:
         if not core.data_set:
             raise ValueError("there is no data set yet")
         if core.replica.me is None:
-            draft = DraftRow(max(core.drafts, default=0) + 1, kind, text, target, key, now.wall)
-            core.drafts[draft.number] = draft
-            core.journal.put(draft)
+            add_draft(core, kind, text, target, key)
             return None
         if core.replica.committee.slots[core.replica.me].leaving is not None:
             raise ValueError("we have left")

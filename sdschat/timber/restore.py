@@ -45,6 +45,7 @@ def take_snapshot(core: EngineState) -> Snapshot:
 def load_snapshot(core: EngineState, snapshot: Snapshot) -> None:
     """Restore the state from rows. Raise ValueError if they do not fit together."""
     core.drafts = {draft.number: draft for draft in snapshot.drafts}
+    core.last_draft = max(core.drafts, default=0)
     core.numbers = {row.slot: row.number for row in snapshot.own}
     log = snapshot.log
     if log is None:

@@ -7,7 +7,7 @@ from sdschat.timber.committee import Slot
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Drafted, Rewritten
 from sdschat.timber.ids import distance, event_bytes, event_id
-from sdschat.timber.rows import OutboxRow, OwnRow, ReplicaTable
+from sdschat.timber.rows import DraftRow, OutboxRow, OwnRow, ReplicaTable
 from sdschat.timber.values import EventBody, Kind, Packet, PostId, Reason, SignedEvent, Statements, Submit
 from sdschat.timber.voting import statements
 
@@ -37,6 +37,35 @@ def make_event(core: EngineState, kind: Kind, text: str, target: PostId | None, 
     core.journal.put(OutboxRow(event.name, raw, event.signature))
     core.routing.set(event.name, core.mono)
     return event.name
+
+
+def add_draft(core: EngineState, kind: Kind, text: str, target: PostId | None, key: bytes) -> None:
+    """Keep what is said without a slot until we have one."""
+    core.last_draft += 1
+    _keep_draft(core, DraftRow(core.last_draft, kind, text, target, key, core.wall))
+
+
+def edit_draft(core: EngineState, number: int, text: str) -> None:
+    """Change the text of a post that waits until we have a slot."""
+    _keep_draft(core, _post_in_waiting(core, number)._replace(text=text))
+
+
+def drop_draft(core: EngineState, number: int) -> None:
+    """Take back a post that waits until we have a slot."""
+    del core.drafts[_post_in_waiting(core, number).number]
+    core.journal.drop(ReplicaTable.DRAFT, (number,))
+
+
+def _keep_draft(core: EngineState, draft: DraftRow) -> None:
+    core.drafts[draft.number] = draft
+    core.journal.put(draft)
+
+
+def _post_in_waiting(core: EngineState, number: int) -> DraftRow:
+    draft = core.drafts.get(number)
+    if draft is None or draft.kind is not Kind.SAY:
+        raise ValueError("no such post waits")
+    return draft
 
 
 def make_drafts(core: EngineState) -> None:

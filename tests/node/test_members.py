@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli.histories import WantedHistory
+from sdschat.cli.log_formats import as_text
+from sdschat.cli.members_history import MembersHistory
 from sdschat.node.events import (
     CheckpointPassed,
     ConnectionChanged,
@@ -21,8 +24,9 @@ from sdschat.node.events import (
 )
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.creating import create_members
+from sdschat.node.members.events import MemberPost
 from sdschat.node.members.opening import install
-from sdschat.node.members.saved import saved_log
+from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.view.conversations import Conversations
@@ -50,6 +54,28 @@ def _channel(member: Member) -> MembersChannel:
 
 def _texts(member: Member) -> list[str]:
     return [view.post.text for view in _channel(member).engine.posts()]
+
+
+def _saved(member: Member) -> list[MemberPost]:
+    """Return the posts as `log` reads them from the disk."""
+    store = member.node.profile.store
+    with contextlib.closing(store.open_read_only(store.path, member.node.profile.codec)) as reader:
+        return saved_posts(reader, "garden", member.node.sender_id, member.node.nick)
+
+
+def _logged(member: Member) -> list[str]:
+    """Return the lines of `log`."""
+    store = member.node.profile.store
+    with contextlib.closing(store.open_read_only(store.path, member.node.profile.codec)) as reader:
+        history = MembersHistory(reader, "garden", member.node.sender_id, member.node.nick)
+        return [
+            as_text(one) for one in history.wanted(WantedHistory("garden", "", None, None, "", None), with_raw=False)
+        ]
+
+
+def _files_with(member: Member, text: str) -> list[str]:
+    files = member.node.profile.store.path.parent.iterdir()
+    return [file.name for file in files if text.encode() in file.read_bytes()]
 
 
 def _start(place: World, name: str, **changes: Value) -> Member:
@@ -102,12 +128,9 @@ def test_posts_of_others_below_the_read_mark_are_unread_after_a_restart(tmp_path
             await bob.until(PostSaid, lambda one: one.post.message_id == last)
             await bob.until(CheckpointPassed, lambda one: one.alive == 3)
             assert Conversations(bob.node).channel("garden").unread() == 1
-            store = bob.node.profile.store
-            with contextlib.closing(store.open_read_only(store.path, bob.node.profile.codec)) as reader:
-                saved = saved_log(reader, "garden", bob.node.sender_id, "bob")
-            assert [placed.key for placed in saved.before(None)] == [
-                placed.key for placed in _channel(bob).log.before(None)
-            ], "on the disk as in memory"
+            assert _saved(bob) == [placed.post for placed in _channel(bob).log.after((0, ""))], (
+                "on the disk as in memory"
+            )
 
     asyncio.run(story())
 
@@ -136,21 +159,34 @@ def test_whoever_was_put_out_and_comes_back_knocks(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_post_that_waits_for_admission_is_neither_changed_nor_answered(tmp_path: Path) -> None:
+def test_a_post_that_waits_for_admission_is_changed_and_taken_back_but_not_answered(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as place:
-            _start(place, "ann")
-            bob = _start(place, "bob")
+            ann, bob = _start(place, "ann"), _start(place, "bob")
             await bob.until(DataSetFound)
             waiting = bob.node.say("garden", "may I come in?")
             await bob.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (waiting, "queued"))
-            refused = "waits until a member lets you in"
-            with pytest.raises(ValueError, match=refused):
-                _channel(bob).edit(waiting, "let me in")
-            with pytest.raises(ValueError, match=refused):
-                _channel(bob).delete(waiting[:8])
-            with pytest.raises(ValueError, match=refused):
+            with pytest.raises(ValueError, match="waits until a member lets you in"):
                 _channel(bob).say("please", reply_to=waiting)
+            assert _channel(bob).edit(waiting[:10], "let me in") == waiting
+            assert await bob.until(PostEdited) == PostEdited(waiting, "let me in")
+            second = bob.node.say("garden", "a hasty word")
+            assert _channel(bob).delete(second) == second
+            assert await bob.until(PostDeleted) == PostDeleted(second, waited=True)
+            third = bob.node.say("garden", "nobody has the id of what was taken back")
+            assert third != second
+            await bob.until(DeliveryChanged, lambda one: one.message_id == third)
+            shown = [placed.post for placed in _channel(bob).log.after((0, ""))]
+            assert [(post.message_id, post.text, post.waiting) for post in shown] == [
+                (waiting, "let me in", True),
+                (third, "nobody has the id of what was taken back", True),
+            ]
+            assert _saved(bob) == shown
+            assert [line.partition(" bob: ")[2] for line in _logged(bob)] == [f"{one.text} [queued]" for one in shown]
+            assert not any(_files_with(bob, text) for text in ("may I come in?", "a hasty word"))
+            await _let_in(ann, bob)
+            await ann.until(PostSaid, lambda one: one.post.text == shown[-1].text)
+            assert _texts(ann) == ["let me in", shown[-1].text]
 
     asyncio.run(story())
 

@@ -24,6 +24,8 @@ from sdschat.node.members.events import (
     KindRefused,
     Knocked,
     MemberStatusChanged,
+    PostDeleted,
+    PostEdited,
     TimberRejected,
 )
 from sdschat.node.members.journal import deletes_texts, journal_rows
@@ -100,6 +102,7 @@ class MembersChannel:
         self._announce_at: int | None = None
         self._wipe_at: int | None = None
         self._deleted = False  # texts are settled as deleted, and still on the disk
+        self._wipes = False  # a text that only we have was changed or taken back in this turn
         self._knocks: set[str] = set()
         self._knocked_at: deque[int] = deque()  # times of the knocks that were told in the last minute
         self._events: list[EventBody] = []
@@ -144,12 +147,20 @@ class MembersChannel:
         if not text:
             raise ValueError("A message needs some text. To take it back, delete it.")
         self._require_voice()
-        return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
+        draft = self.told.draft(message_id)
+        if draft is None:
+            return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
+        self.engine.edit_draft(draft, text)
+        return self._changed(draft, PostEdited(self.told.draft_id(draft), text))
 
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""
         self._require_voice()
-        return self._made(self.engine.delete(self.told.name(message_id), self._now()))
+        draft = self.told.draft(message_id)
+        if draft is None:
+            return self._made(self.engine.delete(self.told.name(message_id), self._now()))
+        self.engine.delete_draft(draft)
+        return self._changed(draft, PostDeleted(self.told.draft_id(draft), waited=True))
 
     @property
     def log(self) -> PostLog:
@@ -184,6 +195,14 @@ class MembersChannel:
             return draft_id
         self.told.made(name)
         return self.told.message_id(name)
+
+    def _changed(self, draft: int, told: EventBody) -> str:
+        """Note that a post that waits was changed or taken back, and is to leave no trace. Return its id."""
+        self._wipes = True
+        self.log.touch()
+        self._events.append(told)
+        self._session.mark_ready()
+        return self.told.draft_id(draft)
 
     def _now(self) -> Now:
         return self._clock.now()
@@ -307,6 +326,8 @@ class MembersChannel:
         wipes = self._deleted and any(isinstance(report, Compacted | StateAdopted) for report in reports)
         if wipes:
             self._deleted = False
+        wipes, self._wipes = wipes or self._wipes, False
+        if wipes:
             self._wipe_at = now.mono + _WIPE_AGAIN  # where a reader was in the way
         posts = self._posts(packets)
         if not (writes or record is not None or met or rows):

@@ -17,6 +17,7 @@ class MemberPost(NamedTuple):
     settled: bool  # behind the checkpoint: final for everybody
     own: bool
     reply_to: str = ""  # message id of the post that it answers, which may be gone
+    waiting: bool = False  # here alone, until its author is a member
 
 
 class OperationPlaced(NamedTuple):
@@ -43,7 +44,10 @@ class PostEdited(NamedTuple):
 
 
 class PostDeleted(NamedTuple):
+    """A post was taken back. `waited`: it was here alone, since its author is no member yet."""
+
     message_id: str
+    waited: bool = False
 
 
 class DeliveryChanged(NamedTuple):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sdschat.node.members.events import MemberPost
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled, Report, StateAdopted
-from sdschat.timber.ids import message_id_of
+from sdschat.timber.ids import draft_id_of, message_id_of
 from sdschat.timber.posts import Head
+from sdschat.timber.rows import DraftRow
 from sdschat.timber.values import Kind, Post, PostId
 from sdschat.timber.views import PostView
 
@@ -34,6 +35,15 @@ def _place_after(last: int, time: int) -> int:
     return time if time > last else last + 1
 
 
+def waiting_posts(drafts: Iterable[DraftRow], data_set: bytes, me: str, nick: str) -> Iterator[MemberPost]:
+    """Yield the posts among what waits until we are a member. `me` is our sender id."""
+    for one in drafts:
+        if one.kind is Kind.SAY:
+            draft_id = draft_id_of(data_set, bytes.fromhex(me), one.number)
+            answered = "" if one.target is None else message_id_of(data_set, one.target)
+            yield MemberPost(draft_id, me, nick, one.text, one.time, False, False, True, answered, waiting=True)
+
+
 class _Tail(NamedTuple):
     """All that is in front of the checkpoint, or waits. It is made anew after each change, and is short."""
 
@@ -53,7 +63,7 @@ class PostLog:
         self,
         engine: TimberEngine,
         shown: Callable[[PostView], MemberPost],
-        drafts: Callable[[], list[MemberPost]] = list,
+        drafts: Callable[[], Iterable[MemberPost]] = list,
         heads: Sequence[Head] | None = None,
     ) -> None:
         """`heads`: those of the engine's settled posts, if they were read already."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
 from sdschat.identity.signing import verify
 from sdschat.node.members.events import MemberPost
-from sdschat.node.members.post_log import PostLog
+from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.node.members.record import load_record
 from sdschat.store.reader import Reader
 from sdschat.store.timber import load_timber
@@ -60,11 +61,13 @@ def saved_posts(reader: Reader, channel: str, me: str, nick: str) -> list[Member
 
 def saved_log(reader: Reader, channel: str, me: str, nick: str) -> PostLog:
     """Return the log as it is now. `me` is our sender id, `nick` our nick."""
-    return _log(_engine(reader, channel), _nicks(reader) | {me: nick}, me)
+    engine, record = _engine(reader, channel), load_record(reader, channel)
+    data_set = engine.data_set if record is None else record.data_set  # the engine has none before a state came
+    waiting = list(waiting_posts(engine.drafts(), data_set, me, nick))
+    return _log(engine, _nicks(reader) | {me: nick}, me, waiting)
 
 
-def _log(engine: TimberEngine, nicks: dict[str, str], me: str) -> PostLog:
-
+def _log(engine: TimberEngine, nicks: dict[str, str], me: str, waiting: Iterable[MemberPost] = ()) -> PostLog:
     def shown(view: PostView) -> MemberPost:
         post = view.post
         sender = sender_of(engine.person(post.name.author))
@@ -74,7 +77,7 @@ def _log(engine: TimberEngine, nicks: dict[str, str], me: str) -> PostLog:
         own = sender == me
         return MemberPost(message_id, sender, name, post.text, post.time, edited, view.settled, own, answered)
 
-    return PostLog(engine, shown)
+    return PostLog(engine, shown, lambda: waiting)
 
 
 def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) -> ChannelStatus:

@@ -20,7 +20,7 @@ from sdschat.node.members.events import (
     StateTaken,
     TimberRejected,
 )
-from sdschat.node.members.post_log import PostLog
+from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.timber import events as ev
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
@@ -90,8 +90,16 @@ class Told:
             raise ValueError(f"There is no post {message_id[:16]!r}: it was deleted, or it never was.")
         found = self.find(near[0])
         if found is None:
-            raise ValueError("That post waits until a member lets you in. It can be changed and answered then.")
+            raise ValueError("That post waits until a member lets you in. It can be answered then.")
         return found
+
+    def draft(self, message_id: str) -> int | None:
+        """Return the number of the post with this id, or beginning of it, that waits until we are a member."""
+        near = self._near(message_id) if message_id else ()
+        if len(near) != 1:
+            return None
+        whole = next(iter(near))
+        return next((one.number for one in self._engine.drafts() if self.draft_id(one.number) == whole), None)
 
     def _near(self, prefix: str) -> set[str]:
         return {*self.log.find_ids(prefix), *(one for one in self._names if one.startswith(prefix))}
@@ -112,16 +120,10 @@ class Told:
         message_id, edited, answered = self.message_id(post.name), bool(post.edit), self.answered(post.answers)
         return MemberPost(message_id, sender, nick, post.text, post.time, edited, view.settled, own, answered)
 
-    def _drafts(self) -> list[MemberPost]:
-        """Return the posts that wait until we are a member."""
-        me, nick = self._me, self._nick_of(self._me)
-        return [
-            MemberPost(
-                self.draft_id(one.number), me, nick, one.text, one.time, False, False, True, self.answered(one.target)
-            )
-            for one in self._engine.drafts()
-            if one.kind is Kind.SAY
-        ]
+    def _drafts(self) -> Iterator[MemberPost]:
+        """Yield the posts that wait until we are a member."""
+        engine = self._engine
+        return waiting_posts(engine.drafts(), engine.data_set, self._me, self._nick_of(self._me))
 
     def _person(self, slot: int) -> str:
         return sender_of(self._engine.person(slot))

@@ -97,8 +97,9 @@ class MembersLines:
                 model.take_post(post, looking, late=late)
             case events.PostEdited():
                 model.reload()
-            case events.PostDeleted():
-                model.note("a post was taken back: it is off the screen, and off the disks once that is settled", at)
+            case events.PostDeleted(_, waited):
+                gone = "off the screen and the disk" if waited else "off the screen, and off the disks once settled"
+                model.note(f"a post was taken back: it is {gone}", at)
                 model.reload()
             case events.DeliveryChanged(message_id, word, known, members):
                 self._delivery(message_id, word, known, members)
