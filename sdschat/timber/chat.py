@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from sdschat.timber.posts import Posts
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import EventBody, Kind, Post, PostId, SignedEvent, Spans
+
+CREATOR: Final = 0  # the first slot of whoever made the data set
+SamePerson = Callable[[int, int], bool]  # True if two slots are of one key: whoever is let in again has another slot
 
 
 def within(spans: Spans, number: int) -> bool:
@@ -52,15 +56,15 @@ class Effects(ABC):
         """Note that an event had its effect."""
         self.done[name.author] = with_number(self.done.get(name.author, ()), name.number)
 
-    def apply(self, body: EventBody, place: int, *, creator: bool) -> None:
-        """Give an event its effect. `creator`: its author made the data set."""
+    def apply(self, body: EventBody, place: int, same: SamePerson) -> None:
+        """Give an event its effect."""
         if body.kind is Kind.SAY:
             self._add(Post(PostId(body.author, body.number), place, body.time, body.text, answers=body.target))
         elif body.target is None or (post := self.post(body.target)) is None:
             return
-        elif body.kind is Kind.EDIT and body.author == post.name.author and body.number > post.edit:
+        elif body.kind is Kind.EDIT and same(body.author, post.name.author) and body.number > post.edit:
             self._replace(post._replace(text=body.text, edit=body.number))
-        elif body.kind is Kind.DELETE and (creator or body.author == post.name.author):
+        elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, post.name.author)):
             self._remove(post.name)
 
 

@@ -124,6 +124,10 @@ class Committee:
         """Return the open slot of a member id."""
         return next((self.slots[one] for one in self.open if self.slots[one].member == member), None)
 
+    def same_person(self, one: int, other: int) -> bool:
+        """True if both slots are of one key."""
+        return one == other or (max(one, other) < len(self.slots) and self.slots[one].key == self.slots[other].key)
+
     def named_by_all(self, slot: int, seq: int) -> bool:
         """True if every member's newest operation names `(slot, seq)`."""
         if self._floor.get(slot, 0) >= seq:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sdschat.timber.chat import ChatLayer
+from sdschat.timber.chat import CREATOR, ChatLayer
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
@@ -144,7 +144,8 @@ class TimberEngine:
         return self._do(Kind.EDIT, now, text, post)
 
     def delete(self, post: PostId, now: ClockReading) -> PostId | None:
-        self._check_target(post, ours=self._core.replica.me != 0)
+        slots, key = self._core.replica.committee.slots, self._core.identity.key
+        self._check_target(post, ours=not slots or slots[CREATOR].key != key)
         return self._do(Kind.DELETE, now, "", post)
 
     def edit_draft(self, number: int, text: str) -> None:
@@ -306,6 +307,10 @@ class TimberEngine:
         """Return the member id behind a slot; empty for one that is not known."""
         slots = self._core.replica.committee.slots
         return slots[slot].member if slot < len(slots) else b""
+
+    def same_person(self, one: int, other: int) -> bool:
+        """True if two slots are of one person."""
+        return self._core.replica.committee.same_person(one, other)
 
     def post(self, name: PostId) -> Post | None:
         """Return a post as the checkpoint has it, if it is alive there."""

@@ -319,7 +319,7 @@ class Replica:
                 )  # others lack them, and the checkpoint came here by them
                 self._close(slot, seq, "left")
         else:
-            self.chat.apply(body, self.mark.number, creator=body.author == 0)
+            self.chat.apply(body, self.mark.number, self.committee.same_person)
 
     def _close(self, slot: Slot, last: int, why: str) -> None:
         lost = [node for seq, node in sorted(slot.chain.items()) if seq > last]

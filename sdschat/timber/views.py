@@ -82,13 +82,13 @@ def chat_in_front(core: EngineState) -> ChatLayer:
         event = node.operation.body.event
         if event is not None and not node.dead and not shown.knows(event.name):
             shown.note(event.name)
-            shown.apply(event.body, place, creator=event.body.author == 0)
+            shown.apply(event.body, place, replica.committee.same_person)
         node = node.after
     for name in sorted(core.own):
         if not shown.knows(name):
             place += 1
             shown.note(name)
-            shown.apply(core.own[name].event.body, place, creator=name.author == 0)
+            shown.apply(core.own[name].event.body, place, replica.committee.same_person)
     return shown
 
 

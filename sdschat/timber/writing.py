@@ -26,7 +26,7 @@ def make_event(core: EngineState, kind: Kind, text: str, target: PostId | None, 
     """Make and save an event of ours, which `route` then gives to its writers."""
     me = core.replica.me
     assert me is not None
-    number = core.numbers.get(me, 1 if me == 0 else 0) + 1
+    number = max(core.numbers.values(), default=0) + 1  # of all our slots: a later edit has a larger number
     core.numbers[me] = number
     life = core.replica.committee.lives.get(key, 0) if kind is Kind.INVITE else 0
     body = EventBody(kind, me, number, time, text, target, key, life)

@@ -22,6 +22,7 @@ from sdschat.node.members.events import (
 )
 from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.timber import events as ev
+from sdschat.timber.chat import CREATOR
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
 from sdschat.timber.values import EventBody, Kind, Post, PostId
@@ -199,17 +200,17 @@ class Told:
         return {sender_of(one.member) for one in self._engine.members()}
 
     def _effect(self, body: EventBody, *, late: bool) -> Iterator[NodeBody]:
-        name, target = PostId(body.author, body.number), body.target
+        name, target, same = PostId(body.author, body.number), body.target, self._engine.same_person
         if body.kind is Kind.SAY and name not in self._alive:
             self._note(name, 0)
             post = Post(name, 0, body.time, body.text, answers=target)
             yield PostSaid(self.shown(PostView(post, settled=False)), late, "live")
         elif target is None or target not in self._alive:
             return
-        elif body.kind is Kind.EDIT and body.author == target.author and body.number > self._alive[target]:
+        elif body.kind is Kind.EDIT and same(body.author, target.author) and body.number > self._alive[target]:
             self._alive[target] = body.number
             yield PostEdited(self.message_id(target), body.text)
-        elif body.kind is Kind.DELETE and body.author in (0, target.author):
+        elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, target.author)):
             yield self._forget(target)
 
     def _forget(self, name: PostId) -> PostDeleted:
