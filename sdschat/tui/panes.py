@@ -24,7 +24,9 @@ WIDER: Final = 120  # and for two
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
 _LOW: Final = 20  # lines up to which details are one sentence
 _NAME: Final = 24
-_ROOM_FOR_KEYS: Final = 80  # columns from which the keys have a place of their own in the head
+_ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
+_ROOM_FOR_HELP: Final = 60  # and from which help has one
+_HELP: Final = "  F1 help "
 _KEYS: Final = "  F1 help  F2 lens "
 
 
@@ -85,13 +87,13 @@ class Panes:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
             text.append_text(self._pill(shown, screen.width - text.cell_len))
-            kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else 0
+            kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else len(_HELP) if screen.width >= _ROOM_FOR_HELP else 0
             between = f" {screen.line_style.glyphs.between} "
             for part, drawn in self._parts(shown.name):
                 if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
                     text.append(between).append(part, drawn)
-        if text.cell_len + len(_KEYS) < screen.width:
-            text.append(" " * (screen.width - text.cell_len - len(_KEYS)) + _KEYS, "dim")
+        keys = next((keys for keys in (_KEYS, _HELP) if text.cell_len + len(keys) <= screen.width), "")
+        text.append(keys.rjust(screen.width - text.cell_len), "dim")
         self._put(self.head, text)
 
     def _pill(self, shown: ChannelLine, room: int) -> Text:

@@ -151,7 +151,7 @@ async def test_what_an_earlier_run_left_unsent_for_long_is_said_aloud_with_its_a
     model.hear(NodeEvent("lobby", now + 60_000, Joined("", "ann", 1)), looking=True)
     model.hear(NodeEvent("lobby", now + 3 * 86_400_000, Joined("", "ann", 1)), looking=True)
     fresh, stale = (item for item in model.timeline.items if isinstance(item, NoteItem))
-    assert (fresh.tone, fresh.text) == (Tone.INFO, "1 message of yours from before not acknowledged yet")
+    assert (fresh.tone, fresh.text) == (Tone.INFO, "1 message of yours from before was not acknowledged at the start")
     assert stale.tone is Tone.ALERT
     assert "written 3d ago; what was never sent goes out now: /outbox lists it" in stale.text
     await s.enter("/outbox")

@@ -309,6 +309,21 @@ async def test_the_host_of_the_broker_reads_it_in_80_columns_beside_the_keys(s: 
     assert "F1 help  F2 lens" in s.text()
 
 
+@staged(size=(60, 15))
+async def test_a_narrow_head_keeps_the_key_of_help_before_all_but_the_pill(s: Stage) -> None:
+    await s.until_text("alone here")
+    assert "F1 help" in s.lines()[0]
+    s.app._hear(NodeEvent("", s.app.view.now().wall, HostingChanged(True)))
+    await s.settle()
+    assert "nothing missing ⋅ alone here" in s.lines()[0]
+    assert "F1 help" in s.lines()[0]
+
+
+@staged()
+async def test_an_empty_channel_names_the_key_of_help_once(s: Stage) -> None:
+    assert "\n".join(s.log()).count("F1") == 1
+
+
 @staged()
 async def test_the_head_says_at_once_what_is_known_after_connecting(s: Stage) -> None:
     Injection(s.app.node, "lobby").offline(True)

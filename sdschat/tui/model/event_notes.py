@@ -104,7 +104,8 @@ def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameO
 def left_over(conversation: Conversation, known: int, now: int) -> Line | None:
     """Return the line for own messages of before that are not acknowledged. If they are old, it is an alert; if they
     were written a moment ago, as by who joins by an invite, there is nothing to say."""
-    text = f"{count(known, 'message')} of yours from before not acknowledged yet"
+    were = "was" if known == 1 else "were"
+    text = f"{count(known, 'message')} of yours from before {were} not acknowledged at the start"
     shown = (conversation.message(message_id) for message_id in conversation.open_messages())
     oldest = next((message for message in shown if message is not None), None)
     age = 0 if oldest is None else now - oldest.received_at

@@ -16,7 +16,8 @@ from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clock, day
 
 _ID: Final = 8
-_EMPTY: Final = "no messages here yet | what you write goes out with Enter | F1 help"
+_EMPTY: Final = "no messages here yet | what you write goes out with Enter"
+_HELP: Final = "F1 help"
 _TOP: Final = (0, "")  # a key before that of every message
 
 
@@ -24,14 +25,14 @@ def beginning(view: Conversations, channel: str, conversation: Conversation) -> 
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
     node = view.node
     if conversation.peer or privacy(node, channel) is not None:
-        return _EMPTY  # others cannot join by a command
+        return f"{_EMPTY} | {_HELP}"  # others cannot join by a command
     return "\n".join(
         (
             _EMPTY,
             f"you are {nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}",
             "others join by opening the address of this page" if view.guest else _command(channel, node.broker),
             *(["each of them knocks, and a member lets them in: /invite NICK"] if has_members(node, channel) else []),
-            "F1 help, Esc back, Ctrl+C twice leaves",
+            f"{_HELP}, Esc back, Ctrl+C twice leaves",
         )
     )
 
