@@ -16,6 +16,7 @@ from sdschat.cli.text import counted, safe
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
 from sdschat.node.private.inviting import private_state
+from sdschat.node.view.members import answering
 from sdschat.store.reader import Reader
 
 _DIGITS = 8
@@ -119,5 +120,5 @@ def print_status(name: str, found: ChannelStatus) -> None:
     for member in found.committee:
         knows = " ".join(f"{slot}:{seq}" for slot, seq in member.clock.items())
         written = counted(member.seq, "operation")
-        silence = f", silent for {counted(member.missed, 'operation')} of {member.limit}" if member.missed else ""
-        click.echo(f"  {member.slot}  {names[member.sender_id]}: {written}, knows {knows or 'nobody'}{silence}")
+        answers = answering(member.missed, member.limit, len(found.committee))
+        click.echo(f"  {member.slot}  {names[member.sender_id]}: {written}, knows {knows or 'nobody'}, {answers}")

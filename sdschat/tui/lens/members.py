@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.view.members import MembersPeek
+from sdschat.node.view.members import MembersPeek, answering
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.words import count, duration
@@ -90,21 +90,15 @@ def checkpoint(view: ViewInput) -> list[Line]:
 
 
 def committee(view: ViewInput) -> list[Line]:
-    """Members, how silent they are, and the ballot."""
+    """Members, how they answer, and the ballot."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)
     lines = [heading(f"committee: {count(len(peek.committee), 'member')}")]
     for member in peek.committee:
-        silence = f"silent, {member.missed} of {member.limit} operations" if member.missed else "up to date"
-        lines.append(
-            columns(
-                (14, 16),
-                (view.who(member.sender_id), f"nick:{member.sender_id}"),
-                count(member.seq, "operation"),
-                (silence, "note"),
-            )
-        )
+        answers = answering(member.missed, member.limit, len(peek.committee))
+        written = f"{count(member.seq, 'operation')}; {answers}"
+        lines.append(columns((14,), (view.who(member.sender_id), f"nick:{member.sender_id}"), (written, "note")))
     if not peek.is_member:
         lines += paragraph("You are no member: a member has to invite you.", view.width, "note", 2)
     return lines + _ballot(view, peek)
