@@ -10,7 +10,7 @@ from sdschat.catchup import LogKey
 from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
 from sdschat.catchup.values import CatchUpState, Need, Stretch
 from tests.catchup.compare import some_keys
-from tests.catchup.world import World, brought_together
+from tests.catchup.world import Keys, World, brought_together
 
 MINUTE = 60_000
 
@@ -337,3 +337,23 @@ def test_who_lost_an_acknowledgement_is_told_that_nothing_more_is_wanted(seed: i
     before = sum(peer.sent for peer in world.peers.values())
     world.run(world.mono + 600_000)
     assert sum(peer.sent for peer in world.peers.values()) == before
+
+
+def test_a_source_without_what_its_messages_depend_on_is_named_once_the_oldest_come_first() -> None:
+    keys = some_keys(6000)
+    world = World({"ann": keys, "bob": []})
+    bob = world.peers["bob"]
+    bob.absent = 8
+    world.begin("bob")
+    world.present("ann", "bob")
+
+    def given(page: Keys) -> str:
+        return bob.exchange.take_in([bob.pack(key) for key in page], False, world.now(), "store")
+
+    while bob.exchange.session.state is not CatchUpState.LOADING:
+        world.run(world.mono + 1)
+    assert [given(keys[at : at + 20]) for at in range(5900, 6000, 20)] == [""] * 5, "the newest come first"
+    while not bob.exchange.session.ascending:
+        world.run(world.mono + 1)
+    said = [given(keys[at : at + 100]) for at in range(3000, 3400, 100)]
+    assert said == ["", "", "", "its pages lack what the messages in them depend on"]

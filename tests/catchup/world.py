@@ -36,6 +36,7 @@ class Peer:
         self.sent = 0
         self.asked = 0  # questions of comparisons, and those asked again
         self.lies = False
+        self.absent = 0  # dependencies that are in none of the pages taken in, for each page
         self.bare: set[tuple[int, str]] = set()  # of which it has no more than that
         self.alive = True
         self.codec = SyncCodec()
@@ -91,7 +92,7 @@ class Peer:
         self.twice += len(here)
         self.log.add(fresh)
         self.order += fresh
-        return TakenIn(found, len(fresh), False)
+        return TakenIn(found, len(fresh), False, self.absent)
 
 
 class World:

@@ -201,3 +201,32 @@ def test_a_change_of_format_starts_no_new_generation_where_the_new_filter_has_ro
     group.send("a", "the peer is gone")
     assert [event.filter_format for event in group["a"].of(FilterFormatChanged)] == ["waku", "compact"]
     assert group["a"].of(FilterRolled) == []
+
+
+def back_from_waku(count: int) -> Group:
+    """A group that spoke waku, took in so many messages meanwhile, and speaks compact again."""
+    group = Group("a", config=replace(QUIET, bloom_capacity=64), settle=2000)
+    group.give("a", forge("w", "s1", group.now.wall, content=None, bloom_filter=waku_bytes(0)))
+    group.send("a", "as the peer speaks")
+    for place in range(count):
+        group.give("a", forge("b", f"m{place}", START + 5000 + place))
+    group.tick(WAKU_REMEMBERED + 1000)
+    group.send("a", "the peer is gone")
+    return group
+
+
+def test_a_change_of_format_begins_anew_with_the_newest_where_the_new_filter_has_no_room_for_all() -> None:
+    group = back_from_waku(60)
+    sent = compact.decode(group["a"].messages()[-1].bloom_filter or b"")
+    assert isinstance(sent, compact.CompactFilter)
+    assert sent.floor == START + 5000 + 28
+    assert all(sent.holds(f"m{place}") for place in range(28, 60))
+    assert sum(sent.holds(f"m{place}") for place in range(28)) < 3
+    assert group["a"].of(FilterRolled) == [FilterRolled(2, sent.floor)]
+
+
+@pytest.mark.parametrize(("count", "generation"), [(30, 1), (31, 2)])
+def test_a_change_of_format_begins_anew_where_a_generation_would_have_one_id_too_many(
+    count: int, generation: int
+) -> None:
+    assert [event.generation for event in back_from_waku(count)["a"].of(FilterRolled)] == [generation]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from sdschat.sds import limits
@@ -269,3 +270,18 @@ def test_a_foreign_filter_is_held_against_a_long_log_part_by_part() -> None:
             group.give("a", forge("c", f"s{number}", group.now.wall, content=None, bloom_filter=empty))
         group.tick(10_000)
         assert {*pushed(group)} == {f"m{place}" for place in range(24)}
+
+
+def test_a_foreign_filter_that_goes_on_lacking_it_is_given_a_long_log_once_more() -> None:
+    empty = bytes(waku.BYTES)
+    with bounds((("RECENT_WINDOW", 8), ("RANGE_LIMIT", 8))):
+        group = Group("a", config=replace(PUSHING, bloom_layout="waku", sync_interval=60_000))
+        group.give("a", forge("c", "met", START, content=None, bloom_filter=empty))
+        for place in range(24):
+            group.give("a", forge("b", f"m{place}", START + 1 + place))
+        for number in range(40):
+            group.tick(10_000)
+            group.give("a", forge("c", f"s{number}", group.now.wall, content=None, bloom_filter=empty))
+        group.tick(10_000)
+        counted = Counter(pushed(group))
+        assert {counted[f"m{place}"] for place in range(24)} <= {5, 6}, counted

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from sdschat.sds.rows import AckState, Append, Evidence, OutgoingRow, Put, Table, Write
+from sdschat.sds.values import Message
 from sdschat.store.checksums import row_sum
 from sdschat.store.salvage import Wreck
 from sdschat.store.store import Store
@@ -54,3 +60,53 @@ def test_a_packet_whose_row_of_the_log_is_altered_comes_with_the_date_it_says_it
         ("live", START + 1),
         ("live", START + 42),
     ]
+
+
+def _saved(path: Path, count: int) -> list[Message]:
+    messages = [packet_of("lobby", "anna", START + number, f"number {number} {'x' * 200}") for number in range(count)]
+    with Store.open(path, CODEC) as store:
+        store.commit([("lobby", [Append(log_row(message)) for message in messages])])
+    return messages
+
+
+def _without_pages_of(path: Path, messages: Sequence[Message], chosen: Sequence[int]) -> set[int]:
+    """Turn the pages with the packets of the chosen messages into noise. Return the numbers of all that were there."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    image = path.read_bytes()
+    pages = [image.index(CODEC.encode(message)) // size for message in messages]
+    bad = {pages[number] for number in chosen}
+    with path.open("r+b") as file:
+        for page in bad:
+            file.seek(page * size)
+            file.write(b"\xa5" * size)
+    return {number for number, page in enumerate(pages) if page in bad}
+
+
+@pytest.mark.parametrize("chosen", [[0], [7, 390], [50], [250, 280, 310], [399]])
+def test_an_unreadable_page_costs_its_own_packets_and_a_few_after_it(tmp_path: Path, chosen: list[int]) -> None:
+    path = tmp_path / "p" / "sdschat.db"
+    messages = _saved(path, 400)
+    unreadable = _without_pages_of(path, messages, chosen)
+    with Wreck(path, CODEC) as wreck:
+        found = [one.message for one in wreck.packets()]
+    kept = {message.message_id for message in found}
+    assert found == [message for message in messages if message.message_id in kept]
+    lost = {number for number, message in enumerate(messages) if message.message_id not in kept}
+    assert unreadable <= lost
+    assert all(number - 1 in lost for number in lost - unreadable)
+    assert len(lost - unreadable) <= 5 * len(chosen)
+
+
+def test_after_many_unreadable_rows_the_rest_is_found_in_few_steps(tmp_path: Path) -> None:
+    path = tmp_path / "p" / "sdschat.db"
+    messages = _saved(path, 4000)
+    _without_pages_of(path, messages, range(100, 3000, 5))
+    queries: list[str] = []
+    with Wreck(path, CODEC) as wreck:
+        wreck._connection.set_trace_callback(lambda text: queries.append(text) if "FROM body" in text else None)
+        found = [one.message for one in wreck.packets()]
+    assert found[:80] == messages[:80]
+    assert found[-900:] == messages[-900:]
+    assert len(queries) - len(found) < 200, "and not one for each row that is lost"

@@ -1,0 +1,27 @@
+"""Pages for a peer: their bounds, and what is in them."""
+
+from __future__ import annotations
+
+from sdschat.catchup import LogKey
+from sdschat.catchup.provider import PAGE_PACKETS, HistoryProvider
+from sdschat.catchup.values import Frame, Stretch, Want
+from tests.catchup.compare import some_keys
+from tests.catchup.world import Keys, Peer
+
+
+def stretch(keys: Keys, start: int, end: int) -> Stretch:
+    return Stretch(LogKey(*keys[start]), LogKey(*keys[end]))
+
+
+def test_a_page_has_no_more_packets_than_it_may_also_of_several_stretches() -> None:
+    keys = some_keys(1000)
+    ann = Peer("ann", keys, 1)
+    ann.size = 40
+    provider = HistoryProvider(ann)
+    want = Want((stretch(keys, 0, 200), stretch(keys, 300, 500), stretch(keys, 600, 700)), 10_000)
+    assert provider.want("bob", Frame(1, 1, want), want) is None
+    pages = [shipment.page for shipment in provider.ship(0)]
+    assert [len(page.packets) for page in pages] == [PAGE_PACKETS, 500 - PAGE_PACKETS]
+    assert [page.last for page in pages] == [False, True]
+    given = [packet for page in pages for packet in page.packets]
+    assert given == [ann.pack(key) for key in keys[:200] + keys[300:500] + keys[600:700]]
