@@ -185,3 +185,40 @@ def test_messages_that_are_listed_have_ids_by_which_they_are_answered(tmp_path: 
         assert "/hit older, /hit back newer" in s.text()
 
     plain(tmp_path, story)
+
+
+def test_help_lists_the_commands_and_no_key_of_a_screen(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("/help")
+        assert "/who" in s.text()
+        assert "Alt+Up" not in s.text()
+        assert "F5" not in s.text()
+
+    plain(tmp_path, story)
+
+
+def test_a_hit_is_written_without_what_follows_it(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        for text in ("a rope is here", "and something else"):
+            await s.enter(text)
+        await s.until("something else")
+        before = len(s.text())
+        await s.enter("/search rope")
+        told = s.text()[before:]
+        assert "a rope is here" in told
+        assert "something else" not in told
+
+    plain(tmp_path, story)
+
+
+def test_who_alone_reads_is_said_when_a_conversation_of_two_is_shown(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("lobby", "hello")
+        await s.until("hello")
+        await s.enter("/msg bob a secret")
+        await s.until("Only bob reads what you write now. /go lobby shows lobby again.")
+        before = len(s.text())
+        await s.enter("/go lobby")
+        assert "Only bob" not in s.text()[before:]
+
+    plain(tmp_path, story)

@@ -48,7 +48,7 @@ def _help(host: Host, argument: str) -> None:
         name = argument.lstrip("/")
         host.answer("\n".join(_explained(host, name)), name)
     else:
-        host.show_pages(_pages(host), FIRST_STEPS)
+        host.show_pages(_pages(host), FIRST_STEPS if host.has_keys else "commands")  # the first steps are of a screen
 
 
 def _pages(host: Host) -> list[Page]:

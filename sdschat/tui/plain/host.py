@@ -53,10 +53,12 @@ class PlainLog:
 
     def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
         host = self._host
-        found = host.conversation.messages(after=(key[0], key[1][:-1]), limit=_AROUND)
+        after = host.conversation.messages(after=(key[0], key[1][:-1]), limit=_AROUND)
+        found = [shown for shown in after if shown.key >= key]
         if choose and found:
             host.model.selected = found[0].message_id
-        host.say_entries([host.model.entry_for(shown) for shown in found if shown.key >= key])
+            found = found[: None if top else 1]  # a hit: what follows it is none
+        host.say_entries([host.model.entry_for(shown) for shown in found])
 
     def jump_to_end(self) -> None:
         host = self._host
@@ -183,7 +185,12 @@ class PlainHost(Host):
         if not model.loaded:
             model.open_at_end()
         unread = f", {model.unread} unread" if model.unread else ""
-        self.show_notice(f"channel {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
+        peer = model.conversation.peer
+        kind = "conversation" if peer else "channel"
+        self.show_notice(f"{kind} {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
+        if peer:
+            back = self.label(model.conversation.channel)
+            self.show_notice(f"Only {self.label(name)[1:]} reads what you write now. /go {back} shows {back} again.")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
