@@ -172,7 +172,7 @@ class ConnectionChanged(NamedTuple):
 
 
 class HandedOver(NamedTuple):
-    """The broker has the first copy of an own message. Nobody else need have it yet."""
+    """The broker has the first copy of an own message. It is not known yet who has it."""
 
     message_id: str
 

@@ -315,6 +315,21 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
             say(bob, "later")
             await until_said(ann, "later")
             assert "let me in" not in said(ann)
+            told = await carol.until(NotAMember)
+            assert told.why == "your invite is of no use: the invite was used up. Ask for a new one"
+
+    run(scenario)
+
+
+def test_the_full_name_of_a_private_channel_that_one_is_not_in_opens_no_open_one(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            bob = here.start("bob")
+            with pytest.raises(ValueError, match="this profile was not invited to"):
+                bob.node.join(name)
+            assert ann.node.named("garden") == name
+            assert bob.node.named("a~b") == "a~b", "an open channel may have the sign in its name"
 
     run(scenario)
 

@@ -40,6 +40,12 @@ def channel_name(genesis: Genesis) -> str:
     return f"{genesis.name}~{suffix}"
 
 
+def is_private_name(name: str) -> bool:
+    """True if a name has the form of a full name of a private channel."""
+    digits = name.rpartition("~")[2] if "~" in name else ""
+    return len(digits) == _SUFFIX and set(digits) <= set(_DIGITS)
+
+
 def make_link(
     inviter: Identity,
     genesis: Genesis,

@@ -307,7 +307,9 @@ class PrivateChannel(PassiveExtension):
             self.on_members()
             self._session.members_changed()
             if self.own_key in before.members and not self.is_member:
-                self._events.append(NotAMember(f"you were removed from {self.record.name}"))
+                # Others who joined by the same invite may come late: then our joining did not count after all.
+                refused = self._refusal()
+                self._events.append(NotAMember(refused or f"you were removed from {self.record.name}"))
         if self.is_member and self.record.link:
             self._change(replace(self.record, link=""))
             self._doubt_at = None
@@ -315,14 +317,17 @@ class PrivateChannel(PassiveExtension):
         self._judge_from = place if self._judge_from is None else min(self._judge_from, place)
 
     def _tell_refusal(self) -> None:
-        if self.is_member:
-            return
+        refused = "" if self.is_member else self._refusal()
+        if refused:
+            self._events.append(NotAMember(refused))
+            self._session.mark_ready()
+
+    def _refusal(self) -> str:
+        """Return in words that the log refuses our newest joining, and why; empty if it does not."""
         own = [each for each in self._operations.values() if each.author_key == self.own_key]
         newest = max(own, key=lambda each: each.position, default=None)
         why = "" if newest is None else self.roster.outcomes.get(newest.message_id, "")
-        if why:
-            self._events.append(NotAMember(f"your invite is of no use: {why}. Ask for a new one"))
-            self._session.mark_ready()
+        return f"your invite is of no use: {why}. Ask for a new one" if why else ""
 
     # Keys.
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sdschat.identity.private.link import channel_name, genesis_digest, read_link
+from sdschat.identity.private.link import LinkError, channel_name, genesis_digest, is_private_name, read_link
 from sdschat.node.private.membership import PrivateChannel, Send
 from sdschat.node.private.record import PrivateRecord, full_name, is_link, load_operations, load_record, take_link
 from sdschat.node.private.sealer import ChannelSealer
@@ -23,10 +23,17 @@ if TYPE_CHECKING:
 def enter(store: Store, text: str, now: int) -> str:
     """Return the name of the channel that a name or a link means. What a link holds is kept with the profile.
 
-    Raises ValueError, in words for a person, for a link that is refused.
+    Raises ValueError, in words for a person, for a link that is refused, and for the full name of a private channel
+    that this profile is not in: an open channel of that name would look like it.
     """
     if not is_link(text):
-        return full_name(store, text)
+        name = full_name(store, text)
+        if is_private_name(name) and load_record(store, name) is None and not store.has_channel(name):
+            raise LinkError(
+                f"{name} is a private channel that this profile was not invited to. Join by a link, which a member "
+                "makes with /invite, or choose another --profile."
+            )
+        return name
     record = take_link(store, text, now)
     with store.transaction() as transaction:
         record.save(transaction)
