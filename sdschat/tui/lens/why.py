@@ -119,7 +119,7 @@ def _step(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
         case events.MessageDelivered():
             return "written: saved here, in the log", "note"
         case events.HandedOver():
-            return "handed to the broker; nobody else need have it yet", "note"
+            return "handed to the broker; it is not known yet who has it", "note"
         case events.NotPublished(detail=detail):
             return f"not sent: {clean(detail, limit=200)}", "refused"
         case ev.MessageResent(sends=sends):
