@@ -37,6 +37,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.MetricsParts: f"{GOLD}/metrics_parts",
     schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
+OF_BRONZE: Final = tuple(table for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
 # Parts of bronze tables: a channel of a campaign, and a day by this column. A row comes again in the same part.
 PARTS: Final = ("channel_key", "day")
 PARTED: Final[dict[type, str]] = {

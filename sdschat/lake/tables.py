@@ -84,6 +84,11 @@ class Tables:
         of = map(str, actions.column(f"partition.{PARTS[0] if table in PARTED else BUCKET}").to_pylist())
         return self._full_paths(table, [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets])
 
+    def size(self, table: type) -> int:
+        """Return the bytes of the files of a table."""
+        there = self._look(table)
+        return 0 if there is None else sum(there.get_add_actions(flatten=True).column("size_bytes").to_pylist())
+
     def files_at(self, table: type, version: int) -> list[str]:
         """Return the files of a table as they were after this commit; none if the commit is not known any more."""
         from deltalake import DeltaTable

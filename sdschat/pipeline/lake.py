@@ -1,5 +1,9 @@
 """A lake asked by Spark. Its tables are read as the Parquet files of their last commit, so Spark needs no package for
-Delta tables."""
+Delta tables.
+
+In a lake of few rows each table that is computed once goes through this process: that takes fewer jobs, and Spark
+plans nothing for the tables that have no rows.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ from uuid import uuid4
 from sdschat.audit import schemas
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
-from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED, PLACES
-from sdschat.lake.tables import Tables
+from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES
+from sdschat.lake.sources.batch import arrow_schema
+from sdschat.lake.tables import Tables, full_schema
 
 if TYPE_CHECKING:
+    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
     from sdschat.lake.asked import OnBatches
@@ -22,6 +28,11 @@ if TYPE_CHECKING:
 _LANE: Final = """
 CREATE OR REPLACE TEMPORARY FUNCTION lane(digits STRING) RETURNS BIGINT RETURN CAST(CONV(digits, 16, -10) AS BIGINT)
 """
+FEW: Final = 16 << 20  # bytes of bronze
+
+
+def has_few_rows(tables: Tables) -> bool:
+    return sum(map(tables.size, OF_BRONZE)) <= FEW
 
 
 class Lake(Asked):
@@ -31,6 +42,7 @@ class Lake(Asked):
         super().__init__(Tables(root))
         self.spark = spark
         self._made: list[str] = []
+        self._few = False
 
     @property
     def engine(self) -> str:
@@ -64,19 +76,39 @@ class Lake(Asked):
     def begin(self) -> None:
         self.forget()
         self.spark.sql(_LANE)
+        self._few = has_few_rows(self.tables)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
         made = self.spark.sql(query)
-        # Without a checkpoint each table would be planned anew down to bronze, in each place where it is used.
-        (made.localCheckpoint() if once else made).createOrReplaceTempView(name)
+        if once:
+            # Without this each table would be planned anew down to bronze, in each place where it is used.
+            made = self._held(made.toArrow()) if self._few else made.localCheckpoint()
+        made.createOrReplaceTempView(name)
         self._made.append(name)
 
     def keep_answer(self, table: type, name: str, query: str) -> None:
         typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
-        self.replace(table, self.spark.sql(query).selectExpr(*typed)).createOrReplaceTempView(name)
+        rows = self.spark.sql(query).selectExpr(*typed)
+        (self._replace_few(table, rows) if self._few else self.replace(table, rows)).createOrReplaceTempView(name)
+
+    def _replace_few(self, table: type, rows: DataFrame) -> DataFrame:
+        bucket = [f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []
+        found = rows.selectExpr("*", *bucket).toArrow().cast(full_schema(table))
+        self.tables.replace(table, found, self.buckets)
+        return self._held(found.select(list(columns(table))))
+
+    def _held(self, rows: pyarrow.Table) -> DataFrame:
+        """Return rows of this process to Spark, in one part: parts that are known to be one are not shuffled."""
+        return self.spark.createDataFrame(rows).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
-        self.spark.sql(query).mapInArrow(function, ddl(table)).createOrReplaceTempView(name)
+        rows = self.spark.sql(query)
+        if self._few:  # no process for Python has to be started
+            made = list(function(rows.toArrow().to_batches()))
+            found = self._held(_table_of(made, table))
+        else:
+            found = rows.mapInArrow(function, ddl(table))
+        found.createOrReplaceTempView(name)
         self._made.append(name)
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
@@ -95,6 +127,12 @@ def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFr
     # Columns that are a part of the path would be added, and are not asked for here.
     reader = spark.read.option("recursiveFileLookup", "true")
     return reader.schema(ddl(table)).parquet(*map(as_it_is, files))
+
+
+def _table_of(batches: Sequence[pyarrow.RecordBatch], table: type) -> pyarrow.Table:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches) if batches else arrow_schema(table).empty_table()
 
 
 def as_it_is(path: str) -> str:

@@ -8,7 +8,8 @@ of a query costs more than the rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -55,12 +56,21 @@ class Both(NamedTuple):
     of_lake: Figures
 
 
-@pytest.fixture(scope="module")
-def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
+@pytest.fixture(scope="module", params=[True, False], ids=["few rows", "many rows"])
+def both(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Both]:
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.param:
+            patch.setattr("sdschat.pipeline.lake.FEW", 0)
+        yield _answers(spark, tmp_path_factory.mktemp("lake"))
+
+
+def _answers(spark: SparkSession, folder: Path) -> Both:
     taken, wanted = together(SEEDS)
     silver = conform(taken)
     log = consolidate(silver.copies)
-    lake = lake_of(spark, tmp_path_factory.mktemp("lake"), taken)
+    lake = lake_of(spark, folder, taken)
     judge.refine(lake)
     judge.consolidate(lake)
     judge.audit(lake)

@@ -11,7 +11,7 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.ship import package_zip, submit_command
-from sdschat.pipeline.session.where import TargetKind, configuration, cores
+from sdschat.pipeline.session.where import TargetKind, configuration, cores, of_session
 from tests.needs import needs_module
 
 
@@ -110,6 +110,31 @@ def test_settings_of_the_person_win(tmp_path: Path) -> None:
     conf = configuration(where, "-Da=b", tmp_path)
     assert conf["spark.driver.memory"] == "3g"
     assert conf["spark.driver.extraJavaOptions"] == "-Da=b -Dx=y"
+
+
+def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
+    compiled, parts = "spark.sql.codegen.wholeStage", "spark.sql.shuffle.partitions"
+    assert compiled not in configuration(Where("local[2]"), "", tmp_path)
+    conf = configuration(Where("local[2]", conf=((parts, "3"),), few=True), "", tmp_path)
+    assert (conf[compiled], conf[parts]) == ("false", "3")
+    assert of_session(Where(remote="sc://x:1", few=True).resolved())[compiled] == "false"
+
+
+def test_a_lake_has_few_rows_up_to_a_size_of_bronze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    needs_module("deltalake")
+    from sdschat.audit.schemas import FIELD, Message, Node
+    from sdschat.lake.sources.batch import table_of
+    from sdschat.lake.tables import Tables
+    from sdschat.pipeline import lake
+
+    tables = Tables(str(tmp_path))
+    tables.append(Node, table_of(Node, [Node(FIELD, "ann", "lobby", 1, 1, "Ann", 0, 0, "", 0, "", "ann.db")]))
+    size = tables.size(Node)
+    assert size == sum(file.stat().st_size for file in tmp_path.rglob("*.parquet"))
+    assert tables.size(Message) == 0
+    for most, few in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(lake, "FEW", most)
+        assert lake.has_few_rows(tables) is few
 
 
 @pytest.mark.parametrize(("master", "count"), [("local", 1), ("local[3]", 3), ("local[4,2]", 4)])

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -52,10 +53,11 @@ settle_option: Final = click.option(
 @contextmanager
 def open_lake(where: Where, root: str) -> Iterator[Lake]:
     """Open a session and the lake in it."""
-    from sdschat.pipeline.lake import Lake
+    from sdschat.lake.tables import Tables
+    from sdschat.pipeline.lake import Lake, has_few_rows
 
     must_be_lake(root)
-    with open_spark(where) as session:
+    with open_spark(replace(where, few=has_few_rows(Tables(root)))) as session:
         there = Lake(session, root)
         must_have_rows(there, root)
         yield there
@@ -88,9 +90,9 @@ def must_be_lake(root: str) -> None:
 
 def must_have_rows(there: Asked, root: str) -> None:
     """Raise Problem if nothing was ever taken in."""
-    from sdschat.lake.places import BRONZE, PLACES
+    from sdschat.lake.places import OF_BRONZE
 
-    if not any(there.has(table) for table, place in PLACES.items() if place.startswith(f"{BRONZE}/")):
+    if not any(map(there.has, OF_BRONZE)):
         raise _nothing_in(root)
 
 

@@ -31,7 +31,14 @@ from sdschat.pipeline.session.trouble import (
     write_log4j,
 )
 from sdschat.pipeline.session.warm import archive_flags
-from sdschat.pipeline.session.where import MEANING, TargetKind, Where, configuration, python_there
+from sdschat.pipeline.session.where import (
+    QUICK_TO_START,
+    TargetKind,
+    Where,
+    configuration,
+    of_session,
+    python_there,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,6 +124,8 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
         variables["PYTHONPATH"] = os.pathsep.join(path)
     flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
+    if where.few:  # before the user's flags, which win
+        flags.append(QUICK_TO_START)
     return shlex.join(flags), variables
 
 
@@ -127,7 +136,7 @@ def _reach(where: Where, log: Path) -> SparkSession:
         with standard_error_to(log):
             session = SparkSession.builder.remote(where.remote).appName(where.app).getOrCreate()
             try_again(session, TRIES)
-            for key, value in (MEANING | dict(where.conf)).items():
+            for key, value in (of_session(where) | dict(where.conf)).items():
                 session.conf.set(key, value)
         return session
     except Exception as error:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -34,6 +34,7 @@ class Where:
     cache: Path | None = None
     log: Path | None = None
     app: str = "sdschat pipeline"
+    few: bool = False  # there are few rows to read: Spark shall above all begin soon
 
     def resolved(self, environ: Mapping[str, str] = os.environ) -> Where:
         """Return the place with its master or remote set: from the options, else the environment, else this machine."""
@@ -41,10 +42,10 @@ class Where:
             return self
         remote, master = environ.get("SPARK_REMOTE", ""), environ.get("MASTER", "")
         if remote:
-            return Where("", remote, self.conf, self.cache, self.log, self.app)
+            return replace(self, remote=remote)
         if "PYSPARK_GATEWAY_PORT" in environ:
             return self
-        return Where(master or "local[*]", "", self.conf, self.cache, self.log, self.app)
+        return replace(self, master=master or "local[*]")
 
     @property
     def kind(self) -> TargetKind:
@@ -78,11 +79,17 @@ def without_token(address: str) -> str:
 # The same everywhere, and can be set in a session that somebody else has started.
 MEANING: Final = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.python.filterPushdown.enabled": "true",  # without it a data source that offers filters fails
     "spark.sql.parquet.compression.codec": "zstd",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# For few rows, compiling a query or planning it again takes longer than the rows do.
+_FEW_ROWS: Final = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
+QUICK_TO_START: Final = "-XX:TieredStopAtLevel=1"  # Java compiles once, and not again and better
 _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -96,9 +103,14 @@ _LOCAL: Final = {
 _MOST_PARTITIONS: Final = 8
 
 
+def of_session(where: Where) -> dict[str, str]:
+    """Return the settings that can be made in any session."""
+    return MEANING | (_FEW_ROWS if where.few else {})
+
+
 def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
     """Return the configuration. `flags` are for the driver's Java. The user's settings come last and win."""
-    conf = dict(MEANING)
+    conf: dict[str, str] = {}
     if where.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
@@ -111,6 +123,7 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
         conf["spark.ui.showConsoleProgress"] = "false"
         if _on_this_machine(where.master):
             conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
+    conf |= of_session(where)
     extra = dict(where.conf)
     if "spark.driver.extraJavaOptions" in extra:
         extra["spark.driver.extraJavaOptions"] = f"{flags} {extra['spark.driver.extraJavaOptions']}"
