@@ -7,7 +7,7 @@ log). Only *delivered* meets a dependency; only *unknown* is asked for.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sdschat.sds.limits import (
@@ -211,11 +211,7 @@ class IncomingBuffer:
         self.changed[message_id] = None
         self.future_dated.discard(message_id)
         for dependency in buffered.unmet:
-            waiting = self.waiting_for.get(dependency)
-            if waiting is not None:
-                waiting.pop(message_id, None)
-                if not waiting:
-                    del self.waiting_for[dependency]
+            self._forget_waiting(dependency, message_id)
         self._count(buffered, -1)
         return buffered
 
@@ -232,6 +228,28 @@ class IncomingBuffer:
                 ready.append(buffered)
         ready.sort(key=lambda buffered: (buffered.lamport, buffered.message.message_id))
         return ready
+
+    def stop_waiting(self, sender_id: str, unknown: Container[str]) -> list[BufferedMessage]:
+        """No message of this sender waits for these dependencies any more; return those that wait for nothing else."""
+        ready: list[BufferedMessage] = []
+        for buffered in [self.buffered[message_id] for _, message_id in self._newest_first(sender_id)]:
+            for entry in buffered.message.causal_history:  # in this order also after a restart
+                dependency = entry.message_id
+                if dependency in buffered.unmet and dependency in unknown:
+                    del buffered.unmet[dependency]
+                    self._forget_waiting(dependency, buffered.message.message_id)
+                    buffered.gap.append(dependency)
+                    self.changed[buffered.message.message_id] = None
+            if not buffered.unmet:
+                ready.append(buffered)
+        return ready
+
+    def _forget_waiting(self, dependency: str, message_id: str) -> None:
+        waiting = self.waiting_for.get(dependency)
+        if waiting is not None:
+            waiting.pop(message_id, None)
+            if not waiting:
+                del self.waiting_for[dependency]
 
     def _count(self, buffered: BufferedMessage, by: int) -> None:
         sender_id = buffered.message.sender_id

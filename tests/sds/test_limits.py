@@ -163,13 +163,6 @@ def test_missing_ids_named_by_one_sender(coming: int, taken: int) -> None:
     assert len(group["a"].channel.state.requests.missing) == taken
 
 
-def test_what_is_named_beyond_is_a_gap_and_holds_nobody_up() -> None:
-    group = Group("a")
-    group.give("a", forge("b", "m1", START + 1, *(f"x{place}" for place in range(limits.MISSING_PER_SENDER))))
-    group.give("a", forge("b", "m2", START + 2, "one-more"))
-    assert [(event.message.message_id, event.gap) for event in group["a"].of(Delivered)] == [("m2", ("one-more",))]
-
-
 @pytest.mark.parametrize(("coming", "taken"), around(limits.MISSING_PER_CHANNEL))
 def test_missing_ids_in_one_channel(coming: int, taken: int) -> None:
     group = Group("a")
@@ -221,17 +214,6 @@ def test_what_an_old_message_goes_without_is_waited_for_by_others() -> None:
     assert group["a"].delivered() == ["first", "old"]
     group.give("a", forge("b", "m1", START + 1))
     assert [event.gap for event in group["a"].of(Delivered)] == [(), ("m1",), (), ()]
-
-
-def test_what_there_is_no_room_to_wait_for_is_waited_for_by_others() -> None:
-    group = Group("a")
-    group.give("a", forge("b", "first", START))
-    group.give("a", forge("evil", "many", START + 1, *(f"x{place}" for place in range(limits.MISSING_PER_SENDER))))
-    group.give("a", forge("evil", "more", START + 1, "m1"))
-    group.give("a", forge("b", "m2", START + 3, "m1"))
-    assert group["a"].delivered() == ["first", "more"]
-    group.give("a", forge("b", "m1", START + 2))
-    assert group["a"].delivered() == ["first", "more", "m1", "m2"]
 
 
 def test_a_gap_is_closed_for_the_message_that_named_it() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from sdschat.sds.events import DependenciesMissing
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, deliver_message
+from sdschat.sds.steps.deliver import abandon, deliver_message, release
 from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
@@ -113,7 +114,12 @@ def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
     """Return the ids that the message goes without, in the order in which it names them."""
     if not found.gap:
         return ()
-    return tuple(entry.message_id for entry in message.causal_history if entry.message_id in found.gap)
+    return _in_order(message, found.gap)
+
+
+def _in_order(message: Message, ids: Collection[str]) -> tuple[str, ...]:
+    """Return these ids of its causal history in the order in which the message names them."""
+    return tuple(entry.message_id for entry in message.causal_history if entry.message_id in ids)
 
 
 def buffer_message(
@@ -126,21 +132,37 @@ def buffer_message(
     buffered.gap = list(name_gap(message, found))
     buffered.unmet = dict.fromkeys(found.buffered)
     new: list[str] = []
+    waits = s.requests.is_waited_for(message.sender_id)
     for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
-        known = entry.message_id in s.requests.missing
-        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.buffered):
-            buffered.gap.append(entry.message_id)
-            continue
-        buffered.unmet[entry.message_id] = None
-        if not known:
-            new.append(entry.message_id)
-    if not buffered.unmet:
-        deliver_message(s, message, raw, source, tuple(buffered.gap), buffered.generation, received_at)
-        return
-    s.incoming.put(buffered)
+        message_id, known = entry.message_id, entry.message_id in s.requests.missing
+        has_room = note_missing(s, entry, message.sender_id, ask=message_id not in s.incoming.buffered)
+        if has_room and waits:
+            buffered.unmet[message_id] = None
+        else:
+            buffered.gap.append(message_id)
+        if has_room and not known:
+            new.append(message_id)
     if new:
         s.events.append(DependenciesMissing(message.message_id, tuple(new)))
-    refuse_older_children(s, buffered)
+    if buffered.unmet:
+        s.incoming.put(buffered)
+        refuse_older_children(s, buffered)
+    else:
+        gap = _in_order(message, buffered.gap)
+        deliver_message(s, message, raw, source, gap, buffered.generation, received_at)
+    if waits:
+        end_waiting(s, message.sender_id)
+
+
+def end_waiting(s: ChannelState, sender_id: str) -> None:
+    """Once a sender has named so many ids that are missing, what it says waits for none of them, until fewer are. They
+    are asked for all the same, and messages of others wait for them.
+
+    Otherwise each place that falls free would let a few of its messages wait, here other ones than there, and what an
+    honest participant says would wait with them.
+    """
+    if not s.requests.is_waited_for(sender_id):
+        release(s, s.incoming.stop_waiting(sender_id, s.requests.missing))
 
 
 def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:

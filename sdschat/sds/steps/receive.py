@@ -23,6 +23,7 @@ from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import (
     buffer_message,
+    end_waiting,
     learn_hints,
     make_room,
     name_gap,
@@ -170,6 +171,7 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
     noted = tuple(entry.message_id for entry in new if note_missing(s, entry, message.sender_id))
     if noted:
         s.events.append(DependenciesMissing(message.message_id, noted))
+        end_waiting(s, message.sender_id)
 
 
 def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> None:
