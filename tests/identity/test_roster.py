@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sdschat.identity.private.epochs import renewed_secret
+from sdschat.identity.private.epochs import epoch_mark, renewed_secret, secrets_known
 from sdschat.identity.private.link import LinkError, accept, read_link
 from sdschat.identity.private.roster import Rank, fold
-from sdschat.wire.private_codec import Join, Remove, Share
+from sdschat.wire.private_codec import Join, Remove, Renew, Share
 from tests.identity.channels import Person, World, channel, everybody
 
 
@@ -75,6 +75,28 @@ def test_a_renewal_and_a_removal_made_apart_both_count_or_the_renewal_does_not()
     assert bob.roster.epoch == tuple(sorted((renewal, removal)))
     assert ann.roster.epoch == bob.roster.epoch
     assert len(bob.roster.open_to) == 1
+
+
+@pytest.mark.parametrize("rank", ["creator", "admin"])
+def test_no_member_undoes_by_a_renewal_dated_back_what_others_of_higher_rank_built(rank: str) -> None:
+    world, persons = channel(4, since_join=True)
+    ann, bob, carol, dora = persons
+    if rank == "admin":
+        ann.appoint(bob)
+        everybody(persons)
+    builder = ann if rank == "creator" else bob
+    moment, seen = world.now, carol.roster
+    first = dora.renew(moment + 10)
+    everybody(persons)
+    world.now = moment + 20
+    second = builder.renew()
+    everybody(persons)
+    dated_back = carol.say(Renew(epoch_mark(seen.epoch), seen.seen), moment + 5)
+    everybody(persons)
+    assert ann.roster.epoch == (second,)
+    assert ann.roster.outcomes[dated_back] == "the key was changed at the same time"
+    assert ann.roster.outcomes[first] == ann.roster.outcomes[second] == ""
+    assert {person.roster.epoch for person in persons} == {(second,)}
 
 
 @pytest.mark.parametrize("since_join", [False, True])
@@ -302,3 +324,17 @@ def _act(chance: random.Random, world: World, persons: list[Person], strangers: 
             if link is not None and joiner.key not in roster.members:
                 joiner.join(link)
                 one.meet(joiner)
+
+
+def test_a_secret_that_operations_bring_goes_before_one_of_a_link() -> None:
+    world, (ann, bob, carol) = channel(3, since_join=True)
+    renewal = ann.renew()
+    removal = ann.remove(carol)
+    operations = {one: each.operation for one, each in world.log.items()}
+    true, names = ann.marked[b""], [(removal,), (renewal,)]
+    forged = {b"": true, epoch_mark((removal,)): bytes(32), epoch_mark((renewal,)): bytes(32)}
+    _, found = secrets_known(bob.identity, names, operations, {}, forged)
+    _, expected = secrets_known(bob.identity, names, operations, {}, {b"": true})
+    assert found == expected
+    assert bytes(32) not in found.values()
+    assert len(found) == 3

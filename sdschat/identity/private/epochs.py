@@ -84,14 +84,15 @@ def secrets_known(
             if secret is not None:
                 by_id[message_id] = secret
     wanted |= {(message_id,) for message_id in renewals}  # those before them may not be here
-    known = -1
-    while known < len(by_mark):  # each renewal may need the secret of another one
-        known = len(by_mark)
+    for _ in range(len(operations) + 1):  # each renewal may need the secret of another one
+        known = dict(by_mark)
         for message_id, before in renewals.items():
-            if message_id not in by_id and before in by_mark:
+            if before in by_mark:
                 by_id[message_id] = renewed_secret(by_mark[before], message_id)
         for name in wanted:
             secret = mixed_secret(name, by_id) if name else None
-            if secret is not None:
-                by_mark.setdefault(epoch_mark(name), secret)
+            if secret is not None:  # goes before one of a link, which anybody may have signed
+                by_mark[epoch_mark(name)] = secret
+        if by_mark == known:
+            break
     return by_id, by_mark

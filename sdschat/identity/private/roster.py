@@ -10,6 +10,7 @@ The secret of such an epoch is made of both, so that each of the two who were re
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -21,6 +22,8 @@ from sdschat.wire.private_codec import MAX_MEMBERS, MAX_SEEN, Admin, Genesis, Jo
 Position = tuple[int, str]  # of a message in the log: Lamport time and message id
 
 WAITS: Final = "it builds upon an operation that is not here yet"
+UNKNOWN_INVITER: Final = "the invite is by somebody who is not a member"
+UNKNOWN_EPOCH: Final = "the invite was made before the key of the channel was changed"
 
 
 class Rank(IntEnum):
@@ -111,6 +114,11 @@ class _Fold:
             if each.author_key == genesis.creator_key and not isinstance(each.operation, Join)
         ]
         self._users: dict[bytes, set[bytes]] = {}  # of each invite
+        self._removals = {one for one, each in operations.items() if isinstance(each.operation, Remove)}
+        self._renewals = defaultdict[bytes, set[str]](set)  # by the mark of the epoch that they end
+        for one, each in operations.items():
+            if isinstance(each.operation, Renew):
+                self._renewals[each.operation.before].add(one)
         creator = genesis.creator_key
         self._state = Roster({creator: Member(creator, Rank.CREATOR, False)})
         self._state.changes[creator] = [_Change((0, ""), True)]
@@ -194,13 +202,13 @@ class _Fold:
         inviter = state.members.get(invite.inviter_key)
         users = self._users.get(invite.invite_key, set())
         if inviter is None or inviter.silent:
-            return "the invite is by somebody who is not a member"
+            return UNKNOWN_INVITER
         if self._genesis.admins_invite and inviter.rank < Rank.ADMIN:
             return "the invite is by somebody who may not invite"
         if invite.expires and each.lamport > invite.expires:
             return "the invite had expired"
         if invite.epoch not in state.open_to:
-            return "the invite was made before the key of the channel was changed"
+            return UNKNOWN_EPOCH
         if invite.uses and len(users - {each.author_key}) >= invite.uses:
             return "the invite was used up"
         if join.silent and self._genesis.since_join:
@@ -216,9 +224,23 @@ class _Fold:
         least = Rank.ADMIN if self._genesis.admins_invite else Rank.MEMBER
         if signer is None or signer.silent or signer.rank < least or not self._genesis.since_join:
             return "its author had no right to it"
-        if renew.before != epoch_mark(self._state.epoch):
+        if renew.before != epoch_mark(self._state.epoch) or self._outranked(each, renew, signer.rank):
             return "the key was changed at the same time"
         return ""
+
+    def _outranked(self, each: SignedOperation, renew: Renew, rank: Rank) -> bool:
+        """True if somebody of a higher rank, who had not seen this renewal, built upon another change of the same key.
+        So no member puts out whom others invited by dating a renewal back."""
+        past = self._past(renew.seen) or frozenset()
+        rivals = self._renewals[renew.before] - {each.message_id} | self._removals - past
+        for other in self._ordered if rivals else ():
+            author = self._state.members.get(other.author_key)
+            if isinstance(other.operation, Join) or author is None or author.rank <= rank:
+                continue
+            built_upon = self._past(other.operation.seen) or frozenset()
+            if each.message_id not in built_upon and not rivals.isdisjoint(built_upon):
+                return True
+        return False
 
     def _problem_with_removal(self, each: SignedOperation, remove: Remove) -> str:
         members = self._state.members
