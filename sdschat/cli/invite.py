@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -10,22 +11,28 @@ from typing import Final
 
 import click
 
+from sdschat.catchup.values import CatchUpState
 from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say, time_option
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import first_connection, mqtt_options, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import load_or_create
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.inviting import invite_link, private_state
+from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path
+from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.qr import qr_lines
 
 _LIGHT_ON_DARK: Final = "\x1b[97;40m"
 _PLAIN: Final = "\x1b[0m"
 _PATIENCE: Final = 30.0  # seconds until the broker has the change of the key
+_PRESENCES: Final = 1.5  # seconds until we know who is connected
+_OTHERS_ANSWER: Final = 15.0
 
 
 @click.command("invite")
@@ -75,17 +82,20 @@ async def _renew(node: Node, chosen: Chosen, name: str, uses: int, lasts: int, *
     """Change the key of a channel that gives no older history, and print a link with the new one."""
     embedded = chosen.text("broker") is None
     taken: set[str] = set()
-    heard = asyncio.Event()
+    heard, caught_up = asyncio.Event(), asyncio.Event()
 
     def hear(event: NodeEvent) -> None:
         if isinstance(event.body, HandedOver):
             taken.add(event.body.message_id)
             heard.set()
+        elif isinstance(event.body, CatchingUp) and event.body.state == CatchUpState.DONE:
+            caught_up.set()
 
     node.listen(hear)
     await first_connection(node, name, embedded=embedded)
     private = node.sessions[name].private
     assert private is not None
+    await _know_other_invites(node.sessions[name], private, caught_up)
     broker = "" if embedded else str(mqtt_options(chosen)[0].address)
     try:
         link = private.invite(node.clock.now().wall, uses=uses, lasts=lasts, broker=broker)
@@ -102,6 +112,18 @@ async def _renew(node: Node, chosen: Chosen, name: str, uses: int, lasts: int, *
         ) from error
     print_link(link, qr)
     return DONE
+
+
+async def _know_other_invites(session: ChannelSession, private: PrivateChannel, caught_up: asyncio.Event) -> None:
+    """Wait until we have the operations of others: an invite that builds upon an earlier key is of no use."""
+    for seconds in (_PRESENCES, _OTHERS_ANSWER):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(caught_up.wait(), seconds)
+            return
+        if not session.presence.online:
+            break
+    if len(private.roster.members) > 1:
+        say("no other member answered: if one of them invited somebody meanwhile, one of the two invites is of no use")
 
 
 def limits(expires: str | None) -> int:

@@ -22,6 +22,7 @@ MAX_WAITING: Final = 64
 MAX_WAITING_BYTES: Final = 1024 * 1024
 _MAX_LEARNED: Final = 4096
 _WILDCARDS: Final = ("+", "#")
+NO_EPOCH: Final = b""  # of a packet that is not to be sent: the key for it is not here
 _LENGTH_BYTES: Final = 2  # of the inner topic, which stands before the packet
 
 
@@ -116,7 +117,7 @@ class SealedTransport:
         self, inner: Transport, sealer: PacketSealer, topics: SealedTopics, presence_topic: str, schedule: Schedule
     ) -> None:
         self.counts = SealingCounts()
-        # The epoch to seal a packet of a topic with; None: the present one.
+        # The epoch to seal a packet of a topic with; None: the present one; `NO_EPOCH`: it is not sent.
         self.epoch_of: Callable[[str, bytes], bytes | None] = _present
         self._inner = inner
         self._sealer = sealer
@@ -185,9 +186,11 @@ class SealedTransport:
     # Outgoing.
 
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
-        outside = self._topics.outside(topic)
+        outside, epoch_id = self._topics.outside(topic), self.epoch_of(topic, payload)
+        if epoch_id == NO_EPOCH:
+            return
         # An empty retained payload is how MQTT removes what a topic keeps.
-        packet = b"" if retain and not payload else self._seal(outside, topic, payload, self.epoch_of(topic, payload))
+        packet = b"" if retain and not payload else self._seal(outside, topic, payload, epoch_id)
         self._inner.publish(outside, packet, qos=qos, retain=retain, tag=tag)
 
     def publish_in_epoch(self, epoch_id: bytes, topic: str, payload: bytes) -> None:

@@ -11,7 +11,7 @@ from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
 from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
 from sdschat.identity.private.link import accept, read_link
-from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
+from sdschat.identity.private.roster import Roster, SignedOperation, fold
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
@@ -19,6 +19,7 @@ from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.announcing import AnnouncementTimer
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.inviting import EpochSecret, invite_link, present_epoch
+from sdschat.node.private.joining import joinings_of, last_joining, refusal_words
 from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,
@@ -28,6 +29,7 @@ from sdschat.node.private.operations import (
     signed_operation,
 )
 from sdschat.node.private.record import PrivateRecord, save_operations
+from sdschat.node.private.rights import member_key, require_rank_above
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
@@ -134,47 +136,38 @@ class PrivateChannel(PassiveExtension):
         return not self.gives_since_join or is_given(self.roster, sender_id, message)
 
     def joins(self, message: Message) -> bool:
-        """True if a message lets somebody join who has an earlier key: a later invite changed it."""
+        """True if a message lets somebody join who has an earlier key: a later invite changed it. Whoever was removed
+        has that key, too, and may sign any number of invites and joinings that are of no use."""
         if not self.gives_since_join or not has_operation(message):
             return False
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
         join = None if signed is None or signed.problem else signed.operation
-        return isinstance(join, Join) and join.invite.epoch in self.roster.open_to
+        if not isinstance(join, Join) or join.invite.inviter_key not in self.roster.members:
+            return False
+        assert signed is not None
+        return not self._folded(signed).outcomes[signed.message_id]
 
     def _epoch_of(self, topic: str, packet: bytes) -> bytes | None:
         """Return the epoch of an old message that is sent again, so that nobody opens it who joined later."""
-        message = self._session.read(packet).message if topic == self._msg_topic else None
-        return epoch_of_message(self.roster, self.record.secrets, message)
+        if topic != self._msg_topic:
+            return None
+        message = self._session.read(packet).message
+        return epoch_of_message(self.roster, self.record.secrets, message, last_joining(self.own_key, self._every()))
 
     def remove(self, sender_id: str) -> str:
         """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
-        target = self._member(sender_id)
-        self._require_rank_above(target)
+        target = member_key(self.roster, sender_id, self.record.name)
+        require_rank_above(self.roster, self.own_key, target, self.record.name)
         remain = [key for key in self.roster.members if key != target]
         operation = make_removal(target, self.roster.seen, remain, secrets.token_bytes(SECRET_BYTES))
         return self._say(operation)
 
     def appoint(self, sender_id: str, granted: bool) -> str:
         """Make a member an admin, or a member again. Raises ValueError where we may not."""
-        target = self._member(sender_id)
+        target = member_key(self.roster, sender_id, self.record.name)
         if self.own_key != self.record.genesis.creator_key:
             raise ValueError("Only the creator of a channel appoints admins.")
         return self._say(Admin(target, self.roster.seen, granted))
-
-    def _member(self, sender_id: str) -> bytes:
-        found = next((key for key in self.roster.members if sender_id_of(key) == sender_id), None)
-        if found is None:
-            raise ValueError(f"That is no member of {self.record.name}.")
-        return found
-
-    def _require_rank_above(self, target: bytes) -> None:
-        own, other = self.roster.rank(self.own_key), self.roster.rank(target)
-        if target == self.own_key:
-            raise ValueError("You cannot remove yourself. Ask an admin, or leave with /leave.")
-        if own is None or own < Rank.ADMIN:
-            raise ValueError(f"Only the creator of {self.record.name} and admins remove members.")
-        if other is not None and own <= other:
-            raise ValueError("You cannot remove the creator, nor another admin unless you are the creator.")
 
     def _say(self, operation: Operation) -> str:
         return self._write(operation).message_id
@@ -204,13 +197,13 @@ class PrivateChannel(PassiveExtension):
             self._join(session)
 
     def _join(self, session: ExtendedChannel) -> None:
-        own = [each for each in self._operations.values() if each.author_key == self.own_key]
+        own = joinings_of(self.own_key, self._operations.values())
         try:
             link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
         except ValueError:
             return
         join = accept(link, self._gate.identity, silent=self._silent)
-        if not any(isinstance(each.operation, Join) and each.operation.invite == join.invite for each in own):
+        if not any(each.operation.invite == join.invite for each in own):
             self._say(join)
         self._doubt_at = self._mono + _PATIENCE
 
@@ -294,9 +287,12 @@ class PrivateChannel(PassiveExtension):
             del self._heard[next(iter(self._heard))]
         self._refold(signed.lamport, signed.message_id)
 
-    def _folded(self) -> Roster:
-        heard = (signed for signed, _ in self._heard.values())
-        return fold(self.record.genesis, [*self._operations.values(), *heard])
+    def _every(self) -> list[SignedOperation]:
+        """All operations that are here, in the log or not."""
+        return [*self._operations.values(), *(signed for signed, _ in self._heard.values())]
+
+    def _folded(self, *more: SignedOperation) -> Roster:
+        return fold(self.record.genesis, [*self._every(), *more])
 
     def _refold(self, lamport: int, message_id: str) -> None:
         before, self.roster = self.roster, self._folded()
@@ -313,6 +309,8 @@ class PrivateChannel(PassiveExtension):
         if self.is_member and self.record.link:
             self._change(replace(self.record, link=""))
             self._doubt_at = None
+        elif self.record.link and self._doubt_at is None:
+            self._doubt_at = self._mono + _PATIENCE
         place = (lamport, message_id)
         self._judge_from = place if self._judge_from is None else min(self._judge_from, place)
 
@@ -323,11 +321,7 @@ class PrivateChannel(PassiveExtension):
             self._session.mark_ready()
 
     def _refusal(self) -> str:
-        """Return in words that the log refuses our newest joining, and why; empty if it does not."""
-        own = [each for each in self._operations.values() if each.author_key == self.own_key]
-        newest = max(own, key=lambda each: each.position, default=None)
-        why = "" if newest is None else self.roster.outcomes.get(newest.message_id, "")
-        return f"your invite is of no use: {why}. Ask for a new one" if why else ""
+        return refusal_words(self.record.name, self.roster, self.own_key, self._operations.values())
 
     # Keys.
 
@@ -335,8 +329,7 @@ class PrivateChannel(PassiveExtension):
         """Use the key of the roster's epoch, as far as we have it."""
         before = self._sealer.epoch_id
         record, roster = self.record, self.roster
-        every = {one: each.operation for one, each in self._operations.items()}
-        every |= {one: signed.operation for one, (signed, _) in self._heard.items()}
+        every = {each.message_id: each.operation for each in self._every()}
         names = (roster.epoch, *roster.epoch_before.values())
         shared, marked = secrets_known(self._gate.identity, names, every, record.shared, record.secrets)
         for secret in (*shared.values(), *marked.values()):

@@ -100,6 +100,8 @@ def open_private(
     if record is None:
         return None
     _require_chat(settings, record)
+    if silent:
+        _require_older_history(record)
     sealer = ChannelSealer(genesis_digest(record.genesis), record.genesis.salt, record.secrets[record.present])
     names = SealedTopics(sealer, topics, settings.topic_prefix)
     presence = topics.who(gate.identity.sender_id)
@@ -115,6 +117,15 @@ def open_private(
         topics.msg,
         silent=silent,
     )
+
+
+def _require_older_history(record: PrivateRecord) -> None:
+    """Raise LinkError for a channel that gives nothing older to those who join: a Store would give it."""
+    if record.genesis.since_join:
+        raise LinkError(
+            f"Who joins {record.name} gets nothing that was written before, and a Store would give it: there "
+            "is nothing for a Store."
+        )
 
 
 def _require_chat(settings: Settings, record: PrivateRecord) -> None:

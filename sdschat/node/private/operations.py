@@ -11,7 +11,8 @@ from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import problem_with_join
 from sdschat.identity.private.roster import Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
-from sdschat.sds.values import Message, MessageKind
+from sdschat.sds.values import Message, MessageKind, Refusal
+from sdschat.transport.sealing import NO_EPOCH
 from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
 
@@ -46,14 +47,21 @@ def is_given(roster: Roster, sender_id: str, message: Message) -> bool:
     return member is not None and position_of(message) >= member.since
 
 
-def epoch_of_message(roster: Roster, secrets: Mapping[bytes, bytes], message: Message | object) -> bytes | None:
+def epoch_of_message(
+    roster: Roster, secrets: Mapping[bytes, bytes], message: Message | Refusal, joined: Position
+) -> bytes | None:
     """Return the epoch in which a message was written, to seal it with when it is sent again: nobody opens it then who
-    joined later. None for a packet that is no message of the log."""
-    if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
+    joined later. None for a packet that is no message of the log, or that everybody gets; `NO_EPOCH` for an old one of
+    an epoch whose secret is not here. `joined`: place of the last invite that we took."""
+    if isinstance(message, Refusal):
+        return NO_EPOCH
+    if message.kind is not MessageKind.CONTENT:
         return None
     known = (secrets.get(epoch_mark(name)) for name in roster.epochs_until(position_of(message)))
     secret = next((one for one in known if one is not None), None)
-    return None if secret is None else epoch_key(secret).epoch_id
+    if secret is not None:
+        return epoch_key(secret).epoch_id
+    return None if position_of(message) >= joined or has_operation(message) else NO_EPOCH
 
 
 def is_older_than_epoch(roster: Roster, message: Message) -> bool:

@@ -80,6 +80,11 @@ def take_link(store: PrivateValues, text: str, now: int) -> PrivateRecord:
         raise LinkError(f"You have another channel called {before.name}. Use another --profile for this one.")
     mark = link.invite.epoch
     record = before or PrivateRecord(link.genesis)
+    if before is not None and not before.link and before.secrets.get(mark, link.epoch_secret) != link.epoch_secret:
+        raise LinkError(
+            f"This invite has another key than {before.name}, where you are: whoever made it could read what you "
+            "write. Do not use it."
+        )
     secrets = {**record.secrets, mark: link.epoch_secret}
     # A channel that we know keeps its epoch until its log says otherwise: the link may be an old one.
     present = mark if before is None else record.present

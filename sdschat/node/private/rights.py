@@ -1,0 +1,25 @@
+"""Members of a private channel, and who may remove whom."""
+
+from __future__ import annotations
+
+from sdschat.identity.private.roster import Rank, Roster
+from sdschat.identity.signing import sender_id_of
+
+
+def member_key(roster: Roster, sender_id: str, channel: str) -> bytes:
+    """Return the key of a member. Raises ValueError."""
+    found = next((key for key in roster.members if sender_id_of(key) == sender_id), None)
+    if found is None:
+        raise ValueError(f"That is no member of {channel}.")
+    return found
+
+
+def require_rank_above(roster: Roster, own_key: bytes, target: bytes, channel: str) -> None:
+    """Raise ValueError where we may not remove this member."""
+    own, other = roster.rank(own_key), roster.rank(target)
+    if target == own_key:
+        raise ValueError("You cannot remove yourself. Ask an admin, or leave with /leave.")
+    if own is None or own < Rank.ADMIN:
+        raise ValueError(f"Only the creator of {channel} and admins remove members.")
+    if other is not None and own <= other:
+        raise ValueError("You cannot remove the creator, nor another admin unless you are the creator.")

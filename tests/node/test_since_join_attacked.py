@@ -1,0 +1,148 @@
+"""Channels that give nothing older to those who join, under attack by programs of members and others."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.keys import SEED_BYTES, Identity
+from sdschat.identity.packets import SECRET_BYTES
+from sdschat.identity.private.epochs import epoch_mark
+from sdschat.identity.private.link import LinkError, accept, make_link, read_link
+from sdschat.node.events import MessageDelivered
+from sdschat.node.private.events import NotAMember
+from sdschat.node.private.record import take_link
+from sdschat.node.sync import extension
+from sdschat.transport.base import Received
+from tests.node.test_since_join import (
+    OLD,
+    invite,
+    keys,
+    opened_with_all_keys,
+    private,
+    run,
+    say,
+    settled,
+    start,
+    stop,
+    talked,
+    until_said,
+)
+from tests.node.worlds import World
+
+
+def test_a_member_on_another_machine_sends_nothing_older_that_a_newcomer_can_read(tmp_path: Path) -> None:
+    """An imported identity has the messages, by pages for its key, and lacks the secrets of their epochs."""
+
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        link = invite(ann)
+        await stop(w, bob)
+        key, copy = (w.path(profile).parent / "identity.key" for profile in ("bob", "machine"))
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(key.read_bytes())
+        copy.chmod(0o600)
+        bob = w.start("bob", link, profile="machine", before=extension.install)
+        await until_said(OLD[0], bob)
+        old = [message_id for _, message_id in keys(bob)]
+        say(bob, "on another machine")
+        await until_said("on another machine", ann)
+        carol = start(w, "carol", invite(ann))
+        await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+        await settled(ann, bob, carol)
+        (session,) = bob.node.sessions.values()
+        for message_id in old:  # as if carol had asked for it
+            row = session.channel.state.history.row(message_id)
+            assert row is not None
+            session.transport.publish(private(bob)._msg_topic, row.raw)
+        await asyncio.sleep(0.3)
+        assert all(text.encode() not in opened_with_all_keys(carol, heard) for text in OLD)
+        assert b"on another machine" in opened_with_all_keys(bob, heard)
+
+    run(tmp_path, story)
+
+
+def test_who_was_removed_puts_no_joinings_into_logs(tmp_path: Path) -> None:
+    """Joinings under an earlier key are taken, of those who were invited before a later invite."""
+
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        private(ann).remove(bob.node.sender_id)
+        await bob.until(NotAMember)
+        await settled(ann, bob)
+        before = keys(ann)
+        own, record, roster = bob.node.gate.identity, private(bob).record, private(bob).roster
+        for _ in range(5):
+            seed, mark = secrets.token_bytes(SEED_BYTES), epoch_mark(roster.epoch)
+            link = make_link(own, record.genesis, bytes(SECRET_BYTES), seed, epoch=mark)
+            private(bob)._write(accept(read_link(link, 0), own))
+        await asyncio.sleep(0.5)
+        assert keys(ann) == before
+
+    run(tmp_path, story)
+
+
+def test_a_forged_link_does_not_take_the_place_of_a_key(tmp_path: Path) -> None:
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        anybody, record = Identity(secrets.token_bytes(SEED_BYTES)), private(bob).record
+        for mark in record.secrets:
+            seed = secrets.token_bytes(SEED_BYTES)
+            link = make_link(anybody, record.genesis, bytes(SECRET_BYTES), seed, epoch=mark)
+            with pytest.raises(LinkError, match="another key"):
+                take_link(bob.node.profile.store, link, 0)
+        honest = invite(ann)
+        assert take_link(bob.node.profile.store, honest, 0).link == honest
+
+    run(tmp_path, story)
+
+
+def test_no_line_says_that_an_invite_is_of_no_use_while_nobody_is_there(tmp_path: Path) -> None:
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        link = invite(bob)
+        await settled(ann, bob)
+        await stop(w, ann)
+        await stop(w, bob)
+        carol = start(w, "carol", link)
+        await asyncio.sleep(0.3)
+        private(carol)._tell_refusal()
+        told = await carol.until(NotAMember)
+        assert "no member of garden~" in told.why
+        assert "answered yet" in told.why
+        bob = start(w, "bob", "garden")
+        say(bob, "hello")
+        await until_said("hello", carol)
+        assert private(carol).is_member
+
+    run(tmp_path, story)
+
+
+def test_who_is_put_out_while_members_were_apart_is_told(tmp_path: Path) -> None:
+    """Ann removes bob while dora, apart, invites carol: the new key was not sealed for carol."""
+
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        dora = start(w, "dora", invite(ann))
+        await ann.until(MessageDelivered, lambda body: body.said.nick == "dora")
+        await settled(ann, bob, dora)
+        await stop(w, ann)
+        carol = start(w, "carol", invite(dora))
+        await dora.until(MessageDelivered, lambda body: body.said.nick == "carol")
+        await settled(dora, carol, bob)
+        for each in (dora, bob, carol):
+            await stop(w, each)
+        ann = start(w, "ann", "garden")
+        private(ann).remove(bob.node.sender_id)
+        await asyncio.sleep(0.3)
+        dora, carol = start(w, "dora", "garden"), start(w, "carol", "garden")
+        await carol.until(NotAMember)
+        say(dora, "hello")
+        await until_said("hello", ann)
+        assert private(ann).roster.epoch == private(dora).roster.epoch
+        assert len(private(ann).roster.members) == 2
+
+    run(tmp_path, story)
