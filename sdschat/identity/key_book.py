@@ -16,22 +16,27 @@ PEOPLE_A_MINUTE: Final = 20
 PEOPLE_OF_HISTORY: Final = 1000  # in one run, by the minutes of their dates: a log of years may have many authors
 MAX_STRANGERS: Final = 4096
 MAX_NICKS_OF_A_KEY: Final = 8
+MAX_PEOPLE: Final = 10_000  # of whom the user said nothing; beyond that some of the most crowded day are forgotten
 _MINUTE: Final = 60_000
+_DAY: Final = 24 * 60 * _MINUTE
 
 
 class KeyStanding(IntFlag):
-    """The standing of a participant here. Someone of any standing but `WAITING` is never forgotten."""
+    """The standing of a participant here. Someone of another standing than `WAITING`, `PERSON` and `UNSIGNED` is never
+    forgotten."""
 
-    PERSON = 1  # one of the first to speak in a minute, or somebody of whom the user said something
+    PERSON = 1  # one of the first to speak in a minute, or, with `KEPT`, somebody of whom the user said something
     MUTED = 2  # what they say is kept, and not shown
     IGNORED = 4  # only the ids of what they say are kept
     VERIFIED = 8  # the user has compared words with this person
     WAITING = 16  # a stranger: what they say is kept, and not shown until the user opens it
     UNSIGNED = 32  # somebody without a key was among the first to speak in a minute, or, with `WAITING`, was not
+    KEPT = 64  # the user said something of this participant, or a private channel has them
 
 
 _PERSON: Final = int(KeyStanding.PERSON)
 _WAITING: Final = int(KeyStanding.WAITING)
+_CROWD: Final = (KeyStanding.PERSON, KeyStanding.UNSIGNED)  # anybody gets one of these by speaking
 _STRANGE: Final = KeyStanding.WAITING | KeyStanding.UNSIGNED  # nothing else is known of somebody of this standing
 
 
@@ -89,7 +94,14 @@ class KeyForgotten(NamedTuple):
     public_key: bytes
 
 
-BookRow = KeyRow | NickRow | StandingRow | KeyForgotten
+class StandingForgotten(NamedTuple):
+    """The standing that a participant had since then was forgotten."""
+
+    sender_id: str
+    since: int  # epoch milliseconds
+
+
+BookRow = KeyRow | NickRow | StandingRow | KeyForgotten | StandingForgotten
 KeyEvent = KeyMet | NickChanged | NickClaimed
 
 
@@ -105,7 +117,7 @@ _NOTHING: Final = Meeting()
 
 def opened_standing(standing: int) -> KeyStanding:
     """Return a standing as it is once the user has said something of this participant."""
-    return (KeyStanding(standing) | KeyStanding.PERSON) & ~KeyStanding.WAITING
+    return (KeyStanding(standing) | KeyStanding.PERSON | KeyStanding.KEPT) & ~KeyStanding.WAITING
 
 
 class KeyBook:
@@ -118,6 +130,7 @@ class KeyBook:
         "_keys",
         "_nicks",
         "_nicks_of",
+        "_people",
         "_senders",
         "_standing",
         "_strangers",
@@ -134,6 +147,7 @@ class KeyBook:
         self._senders: dict[str, bytes] = {}
         self._nicks_of: dict[bytes, set[str]] = {}
         self._standing: dict[str, StandingRow] = {}
+        self._people: dict[int, dict[str, None]] = {}  # who may be forgotten, by the day since when, the oldest first
         self._strangers: dict[bytes, None] = {}  # who was heard last stands last
         self._unsigned: dict[str, None] = {}  # the same of those without a key: sender ids
         self._admitted: deque[int] = deque()  # times at which keys became people, of the last minute
@@ -219,7 +233,7 @@ class KeyBook:
         standing = self.standing(sender_id)
         if not standing & ~_STRANGE:
             if welcome or self._admits(now, now if dated is None else dated):
-                rows.append(StandingRow(sender_id, KeyStanding.PERSON, now))
+                rows.append(StandingRow(sender_id, KeyStanding.PERSON | KeyStanding.KEPT * welcome, now))
             elif not standing:
                 rows.append(StandingRow(sender_id, KeyStanding.WAITING, now))
         if before is None or before.nick != opened.nick:
@@ -232,6 +246,7 @@ class KeyBook:
         if key in self._strangers:
             self._strangers[key] = self._strangers.pop(key)
             rows += self._forget_oldest()
+        rows += self._forget_crowd()
         return Meeting(tuple(rows), tuple(facts))
 
     def meet_unsigned(self, sender_id: str, now: int, *, dated: int | None = None) -> tuple[BookRow, ...]:
@@ -248,7 +263,7 @@ class KeyBook:
             self._unsigned[sender_id] = self._unsigned.pop(sender_id, None)
             return ()
         self._take(row)
-        return (row,)
+        return (row, *self._forget_crowd())
 
     def _admits(self, now: int, dated: int) -> bool:
         """True if one more key may become a person in this minute, or in that of an older message."""
@@ -295,15 +310,31 @@ class KeyBook:
     def _forget_oldest(self) -> Iterator[KeyForgotten]:
         while len(self._strangers) > MAX_STRANGERS:
             key = next(iter(self._strangers))
-            for form in self._forms_of.pop(key, {}):
-                self._leave(form, key)
-            sender_id = sender_id_of(key)
-            del self._strangers[key], self._keys[key], self._senders[sender_id]
-            self._standing.pop(sender_id, None)
-            self._unsigned.pop(sender_id, None)
-            for form in self._nicks_of.pop(key, ()):
-                del self._nicks[form]
-            yield KeyForgotten(key)
+            del self._strangers[key]
+            yield self._forget_key(key)
+
+    def _forget_key(self, key: bytes) -> KeyForgotten:
+        for form in self._forms_of.pop(key, {}):
+            self._leave(form, key)
+        sender_id = sender_id_of(key)
+        del self._keys[key], self._senders[sender_id]
+        self._standing.pop(sender_id, None)
+        self._unsigned.pop(sender_id, None)
+        for form in self._nicks_of.pop(key, ()):
+            del self._nicks[form]
+        return KeyForgotten(key)
+
+    def _forget_crowd(self) -> Iterator[KeyForgotten | StandingForgotten]:
+        """Forget the first of the day on which most people came. A flood is crowded, so it drives out itself, and
+        nobody who came on a quiet day."""
+        while sum(map(len, self._people.values())) > MAX_PEOPLE:
+            crowd = max(self._people.items(), key=lambda day: (len(day[1]), day[0]))[1]
+            sender_id = next(iter(crowd))
+            del crowd[sender_id]
+            row, key = self._standing.pop(sender_id), self._senders.get(sender_id)
+            yield StandingForgotten(sender_id, row.since)
+            if key is not None:
+                yield self._forget_key(key)
 
     def _forget_oldest_unsigned(self) -> None:
         """Forget who was heard least lately. The row on disk hides what they said, until that is
@@ -318,12 +349,15 @@ class KeyBook:
         """Forget names without a key that are shown, of whom no message is left."""
         for sender_id in sender_ids:
             if self.standing(sender_id) == KeyStanding.UNSIGNED and sender_id not in self._senders:
-                del self._standing[sender_id]
+                self._leave_people(self._standing.pop(sender_id))
 
     def _take(self, row: BookRow) -> None:
         if isinstance(row, StandingRow):
             self.openings += self.is_waiting(row.sender_id) and not row.standing & _WAITING
+            self._leave_people(self._standing.get(row.sender_id))
             self._standing[row.sender_id] = row
+            if row.standing in _CROWD:
+                self._people.setdefault(row.since // _DAY, {})[row.sender_id] = None
             self._unsigned.pop(row.sender_id, None)
             if row.standing == _STRANGE:
                 self._unsigned[row.sender_id] = None
@@ -341,6 +375,11 @@ class KeyBook:
         elif isinstance(row, NickRow):
             self._nicks[row.skeleton] = row
             self._nicks_of.setdefault(row.public_key, set()).add(row.skeleton)
+
+    def _leave_people(self, row: StandingRow | None) -> None:
+        """Count somebody no more among the people of a day, if they were."""
+        if row is not None and row.standing in _CROWD:
+            self._people[row.since // _DAY].pop(row.sender_id, None)
 
     def _use(self, form: str, key: bytes) -> None:
         """A key goes by a nick of this skeleton from now on."""

@@ -22,6 +22,7 @@ from sdschat.identity.key_book import (
     NickChanged,
     NickClaimed,
     NickRow,
+    StandingForgotten,
     StandingRow,
 )
 from sdschat.identity.lookalikes import skeleton
@@ -81,7 +82,7 @@ def test_what_is_not_proven_teaches_nothing(verdict: Verdict) -> None:
 def test_rows_restore_the_book() -> None:
     first = KeyBook()
     met = [first.meet(said(key, nick), 1) for key, nick in ((K1, "bob"), (K2, "bob"), (K3, "eve"))]
-    again = KeyBook(row for meeting in met for row in meeting.rows if not isinstance(row, KeyForgotten))
+    again = KeyBook(row for meeting in met for row in meeting.rows if isinstance(row, KeyRow | NickRow | StandingRow))
     assert again.holder("bob") == ONE
     assert again.row(TWO) == KeyRow(K2, "bob", 1)
     assert again.row("nobody") is None
@@ -121,6 +122,31 @@ def test_people_are_never_forgotten_and_of_strangers_the_longest_silent_are(monk
     assert all(book.is_person(sender_id_of(key_of(number))) for number in range(PEOPLE_A_MINUTE))
 
 
+def test_of_too_many_people_the_first_of_the_most_crowded_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_PEOPLE", 10)
+    book, day = KeyBook(), 24 * 3_600_000
+    book.meet(said(K1, "ann"), 0)
+    book.meet(said(K2, "bob"), 0)
+    opened, verified = key_of(50), key_of(51)
+    rows = crowd(book, range(50, 52), 10 * day)
+    book.set_standing(sender_id_of(opened), KeyStanding.PERSON, 10 * day)
+    book.set_standing(sender_id_of(verified), KeyStanding.VERIFIED, 10 * day)
+    for number in range(100, 130):
+        rows += crowd(book, range(number, number + 1), 10 * day + number * 60_000)
+    assert [book.is_person(one) for one in (ONE, TWO, sender_id_of(opened), sender_id_of(verified))] == [True] * 4
+    assert [number for number in range(100, 130) if book.knows(key_of(number))] == list(range(122, 130))
+    first = sender_id_of(key_of(100))
+    assert {StandingForgotten(first, 10 * day + 6_000_000), KeyForgotten(key_of(100))} <= set(rows)
+    assert (book.holder("64"), book.holder("ann"), book.standing(first)) == (None, ONE, 0)
+    met = book.meet(said(key_of(100), "64"), 11 * day)
+    assert KeyMet(first, "64") in met.facts
+    for name in range(20):
+        rows = list(book.meet_unsigned(f"name{name}", 12 * day))
+    assert isinstance(rows[-1], StandingForgotten)
+    assert sum(book.is_shown(f"name{name}") for name in range(20)) == 3  # and four of the other day
+    assert book.is_person(ONE)
+
+
 def test_a_stranger_becomes_a_person_when_there_is_room_or_the_user_says_so() -> None:
     book = KeyBook()
     crowd(book, range(PEOPLE_A_MINUTE + 2), 1000)
@@ -137,7 +163,7 @@ def test_the_others_wait_and_what_waits_is_known_after_a_restart() -> None:
     rows = crowd(book, range(PEOPLE_A_MINUTE + 1), 1000)
     late = sender_id_of(key_of(PEOPLE_A_MINUTE))
     assert StandingRow(late, KeyStanding.WAITING, 1000) in rows
-    again = KeyBook(row for row in rows if not isinstance(row, KeyForgotten))
+    again = KeyBook(row for row in rows if isinstance(row, KeyRow | NickRow | StandingRow))
     assert [one.is_waiting(late) for one in (book, again)] == [True, True]
     assert again.strangers == 1
     again.set_standing(late, KeyStanding.MUTED, 2000)
@@ -173,7 +199,9 @@ def test_who_is_forgotten_leaves_nothing_in_memory_but_the_row_that_hides_them(m
     rows = crowd(book, range(PEOPLE_A_MINUTE + 2), 0)
     gone = sender_id_of(key_of(PEOPLE_A_MINUTE))
     assert StandingRow(gone, KeyStanding.WAITING, 0) in rows
-    kept = [row for row in rows if not isinstance(row, KeyForgotten) and key_of(PEOPLE_A_MINUTE) not in row]
+    kept = [
+        row for row in rows if isinstance(row, KeyRow | NickRow | StandingRow) and key_of(PEOPLE_A_MINUTE) not in row
+    ]
     assert [one.standing(gone) for one in (book, KeyBook(kept))] == [0, 0]
 
 

@@ -102,11 +102,12 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
 
 
 def _answered(session: ChannelSession, gate: ContentGate, message_id: str, wall: int) -> list[BookRow]:
-    """Show what a stranger says whom the user answers. Return the rows to save."""
+    """Show what a stranger says whom the user answers, and never forget them. Return the rows to save."""
     entry = session.channel.state.delivered(message_id)
-    if entry is None or not gate.book.is_waiting(entry.sender_id):
+    if entry is None or gate.book.is_any(entry.sender_id, int(KeyStanding.KEPT)):
         return []
-    return [gate.book.set_standing(entry.sender_id, KeyStanding.PERSON, wall)]
+    standing = gate.book.standing(entry.sender_id) | KeyStanding.PERSON
+    return [gate.book.set_standing(entry.sender_id, standing, wall)]
 
 
 def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:

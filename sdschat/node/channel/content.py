@@ -16,6 +16,7 @@ from sdschat.identity.key_book import (
     KeyRow,
     KeyStanding,
     NickRow,
+    StandingForgotten,
     StandingRow,
 )
 from sdschat.identity.keys import Identity
@@ -215,6 +216,8 @@ def save_book(transaction: Transaction, rows: Iterable[BookRow]) -> None:
                 transaction.put_standing(*row)
             case KeyForgotten(public_key):
                 transaction.forget_key(public_key)
+            case StandingForgotten():
+                transaction.forget_standing(*row)
 
 
 def indexed(said: Said) -> IndexedText:
