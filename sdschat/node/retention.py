@@ -36,12 +36,14 @@ STEP: Final = 200  # packets dropped at once: the loop goes on in between
 _PAGES: Final = 256  # of the file given back at once
 PAUSE: Final = 0.05  # seconds between two steps
 _LATE_KEPT: Final = 10_000
-# Shares of `--max-size`. Packets get what is left, and at least a quarter.
+# Shares of what the database may use. Packets get what is left, and at least a quarter.
 _IDS_SHARE: Final = 2
+_IDS_LEAST_SHARE: Final = 8  # where ids take more than is counted, since each is of another sender
+_IDS_AT_ONCE: Final = 16  # the part of them that goes in one look then: rows of their senders go behind them
 _JOURNAL_SHARE: Final = 8
 _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
-_PACKET_BYTES: Final = 1500  # with its row and its text, about
+_PACKET_BYTES: Final = 2000  # with its row and its text, about
 _WALS: Final = 4
 _SPARE_SHARE: Final = 3
 _NEAR: Final = 0.9  # of the size: then the user is told
@@ -151,8 +153,8 @@ class Retention:
     def _make_room(self) -> Iterator[None]:
         """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
         without packets and the journal have their share and no more."""
-        size = self.keeping.size
-        while space(self._store.connection).used + self._spare > size:
+        size = self.keeping.size - self._spare
+        while space(self._store.connection).used > size:
             if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
                 yield
                 continue
@@ -164,8 +166,20 @@ class Retention:
             kept = [(one.oldest, one.channel) for one in channels if one.packets]
             spare = sum(one.packets for one in channels) - size // _PACKETS_SHARE // _PACKET_BYTES
             if spare <= 0 or not kept or not self._drop(min(kept)[1], MAX_LAMPORT, min(STEP, spare)):
+                yield from self._forget_ids_of_many(size)
                 return
             yield
+
+    def _forget_ids_of_many(self, size: int) -> Iterator[None]:
+        """Let go of some ids, since nothing else is left to go, and soon of the rows of senders without any."""
+        ids = sum(one.floor.ids for one in archived(self._store))
+        for _ in range(0, ids // _IDS_AT_ONCE, STEP):
+            channels = archived(self._store)
+            if sum(one.ids_bytes for one in channels) <= size // _IDS_LEAST_SHARE:
+                return
+            self._forget_ids(channels)
+            yield
+        self._silent_senders.hurry()
 
     def _forget_ids(self, channels: Sequence[Archived]) -> None:
         """Let go of the oldest ids, and tell the operator once that there is not enough room for all of them."""

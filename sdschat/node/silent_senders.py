@@ -37,6 +37,10 @@ class SilentSenders:
         self._due = 0
         self._standing = self._of_ids = 0  # the last rows that were decided on
 
+    def hurry(self) -> None:
+        """Begin the next round with the next look: there is too little room."""
+        self._due = 0
+
     def tidy(self) -> Iterator[None]:
         """Take some steps of a round."""
         if self._walk is None and self._node.clock.now().mono >= self._due:

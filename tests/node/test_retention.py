@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
 from pathlib import Path
 
-from sdschat.node.events import TroubleMet
+from sdschat.identity.key_book import KeyStanding
+from sdschat.node.events import Joined, TroubleMet
 from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
+from sdschat.sds.rows import WITHOUT_A_BODY, Append, Entry, LogRow, Write
+from sdschat.store.dropped_packets import BYTES_EACH
 from tests.node.worlds import Member, world
 
 _LONG = "x" * 4_000
 _MANY = 120
 _CAP = 700_000
+_FLOODED = 6 * 2**20
 
 
 def packets(member: Member, own: bool) -> int:
@@ -74,3 +79,43 @@ def test_it_looks_more_often_where_little_room_is_left(tmp_path: Path) -> None:
             assert pauses == [EVERY, EVERY, EVERY_WHEN_FULL]
 
     asyncio.run(story())
+
+
+def flooded(member: Member, senders: int) -> None:
+    """Put ids into the log without their messages, each of another sender that was invented."""
+    now = member.node.clock.now().wall
+    writes: list[Write] = []
+    with member.node.profile.store.transaction() as transaction:
+        for number in range(senders):
+            sender_id = sha256(b"sender %d" % number).hexdigest()[:32]
+            entry = Entry(now - senders + number, sha256(b"id %d" % number).hexdigest(), sender_id, (), WITHOUT_A_BODY)
+            writes.append(Append(LogRow(entry, b"", False, "live", now)))
+            transaction.put_standing(sender_id, int(KeyStanding.WAITING | KeyStanding.UNSIGNED), now)
+        transaction.apply("lobby", writes)
+
+
+def test_all_files_of_the_database_are_within_the_size_also_under_invented_senders(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            await ann.until(Joined)
+            limits = keep_within_limits(ann.node, ann.node.profile.store, _FLOODED)
+            ann.node.send("lobby", "mine")
+            await ann.until_texts("mine")
+            flooded(ann, 25_000)
+            before = files(ann)
+            for _ in range(60):
+                tidy(limits)
+            assert before > _FLOODED
+            assert files(ann) <= _FLOODED
+            assert packets(ann, own=True) == 1
+            ids = ann.node.profile.store.connection.execute("SELECT count(*) FROM past").fetchone()[0]
+            assert ids * BYTES_EACH > _FLOODED // 16
+
+    asyncio.run(story())
+
+
+def files(member: Member) -> int:
+    """Return the bytes of all files of the database."""
+    folder = member.node.profile.store.path.parent
+    return sum(path.stat().st_size for path in folder.glob("sdschat.db*"))
