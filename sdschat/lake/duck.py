@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,21 +53,31 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
     """Open the lake in this folder."""
     import duckdb
 
-    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
+    with (
+        TemporaryDirectory(prefix="sdschat-") as scratch,
+        connected(scratch) as connection,
+        ThreadPoolExecutor(1) as writer,
+    ):
         connection.execute(_LANE)
         try:
-            yield DuckLake(connection, Tables(str(folder)))
+            lake = DuckLake(connection, Tables(str(folder)), writer)
+            yield lake
+            lake.wait()
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
             raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
+        finally:
+            writer.shutdown(cancel_futures=True)
 
 
 class DuckLake(Asked):
     words: ClassVar = "_duckdb"
 
-    def __init__(self, connection: DuckDBPyConnection, tables: Tables) -> None:
+    def __init__(self, connection: DuckDBPyConnection, tables: Tables, writer: Executor) -> None:
         super().__init__(tables)
         self._connection = connection
+        self._writer = writer  # of one thread: answers are written while the next ones are made
+        self._written: list[Future[None]] = []
         self._made: dict[str, str] = {}  # name: a table or a view
 
     @property
@@ -76,6 +87,7 @@ class DuckLake(Asked):
         return f"DuckDB {duckdb.__version__}"
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
+        self.wait()
         rows = self._rows_of(table, self.tables.files(table) if files is None else files)
         self.make(name, f"SELECT * FROM ({rows}) AS every_row WHERE {where}", once=False)
 
@@ -86,6 +98,10 @@ class DuckLake(Asked):
             self._connection.execute(f"DROP {before} {name}")
         self._made[name] = kind
         self._connection.execute(f"CREATE OR REPLACE {kind} {name} AS {query}")
+
+    def has(self, table: type) -> bool:
+        self.wait()
+        return super().has(table)
 
     def begin(self) -> None:
         """Do nothing: all is ready with the connection."""
@@ -98,7 +114,13 @@ class DuckLake(Asked):
             channels = f"SELECT DISTINCT run_id, channel FROM {name}"
             keys = f"SELECT run_id, channel, {BUCKET_OF} AS {BUCKET} FROM ({channels}) AS channels"
             rows = f"SELECT {typed}, {BUCKET} FROM {name} JOIN ({keys}) AS keys USING (run_id, channel)"
-        self.tables.replace(table, self._connection.sql(rows), self.buckets)
+        beside, buckets = self._connection.cursor(), self.buckets
+        self._written.append(self._writer.submit(lambda: self.tables.replace(table, beside.sql(rows), buckets)))
+
+    def wait(self) -> None:
+        """Wait until all answers are in the lake. Raises what went wrong there."""
+        while self._written:
+            self._written.pop(0).result()
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow

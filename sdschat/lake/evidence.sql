@@ -8,7 +8,7 @@ SELECT ROW_NUMBER() OVER (ORDER BY run_id, channel, node) AS member,
 FROM silver_presence;
 
 -- Copies with the numbers of node and channel; the ids of dependencies as one text.
-CREATE TABLE numbered AS
+CREATE VIEW numbered AS
 SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_JOIN(c.deps, CHR(31)) AS deps, c.digest,
   c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage
 FROM silver_copy AS c

@@ -2,7 +2,7 @@
 
 CREATE TABLE presence AS SELECT ROW_NUMBER() OVER (ORDER BY run_id NULLS FIRST, channel NULLS FIRST, node NULLS FIRST) AS member, DENSE_RANK() OVER (ORDER BY run_id NULLS FIRST, channel NULLS FIRST) AS chan, run_id, channel, node, nick, origin, horizon, retained_from, first_ms, last_ms FROM silver_presence;
 
-CREATE TABLE numbered AS SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_TO_STRING(c.deps, CHR(31)) AS deps, c.digest, c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage FROM silver_copy AS c JOIN presence AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node;
+CREATE VIEW numbered AS SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_TO_STRING(c.deps, CHR(31)) AS deps, c.digest, c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage FROM silver_copy AS c JOIN presence AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node;
 
 CREATE TABLE version AS SELECT chan * 1099511627776 + ROW_NUMBER() OVER (PARTITION BY chan ORDER BY message_id NULLS FIRST, lamport NULLS FIRST, sender NULLS FIRST, deps NULLS FIRST, digest NULLS FIRST) AS version, chan * 1099511627776 + DENSE_RANK() OVER (PARTITION BY chan ORDER BY message_id NULLS FIRST) AS message, chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1, LANE(SUBSTRING(hash, 17, 16)) AS x2 FROM (SELECT chan, message_id, lamport, sender, deps, digest, SHA256(TRY_CAST(lamport AS TEXT) || ':' || message_id) AS hash FROM numbered GROUP BY chan, message_id, lamport, sender, deps, digest) AS versions;
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from sdschat.audit.verdict import Audit
 from sdschat.cli.program import run
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
-from sdschat.lake.duck import DuckLake, open_duck
+from sdschat.lake.duck import open_duck
 from sdschat.lake.results import ResultScope, audit_of, names_in
 from sdschat.lake.tables import Tables
 from tests.audit.oracle import consolidate
@@ -161,15 +161,15 @@ def test_an_audit_that_breaks_off_leaves_no_verdict(
     lake = small(tmp_path)
     assert judged(lake).agreed
     bronze(tmp_path, taken(node("cleo", 0, claimed=1)))
-    write = DuckLake.keep_answer
+    write = Tables.replace
 
-    def full_disk(self: DuckLake, of: type, name: str, query: str) -> None:
+    def full_disk(self: Tables, of: type, rows: Any, buckets: Collection[str]) -> None:
         if of is table:
             raise OSError(28, "No space left on device")
-        write(self, of, name, query)
+        write(self, of, rows, buckets)
 
     with monkeypatch.context() as patch:
-        patch.setattr(DuckLake, "keep_answer", full_disk)
+        patch.setattr(Tables, "replace", full_disk)
         with pytest.raises(OSError, match="No space"):
             judged(lake)
     with open_duck(lake) as there:
