@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.mvds.values import Message, Packet, Payload
+from sdschat.mvds.values import Packet, Payload
 from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.node.sync import direct_limits as limits_module
 from sdschat.node.sync.direct import CONFIG, DirectMessaging
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
@@ -332,131 +331,6 @@ def test_a_message_that_goes_without_an_earlier_one_says_so_until_that_comes(tmp
             views.close()
 
     asyncio.run(story())
-
-
-async def _heard(member: Member, text: str) -> None:
-    await member.until(DirectSaid, lambda told: told.opened.text == text)
-
-
-def direct_texts(member: Member) -> list[str]:
-    return [row.text for row in direct(member).messages.newest()]
-
-
-def test_of_whom_the_user_never_wrote_to_no_more_is_taken_than_a_share(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Until an answer: then what was sent meanwhile comes, too."""
-    monkeypatch.setattr(limits_module, "BYTES_OF_ONE", 3_000)
-
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await eve.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
-            for text in ("0" * 1000, "1" * 1000):
-                direct(eve).send("ann", text)
-                await _heard(ann, text)
-            direct(eve).send("ann", "too much")
-            direct(eve).send("ann", "far too much")
-            refused = await ann.until(DirectRefused)
-            assert "never wrote" in refused.why
-            await asyncio.sleep(0.7)
-            assert len(direct_texts(ann)) == 2
-            assert len(ann.of(DirectRefused)) == 1
-            direct(ann).send("eve", "slowly")
-            await ann.until(DirectSaid, lambda told: told.opened.text == "far too much")
-            assert sorted(text[:8] for text in direct_texts(ann)) == [
-                "00000000",
-                "11111111",
-                "far too ",
-                "slowly",
-                "too much",
-            ]
-
-    asyncio.run(story())
-
-
-def test_of_many_who_were_never_written_to_a_few_are_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits_module, "PEERS", 1)
-
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            ann, eve, mal = start(w, "ann"), start(w, "eve"), start(w, "mal")
-            for other in (eve, mal):
-                await other.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
-            await ann.until(PresenceChanged, lambda told: told.nick == "mal")
-            direct(eve).send("ann", "from eve")
-            await ann.until(DirectSaid)
-            direct(mal).send("ann", "from mal")
-            await ann.until(DirectRefused)
-            assert direct_texts(ann) == ["from eve"]
-            direct(ann).send("mal", "hello")
-            await ann.until(DirectSaid, lambda told: told.opened.text == "from mal")
-
-    asyncio.run(story())
-
-
-def test_new_keys_do_not_keep_out_whoever_spoke_a_day_ago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits_module, "PEERS", 1)
-
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            bob = start(w, "bob", ago=2 * limits_module.DAY)
-            ann = start(w, "ann", ago=2 * limits_module.DAY)
-            await bob.until(PresenceChanged, lambda told: told.nick == "ann")
-            bob.node.send("lobby", "I am bob")
-            await ann.until_texts("I am bob")
-            for member in (ann, bob):
-                await stop(w, member)
-            ann, bob, mal = start(w, "ann"), start(w, "bob"), start(w, "mal")
-            for other in (bob, mal):
-                await other.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "bob")
-            await ann.until(PresenceChanged, lambda told: told.nick == "mal")
-            direct(mal).send("ann", "from mal")
-            await _heard(ann, "from mal")
-            direct(bob).send("ann", "from bob")
-            await _heard(ann, "from bob")
-            assert not ann.of(DirectRefused)
-
-    asyncio.run(story())
-
-
-def test_a_few_forgeries_are_told_in_a_minute() -> None:
-    notices = limits_module.ForgeryNotices()
-    assert sum(notices.is_due(100) for _ in range(1_000)) == limits_module.FORGERIES
-    assert notices.is_due(60_100)
-
-
-def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await eve.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
-            ann.node.ignore(eve.node.sender_id, True)
-            direct(eve).send("ann", "look at me")
-            await asyncio.sleep(0.7)
-            assert ann.of(DirectSaid) == []
-            assert direct_texts(ann) == []
-            ann.node.ignore(eve.node.sender_id, False)
-            await ann.until(DirectSaid)
-
-    asyncio.run(story())
-
-
-def test_limits_of_direct_messages_are_for_a_day() -> None:
-    limits, message = limits_module.DirectLimits(), Message(bytes(32), 1, bytes(limits_module.BYTES_OF_ONE))
-    for number in range(16):
-        assert limits.exceeded(str(number), 0) == ""
-        limits.count(str(number), [message])
-    assert "they sent too much" in limits.exceeded("0", 1)
-    assert limits.first("0")
-    assert not limits.first("0")
-    assert "have sent too much" in limits.exceeded("another", 1)
-    assert limits.exceeded("0", limits_module.DAY) == ""
-    assert limits.exceeded("another", limits_module.DAY) == ""
 
 
 def test_a_message_keeps_its_place_when_it_is_acknowledged(tmp_path: Path) -> None:
