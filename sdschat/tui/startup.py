@@ -27,7 +27,6 @@ PIECES: Final = (
     "sdschat.node.channel.commit",
     "sdschat.identity.author_chain",
     "sdschat.node.channel.author_chains",
-    "sdschat.node.channel.kept_counters",
     "sdschat.transport.mqtt",
     "sdschat.transport.client",
     "sdschat.transport.embedded",
