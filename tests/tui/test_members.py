@@ -11,6 +11,7 @@ from sdschat.node.events import CheckpointPassed, Knocked, NodeEvent, PostRewrit
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.members import create
 from sdschat.tui.lens.panel import LensTabs
 from sdschat.tui.model.items import NoteItem
@@ -67,6 +68,23 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
         await made.until_text("settled up to here by all")
         await made.until_text("deleted post gone from the disk here")
+
+    _told(tmp_path, story)
+
+
+def test_the_line_below_what_is_settled_stands_above_a_post_that_is_not(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("the first")
+        await made.until(lambda: any("the first" in one and "settled" in one for one in made.log()), "settled")
+        Injection(made.app.node, "garden").offline(True)
+        await made.enter("the second")
+        made.app._hear(NodeEvent("garden", made.app.view.now().wall, CheckpointPassed(1, "00", "00", 1, 1, 0)))
+        await made.settle()
+        rows = made.log()
+        settled, second = (
+            next(at for at, row in enumerate(rows) if text in row) for text in ("settled up", "the second")
+        )
+        assert settled < second
 
     _told(tmp_path, story)
 

@@ -181,6 +181,13 @@ class PostLog:
             if self._places[at] not in tail.gone:
                 yield self._placed(self._places[at], self._order[at])
 
+    def settled_until(self) -> Key | None:
+        """Return the key of the newest settled post that is alive; None if there is none."""
+        gone = self._tail().gone
+        alive = (at for at in range(len(self._places) - 1, -1, -1) if self._places[at] not in gone)
+        found = next(alive, None)
+        return None if found is None else (self._places[found], self._id(self._order[found]))
+
     def waiting(self) -> list[PlacedPost]:
         """Return the posts that are not settled, in order; those with an edit that is not among them."""
         tail = self._tail()

@@ -165,6 +165,10 @@ class MembersConversation(ChannelConversation):
     def dated(self, moment: int) -> Key | None:
         return next((placed.key for placed in self._log().after((moment, ""))), None)
 
+    def settled_until(self) -> Key | None:
+        """Return the key of the newest post that all members settled; None if there is none."""
+        return self._log().settled_until()
+
     # Own posts.
 
     def remembered(self, message_id: str) -> OwnFate | None:

@@ -350,10 +350,10 @@ class ChannelModel:
 
     # Lines of the program.
 
-    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
-        """Add a line of the program below the newest row, and return it."""
+    def note(self, text: str, at: int, tone: Tone = Tone.INFO, below: Key | None = None) -> NoteItem:
+        """Add a line of the program below the row with this key, else below the newest one, and return it."""
         self.changes |= ModelChange.ROWS
-        return self._lines.add(text, at, tone)
+        return self._lines.add(text, at, tone, below)
 
     # Keeping up.
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from sdschat.node import events
+from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import MembersConversation
+from sdschat.node.view.values import Key
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
@@ -50,11 +53,14 @@ class MembersLog(Protocol):
     @property
     def view(self) -> Conversations: ...
 
+    @property
+    def conversation(self) -> Conversation: ...
+
     def name_of(self, sender_id: str | None, nick: str = "") -> str: ...
 
     def reload(self) -> None: ...
 
-    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem: ...
+    def note(self, text: str, at: int, tone: Tone = Tone.INFO, below: Key | None = None) -> NoteItem: ...
 
     def drop_note(self, line: NoteItem) -> None: ...
 
@@ -141,14 +147,19 @@ class MembersLines:
                 model.note(f"{model.name_of(sender_id)} cheats: two operations have the number {seq}", at, Tone.ALERT)
 
     def _checkpoint(self, body: events.CheckpointPassed, at: int) -> None:
-        """Draw the line below what is settled; there is one, which moves."""
+        """Draw the line below what is settled; there is one, which moves. None while no post that is here is settled,
+        and nothing is gone."""
         model = self._model
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
         text = f"settled up to here by all{deleted}"
         if self._settled is not None:
             model.drop_note(self._settled)
-        self._settled = model.note(text, at)
+            self._settled = None
+        conversation = model.conversation
+        below = conversation.settled_until() if isinstance(conversation, MembersConversation) else None
+        if below is not None or self._deleted or not conversation.count():
+            self._settled = model.note(text, at, below=below)
 
     def _rewrote(self, at: int) -> None:
         """Count the posts that are written again in one line."""

@@ -165,10 +165,10 @@ class ProgramLines:
         self._over_limit: dict[str, NoteItem] = {}
         self._strangers: NoteItem | None = None
 
-    def add(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
-        """Add a line below the newest row, and return it."""
+    def add(self, text: str, at: int, tone: Tone = Tone.INFO, below: Key | None = None) -> NoteItem:
+        """Add a line below the row with this key, else below the newest one, and return it."""
         self._added += 1
-        line = NoteItem(text, tone, at, self._newest(at), self._added)
+        line = NoteItem(text, tone, at, below or self._newest(at), self._added)
         self._timeline.put(line)
         return line
 
