@@ -24,6 +24,7 @@ _WIDE: Final = 70  # columns from which there is room for long nicks and ids
 _SMALL: Final = 40  # columns below which there is no room for times
 _SMALL_NICK, _NARROW_NICK, _WIDE_NICK = 5, 8, 11
 _LEAST_TEXT, _MOST_TEXT = 10, 110
+_WHOLE, _FOLDED = 30, 24  # a text of more lines than the first is drawn with as many as the second
 _MARKS: Final = 18  # columns for the marks beside a text of full width
 _ID: Final = 6  # and for the id
 _FURTHER_IN: Final = 2
@@ -90,10 +91,15 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
         style += line_style.style("action")
-    for low, high in wrapped(entry.text, room):
+    parts = list(wrapped(entry.text, room))
+    left = len(parts) - _FOLDED if len(parts) > _WHOLE else 0
+    for low, high in parts[: len(parts) - left]:
         text = _linked(entry.text, low, high, style, line_style)
         lines.append([*head, *_isolated([*marked(text, line_style.marked)])])
         head = below
+    if left:
+        rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
+        lines.append([*below, Segment(fitted(rest, room), line_style.style("note"))])
     right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
     marks = _marks(entry, wide, line_style, around.present)
     if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):

@@ -10,6 +10,7 @@ from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.items import GapItem
+from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, stage, staged
 
 # Slow enough to see a gap before it closes.
@@ -384,3 +385,15 @@ async def test_on_the_smallest_screen_the_newest_message_and_the_input_remain(s:
     await s.press(*"half")
     assert any("ann" in line and "will do" in line for line in s.lines())
     assert s.lines()[3].startswith("> half")
+
+
+@staged(size=(80, 24))
+async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_its_details(s: Stage) -> None:
+    await s.type("\n".join(f"line {number}" for number in range(1000)))
+    await s.press("enter")
+    await s.until_text("976 more lines: Alt+Up selects it, F5 shows all")
+    assert not any("line 24" in row for row in s.log())
+    await s.press("f5")
+    page = s.app.query_one(Sheet).page
+    assert page is not None
+    assert page.lines[-1] == "line 999"

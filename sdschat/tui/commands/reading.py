@@ -96,6 +96,8 @@ def _info(host: Host, argument: str) -> None:
         lines.append(f"id       {clean_name(message_id, limit=_ID)}")
         if shown.other_copy:
             lines.append(f"  another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands")
+        if "\n" in entry.text or len(entry.text) > len(lines[0]):
+            lines += ["", "the whole text:", *entry.text.split("\n")]
         return "\n".join(lines)
 
     host.answer(details(), "message", details)
