@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, staged
 
 
@@ -108,3 +109,18 @@ async def test_f4_lists_who_is_here_with_their_ids(s: Stage) -> None:
 async def test_everything_of_a_page_can_be_reached_at_a_small_size(s: Stage) -> None:
     await s.press("f1", "tab", "tab", "end")
     await s.until_text("NAME tells more of a command")
+
+
+@staged(peers=("bob",), size=(80, 24))
+async def test_a_short_sheet_leaves_the_log_below_it_in_sight(s: Stage) -> None:
+    for number in range(20):
+        await s.enter(f"text {number}")
+    await s.press("f3")
+    sheet = s.app.query_one(Sheet)
+    assert sheet.outer_size.height == len(sheet.page.lines) + 2  # type: ignore[union-attr]
+    assert "text 19" in s.text()
+    await s.press("x")
+    assert sheet.outer_size.height == len(sheet.page.lines) + 2  # type: ignore[union-attr]
+    await s.press("escape", "f1")
+    assert sheet.outer_size.height > 15, "a long page has all the room there is"
+    assert "Esc closes" in s.text()

@@ -22,6 +22,7 @@ from sdschat.tui.row_lines import hanging
 _KEYS_OF_A_TEXT: Final = "type to filter | Esc closes"
 _KEYS_OF_PAGES: Final = "Tab next page | type to filter | Esc closes"
 _KEYS_OF_A_LIST: Final = "Enter chooses | type to filter | Esc closes"
+_BORDERS: Final = 2  # lines
 
 
 class Sheet(ScrollView, can_focus=True):
@@ -36,7 +37,7 @@ class Sheet(ScrollView, can_focus=True):
         Binding("backspace", "shorten", "Shorten the filter", show=False),
     ]
     DEFAULT_CSS = """
-    Sheet { layer: sheet; width: 100%; height: 100%; display: none; background: $surface; padding: 0 1;
+    Sheet { layer: sheet; width: 100%; max-height: 100%; display: none; background: $surface; padding: 0 1;
         border: round $secondary; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
@@ -106,6 +107,8 @@ class Sheet(ScrollView, can_focus=True):
             none = f"No line here has {' and '.join(words)}. Backspace takes a letter back."
             self._rows = [(part, -1) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
+        if not words:  # as high as the page; it does not shrink while one filters
+            self.styles.height = len(self._rows) + _BORDERS
         self._draw_frame(page)
         self.refresh()
 
