@@ -16,7 +16,7 @@ def delivery_sentence(own: OwnFate, people: list[Participant], written_at: int, 
     """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved."""
     known = {found.sender_id for found in own.evidence if found.proven}
     perhaps = {found.sender_id for found in own.evidence if found.signed} - known
-    others = [person for person in people if not person.own]
+    others = sorted((person for person in people if not person.own), key=name_of)
     here = [person for person in others if person.online]
     lacking = [person for person in here if person.sender_id not in known | perhaps]
     told = [

@@ -76,3 +76,8 @@ def test_the_next_packet_is_expected_after_the_usual_pace() -> None:
     for mono in (20_000, 20_300, 40_000):  # two within a second are one moment
         peers.heard("bob", 1, mono)
     assert 59_000 <= peer.expected_at(30_000) <= 60_000
+
+
+def test_people_stand_in_one_order_whoever_was_heard_last() -> None:
+    people = person("carol", 9), person("bob", 5), person("dave", 7)
+    assert sentence(*people, known=("bob", "carol", "dave")) == "bob, carol and dave are known to have it."
