@@ -16,7 +16,7 @@ from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.words import when
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched
@@ -87,8 +87,8 @@ class ChatCommands(Provider):
             if shown is not None:
                 entry = model.entry_for(shown)
                 title = f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
-                when = f"message of {day(entry.at)} {clock(entry.at)}"
-                yield title, when, partial(host.action_command, f"goto {message_id}")
+                said = f"message of {when(entry.at, host.view.now().wall)}"
+                yield title, said, partial(host.action_command, f"goto {message_id}")
 
 
 class ChatPalette(CommandPalette):

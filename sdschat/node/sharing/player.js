@@ -120,7 +120,8 @@ function draw() {
       : cell("li", `⇣ ${short(id)} is missing: others named it`, "hole");
     rows.push(hole);
   }
-  byId("messages").replaceChildren(...(rows.length ? rows : [cell("li", "Nothing yet: press play.", "hole", "quiet")]));
+  const empty = state.at + 1 < events.length ? "Nothing yet: press play." : "Nothing was said in this time.";
+  byId("messages").replaceChildren(...(rows.length ? rows : [cell("li", empty, "hole", "quiet")]));
   const feed = events.slice(0, state.at + 1).filter((event) => byId(kind(event))?.checked ?? true).slice(-SHOWN);
   byId("events").replaceChildren(...feed.map(eventRow));
   for (const list of ["messages", "events"]) byId(list).scrollTop = byId(list).scrollHeight;

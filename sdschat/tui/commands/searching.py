@@ -12,7 +12,7 @@ from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.pages import Page
-from sdschat.tui.model.words import clock, count, day
+from sdschat.tui.model.words import count, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
@@ -91,7 +91,7 @@ def hits_page(host: Host) -> Page:
     """Return the hits of the last search, newest first; Enter jumps to one. Raises CommandError if there is none."""
     if not host.model.hits:
         raise CommandError("There was no search here. /search WORDS looks through the whole history.")
-    lines = []
+    lines, now = [], host.view.now().wall
     for number, key in enumerate(reversed(host.model.hits), 1):
         shown = host.conversation.message(key[1])
         if shown is None:
@@ -99,7 +99,7 @@ def hits_page(host: Host) -> Page:
             continue
         entry = host.model.entry_for(shown)
         who = host.model.name_of(entry.sender_id, entry.nick)
-        lines.append(f"{number:>3} {day(entry.at)} {clock(entry.at)}  {who}: {first_line(entry)[:_SHOWN]}")
+        lines.append(f"{number:>3} {when(entry.at, now)}  {who}: {first_line(entry)[:_SHOWN]}")
     return Page(count(len(lines), "hit"), lines, [f"hit {number}" for number in range(1, len(lines) + 1)])
 
 

@@ -40,6 +40,12 @@ def date_and_time(milliseconds: int) -> str:
     return local(milliseconds).isoformat(sep=" ", timespec="seconds")
 
 
+def when(milliseconds: int, now: int) -> str:
+    """Return the time of a message in a list: of today without the date."""
+    same_day = day_number(milliseconds) == day_number(now)
+    return clock(milliseconds) if same_day else f"{day(milliseconds)} {clock(milliseconds)}"
+
+
 def stamp(milliseconds: int) -> str:
     """Return date and time in full, with the time zone."""
     moment = local(milliseconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.tui.model import words
+from tests.tui.model.samples import NOON
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,9 @@ def test_lists_of_names() -> None:
 )
 def test_how_long_ago_something_was(milliseconds: int, told: str) -> None:
     assert words.ago(milliseconds) == told
+
+
+def test_a_time_of_today_has_no_date() -> None:
+    yesterday = NOON - 86_400_000
+    assert words.when(NOON, NOON + 1000) == words.clock(NOON)
+    assert words.when(yesterday, NOON) == f"{words.day(yesterday)} {words.clock(yesterday)}"
