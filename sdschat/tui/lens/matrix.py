@@ -12,13 +12,14 @@ from sdschat.tui.model.cleaning import short
 
 _MESSAGES: Final = 20
 _CELL: Final = 6
+_WORDS: Final = 8  # columns from which the first words of a message have room
 _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 
 
 def view(view: ViewInput) -> list[Line]:
     entries = sorted(view.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
     room = max(1, (view.width - 14) // (_CELL + 1))
-    peers = [peer.sender_id for peer in view.peek.peers][:room]
+    peers = sorted((peer.sender_id for peer in view.peek.peers[:room]), key=view.who)  # in one order at every look
     glyphs = view.glyphs
     says = "A row for each of the last messages, a column for each of the others: who has it, as far as is known here."
     lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
@@ -33,12 +34,14 @@ def view(view: ViewInput) -> list[Line]:
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
     widths = (5, 7, *(_CELL for _ in peers))
+    left = view.width - sum(widths) - len(widths)  # for the first words
     lines += [line(""), columns(widths, "", ("author", "note"), *((view.who(peer), f"nick:{peer}") for peer in peers))]
     for entry in reversed(entries):
         author = (view.who(entry.sender_id), f"nick:{entry.sender_id}")
         cells = [_cell(view, peer, entry.message_id) for peer in peers]
         chosen = "mention" if entry.message_id == view.selection else "id"
-        lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells))
+        words = (view.text_of(entry.message_id, left) if left >= _WORDS else "", "note")
+        lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells, words))
     return lines + _legend(view)
 
 

@@ -36,9 +36,9 @@ _CAUSES: Final = {
 
 
 def view(view: ViewInput) -> list[Line]:
-    chosen = view.selection
+    chosen = view.selection or _newest_own(view)
     if chosen is None:
-        return paragraph("Select a message (Alt+Up), or name one: /why a3f9. /why alone takes your newest.", view.width)
+        return paragraph("Select a message (Alt+Up), or name one: /why a3f9. Of yours none is here.", view.width)
     shown = view.message(chosen)
     head = f"message {short(chosen, 8)}"
     lines = [heading(head if shown is None else f"{head} by {view.who(shown.sender_id)}")]
@@ -46,6 +46,13 @@ def view(view: ViewInput) -> list[Line]:
         lines.append(line((f"  {text}", "quote")))
     lines += _own(view, shown) if shown is not None and shown.own else _foreign(view, chosen, shown)
     return lines
+
+
+def _newest_own(view: ViewInput) -> str | None:
+    """Return the newest message of ours that the trace remembers."""
+    own = (entry for entry in view.trace.log.values() if entry.sender_id == view.peek.me)
+    newest = max(own, key=lambda entry: (entry.lamport, entry.message_id), default=None)
+    return None if newest is None else newest.message_id
 
 
 def _own(view: ViewInput, shown: Shown) -> list[Line]:

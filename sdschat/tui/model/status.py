@@ -160,7 +160,7 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
         name = names.get(item.sender_id) or f"<{short(item.sender_id, 8)}>"
         kind = unproven if not item.signed else proven if item.certain else perhaps
         kind.append(f"{name} ({how.get(item.how, item.how)})")
-    return " | ".join(f"{word}: {listed(each, 5)}" for word, each in found.items() if each)
+    return " | ".join(f"{word}: {listed(sorted(each), 5)}" for word, each in found.items() if each)
 
 
 def provenance(entry: MessageItem) -> str:

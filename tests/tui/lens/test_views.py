@@ -253,6 +253,23 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
             shown = await look.until("matrix", "bob wrote it", "eve named it", selection=first)
             row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
             assert row.count("●") == 2
+            assert row.endswith("by bob"), "the first words say which message it is"
+            names = next(line for line in shown.splitlines() if "author" in line)
+            assert names.index("bob") < names.index("eve")
+
+    asyncio.run(story())
+
+
+def test_why_without_a_selection_tells_of_the_newest_message_of_ours(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            assert "none is here" in look.text("why", width=100)
+            look.say("ann", "the first of mine")
+            look.say("ann", "the second of mine")
+            await look["bob"].until_texts("the first of mine", "the second of mine")
+            look.say("bob", "not mine")
+            await look.own.until_texts("the first of mine", "the second of mine", "not mine")
+            assert "the second of mine" in look.text("why")
 
     asyncio.run(story())
 
