@@ -57,6 +57,12 @@ def test_where_another_confirms_ours_is_put_off() -> None:
     assert due_in(group, second) > SPEC.sync_interval // 8
 
 
+def test_those_who_confirm_do_not_all_speak_at_once() -> None:
+    group = Group("a", "b", "c", "d", "e", config=SPEC, settle=90_000)
+    group.say("a", "hello")
+    assert len({due_in(group, name) for name in "bcde"}) > 1
+
+
 def test_a_monologue_is_confirmed_a_few_times_and_not_line_by_line() -> None:
     group = Group("a", "b", config=SPEC, settle=90_000)
     before = len(group["b"].messages("sync"))

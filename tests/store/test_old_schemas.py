@@ -85,6 +85,18 @@ def test_a_row_altered_before_the_migration_is_noticed_after_it(path: Path) -> N
         store.channel("lobby").snapshot()
 
 
+def test_a_row_altered_before_the_migration_keeps_no_other_from_it(path: Path) -> None:
+    with closing(sqlite3.connect(unpack(3, path))) as connection, connection:
+        _owe_range(connection, "lobby", ~5000, 9000)
+        _owe_range(connection, "attic", ~4000, 8000)
+        connection.execute("UPDATE channel_state SET horizon = horizon + 1 ORDER BY channel LIMIT 1")
+    with Store.open(path, CODEC) as store:
+        with pytest.raises(StoreDamaged, match="state of the channel"):
+            _state(store, "lobby")
+        row = _state(store, "attic")
+    assert (row.range_wanted_low, row.range_only_print) == (4000, 1)
+
+
 def _owe_range(connection: sqlite3.Connection, channel: str, low: int, high: int) -> None:
     """Write a range that is owed, as a program of schema 3 did."""
     connection.row_factory = sqlite3.Row

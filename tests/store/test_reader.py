@@ -262,3 +262,14 @@ def test_of_a_long_chain_fifty_ancestors_are_told_unless_more_are_asked_for(tmp_
             detail = reader.message("lobby", named[0])
             assert detail is not None
             assert (len(detail.ancestors), detail.truncated) == (50, True)
+
+
+def test_channels_that_come_one_after_another_are_kept_apart(tmp_path: Path) -> None:
+    path, names = tmp_path / "p" / "sdschat.db", ("lobby", "kitchen", "attic", "shed")
+    messages = {name: packet_of(name, "anna", START, f"in the {name}") for name in names}
+    with Store.open(path, CODEC) as store:
+        for name in names:
+            store.commit([(name, [Append(log_row(messages[name]))])])
+    with Store.open_read_only(path, CODEC) as reader:
+        found = {name: [one.message_id for one in reader.messages(name)] for name in names}
+    assert found == {name: [messages[name].message_id] for name in names}

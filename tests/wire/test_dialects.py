@@ -45,6 +45,10 @@ def test_logos_chat_has_its_sender_in_another_place() -> None:
     assert [text for text in found.departures if "sender_id has the number 7" in text]
 
 
+def test_logos_chat_is_known_by_its_sender_and_the_id_alone() -> None:
+    assert reading(field(2, digest("m")) + field(7, "ann")).dialect == dialects.LOGOS_CHAT
+
+
 def test_what_follows_an_unknown_field_is_read() -> None:
     assert reading(field(99, b"new") + logos_chat()).message == reading(logos_chat()).message
 
