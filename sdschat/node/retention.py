@@ -33,7 +33,7 @@ from sdschat.store.store import Store
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 EVERY_WHEN_FULL: Final = 2.0
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
-_PAGES: Final = 256  # of the file given back at once
+_PAGES: Final = 64  # of the file given back at once
 PAUSE: Final = 0.05  # seconds between two steps
 _LATE_KEPT: Final = 10_000
 # Shares of what the database may use. Packets get what is left, and at least a quarter.
@@ -45,7 +45,7 @@ _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
 _PACKET_BYTES: Final = 2000  # with its row and its text, about
 _WALS: Final = 4
-_SPARE_SHARE: Final = 3
+_SPARE_SHARE: Final = 2
 _NEAR: Final = 0.9  # of the size: then the user is told
 
 

@@ -22,7 +22,7 @@ from sdschat.store.store import Store
 
 EVERY: Final = 3_600_000  # milliseconds from the end of one round to the next
 AT_ONCE: Final = 20_000  # rows of each table that one walk through the log decides on
-_DELETED: Final = 2_000  # rows of each table in one step
+_DELETED: Final = 100  # rows of each table in one step; each may be on a page of its own, all of which are logged
 _STEPS: Final = 20  # of a walk in one look: the limit of the database is kept in between
 
 
@@ -60,8 +60,8 @@ class SilentSenders:
             for at in range(0, AT_ONCE, _DELETED):
                 if standings[at : at + _DELETED] or of_ids[at : at + _DELETED]:
                     yield from self._leave_out_speakers(silent, places)
-                    if self._forget(silent, standings[at : at + _DELETED], of_ids[at : at + _DELETED]):
-                        yield
+                    self._forget(silent, standings[at : at + _DELETED], of_ids[at : at + _DELETED])
+                    yield
             self._standing = standings[-1].row if len(standings) == AT_ONCE else 0
             self._of_ids = of_ids[-1].row if len(of_ids) == AT_ONCE else 0
         finally:
@@ -82,8 +82,8 @@ class SilentSenders:
             if more:
                 yield
 
-    def _forget(self, silent: set[str], standings: Sequence[SenderStanding], of_ids: Sequence[SenderOfIds]) -> bool:
-        """Forget those who are silent; True if there are any. Nothing came in since the logs were looked at."""
+    def _forget(self, silent: set[str], standings: Sequence[SenderStanding], of_ids: Sequence[SenderOfIds]) -> None:
+        """Forget those who are silent. Nothing came in since the logs were looked at."""
         gone = [one for one in standings if one.sender_id in silent and self._may_go(one)]
         ids_gone = [one.row for one in of_ids if one.sender_id in silent]
         if gone or ids_gone:
@@ -92,7 +92,6 @@ class SilentSenders:
                     transaction.forget_standing(one.sender_id, one.since)
                 transaction.forget_senders_of_ids(ids_gone)
             self._book.forget_names(one.sender_id for one in gone)
-        return bool(gone or ids_gone)
 
     def _may_go(self, row: SenderStanding) -> bool:
         """True for a stranger who is not known apart any more, and for a name that never had a key."""
