@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.node.test_since_join import (
     OLD,
     invite,
     keys,
+    on_disk,
     opened_with_all_keys,
     private,
     run,
@@ -31,7 +33,7 @@ from tests.node.test_since_join import (
     talked,
     until_said,
 )
-from tests.node.worlds import World
+from tests.node.worlds import PATIENCE, World
 
 
 def test_a_member_on_another_machine_sends_nothing_older_that_a_newcomer_can_read(tmp_path: Path) -> None:
@@ -61,6 +63,55 @@ def test_a_member_on_another_machine_sends_nothing_older_that_a_newcomer_can_rea
         await asyncio.sleep(0.3)
         assert all(text.encode() not in opened_with_all_keys(carol, heard) for text in OLD)
         assert b"on another machine" in opened_with_all_keys(bob, heard)
+
+    run(tmp_path, story)
+
+
+def test_a_profile_restored_from_before_an_invite_gives_nothing_older_away(tmp_path: Path) -> None:
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        await stop(w, ann)
+        folder = w.path("ann").parent
+        shutil.copytree(folder, tmp_path / "backup")
+        ann = start(w, "ann", "garden")
+        carol = start(w, "carol", invite(ann))
+        await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+        say(ann, "after carol joined")
+        await until_said("after carol joined", bob, carol)
+        await stop(w, ann)
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "backup", folder)
+        ann = start(w, "ann", "garden")
+        say(ann, "restored")
+        await until_said("restored", bob, carol)
+        await settled(ann, bob, carol)
+        assert private(ann).roster.epoch == private(bob).roster.epoch
+        assert all(text.encode() not in opened_with_all_keys(carol, heard) for text in OLD)
+        dora = start(w, "dora", invite(ann))
+        await ann.until(MessageDelivered, lambda body: body.said.nick == "dora")
+        assert b"restored" not in opened_with_all_keys(dora, heard)
+
+    run(tmp_path, story)
+
+
+def test_who_was_removed_and_is_invited_again_gets_nothing_of_between(tmp_path: Path) -> None:
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, bob = await talked(w)
+        private(ann).remove(bob.node.sender_id)
+        await bob.until(NotAMember)
+        say(ann, "without bob")
+        await ann.until(MessageDelivered, lambda body: body.said.opened.text == "without bob")
+        link = invite(ann)
+        await stop(w, bob)
+        bob = start(w, "bob", link)
+        async with asyncio.timeout(PATIENCE):
+            while not private(ann).has(bob.node.sender_id):
+                await asyncio.sleep(0.05)
+        say(ann, "with bob again")
+        await until_said("with bob again", bob)
+        await settled(ann, bob)
+        assert b"without bob" not in opened_with_all_keys(bob, heard) + on_disk(bob)
+        assert OLD[0].encode() in on_disk(bob)
 
     run(tmp_path, story)
 

@@ -142,10 +142,9 @@ class PrivateChannel(PassiveExtension):
             return False
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
         join = None if signed is None or signed.problem else signed.operation
-        if not isinstance(join, Join) or join.invite.inviter_key not in self.roster.members:
-            return False
-        assert signed is not None
-        return not self._folded(signed).outcomes[signed.message_id]
+        if signed is None or not isinstance(join, Join) or join.invite.epoch not in self.roster.open_to:
+            return False  # without folding: anybody may have sent it any number of times
+        return join.invite.inviter_key in self.roster.members and not self._folded(signed).outcomes[signed.message_id]
 
     def _epoch_of(self, topic: str, packet: bytes) -> bytes | None:
         """Return the epoch of an old message that is sent again, so that nobody opens it who joined later."""
