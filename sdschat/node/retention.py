@@ -25,6 +25,7 @@ from sdschat.store.retention import (
     give_back,
     make_compact,
     make_shrinkable,
+    merge_search,
     space,
 )
 from sdschat.store.retention_floor import RetentionFloor, floor_of
@@ -33,7 +34,7 @@ from sdschat.store.store import Store
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 EVERY_WHEN_FULL: Final = 2.0
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
-_PAGES: Final = 64  # of the file given back at once
+_PAGES: Final = 64  # of the file given back, or of the search index merged, at once
 PAUSE: Final = 0.05  # seconds between two steps
 _LATE_KEPT: Final = 10_000
 # Shares of what the database may use. Packets get what is left, and at least a quarter.
@@ -166,9 +167,14 @@ class Retention:
             kept = [(one.oldest, one.channel) for one in channels if one.packets]
             spare = sum(one.packets for one in channels) - size // _PACKETS_SHARE // _PACKET_BYTES
             if spare <= 0 or not kept or not self._drop(min(kept)[1], MAX_LAMPORT, min(STEP, spare)):
-                yield from self._forget_ids_of_many(size)
-                return
+                break
             yield
+        else:
+            return
+        while merge_search(self._store, _PAGES):
+            yield
+        if space(self._store.connection).used > size:
+            yield from self._forget_ids_of_many(size)
 
     def _forget_ids_of_many(self, size: int) -> Iterator[None]:
         """Let go of some ids, since nothing else is left to go, and soon of the rows of senders without any."""

@@ -204,6 +204,15 @@ def give_back(store: Store, pages: int) -> int:
     return before - space(store.connection).file
 
 
+def merge_search(store: Store, pages: int) -> bool:
+    """Merge about so many pages of the search index, which still has the words of deleted texts. Return True if there
+    may be more."""
+    before = store.connection.total_changes
+    with as_store_error(store.path):
+        store.connection.execute("INSERT INTO search (search, rank) VALUES ('merge', ?)", (-pages,))
+    return store.connection.total_changes - before > 1  # as FTS5 defines it
+
+
 def compact(store: Store) -> None:
     """Write the whole database anew, without empty pages. Nothing else can use it meanwhile."""
     with as_store_error(store.path):

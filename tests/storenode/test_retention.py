@@ -22,6 +22,7 @@ from sdschat.store.retention import (
     give_back,
     make_compact,
     make_shrinkable,
+    merge_search,
     space,
 )
 from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
@@ -38,6 +39,10 @@ def _say(store: Store, number: int, text: str = "", own: bool = False) -> str:
     said = IndexedText("lobby", message.message_id, "Ann", text or f"number {number}", "known", START)
     store.commit([("lobby", writes)], (), [said])
     return message.message_id
+
+
+def _words(number: int) -> str:
+    return f"{number} {sha256(b'%d' % number).hexdigest() * 3}"
 
 
 def _open(folder: Path) -> Store:
@@ -219,6 +224,28 @@ def test_what_the_engine_and_comparisons_see_is_the_same_after_dropping(tmp_path
         store.connection.execute("DELETE FROM range_bucket")
     with Store.open(path, CODEC) as store:
         assert seen() == before
+
+
+def test_deleted_texts_leave_the_search_index(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+
+        def size() -> int:
+            return int(store.connection.execute("SELECT sum(length(block)) FROM search_data").fetchone()[0])
+
+        for number in range(100):
+            _say(store, number, _words(number))
+        small = size()
+        for number in range(100, 620):
+            _say(store, number, _words(number))
+            if number % 100 == 99:
+                drop_oldest(store, "lobby", START + number - 99, 1000, 0)
+        assert size() > 4 * small
+        while merge_search(store, 64):
+            pass
+        assert size() < 2 * small
+        with Reader.open(store.path, CODEC) as reader:
+            assert [found.lamport - START for found in reader.messages("lobby", search=_words(600).split()[1])] == [600]
+            assert not list(reader.messages("lobby", search=_words(10).split()[1]))
 
 
 def test_ids_of_packets_that_an_earlier_version_dropped_are_made_compact(tmp_path: Path) -> None:
