@@ -34,7 +34,8 @@ def test_beyond_the_size_others_texts_go_and_ids_and_everything_own_stay(tmp_pat
             ann.node.send("lobby", f"mine {_LONG}")
             for text in texts:
                 bob.node.send("lobby", text)
-            await ann.until_texts(f"mine {_LONG}", *texts)
+            for member in (ann, bob):
+                await member.until_texts(f"mine {_LONG}", *texts)
             tidy(limits)
             assert packets(ann, own=True) == 1
             assert 0 < packets(ann, own=False) < _MANY
