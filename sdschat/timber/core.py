@@ -22,6 +22,7 @@ from sdschat.timber.events import (
     Report,
 )
 from sdschat.timber.ids import event_id, member_id, operation_bytes, operation_id
+from sdschat.timber.inbox import Inbox
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
@@ -76,7 +77,7 @@ class EngineState:
         self.intake = OperationIntake(self.replica, b"", verify, self._added)
         self.own: dict[PostId, OwnEvent] = {}
         self.routing: Agenda[PostId] = Agenda()  # our own events: when each is sent to the next members
-        self.inbox: dict[PostId, SignedEvent] = {}  # events to be written here
+        self.inbox = Inbox()
         self.writing: Agenda[PostId] = Agenda()
         self.drafts: dict[int, DraftRow] = {}
         self.last_draft = 0  # the largest number of a draft: none is given twice
@@ -144,7 +145,7 @@ class EngineState:
             name = event.name
             first = self._is_first(node, name)
             self.where.setdefault(name, node)
-            self.inbox.pop(name, None)
+            self.inbox.drop(name)
             self.writing.cancel(name)
             self.routing.cancel(name)
             if body.slot != self.replica.me:

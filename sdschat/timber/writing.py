@@ -140,7 +140,7 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
             # The author goes on to those further away when the nearest do not write. Remind them, and wait longer.
             for slot in members[: core.config.redundancy]:
                 forward.setdefault(slot.member, []).append(event)
-        if sum(one.author == event.body.author for one in core.inbox) >= limits.INBOX_PER_AUTHOR:
+        if core.inbox.count(event.body.author) >= limits.INBOX_PER_AUTHOR:
             core.refuse(peer, Reason.BUFFER_FULL, "event")
             continue
         _accept(core, event, core.config.stagger * min(rank, core.config.redundancy))
@@ -152,7 +152,7 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
 def _accept(core: EngineState, event: SignedEvent, wait: int) -> None:
     name = event.name
     if name not in core.inbox:
-        core.inbox[name] = event
+        core.inbox.add(event)
         core.writing.set(name, core.mono + wait)
 
 
@@ -164,12 +164,12 @@ def write_due(core: EngineState) -> None:
         if event is None:
             continue
         if me is None or core.replica.committee.slots[me].leaving is not None or core.known(name):
-            core.inbox.pop(name, None)
+            core.inbox.drop(name)
             continue
         if not _in_order(core, event):
             core.writing.set(name, core.mono + max(10, core.config.stagger // 4))
             continue
-        del core.inbox[name]
+        core.inbox.drop(name)
         own = core.own.get(name)
         core.write(event, to_say(core))
         if own is not None and own.lost:
