@@ -89,6 +89,7 @@ class EngineState:
         self.wrote_at = now.mono  # our newest operation
         self.prepare_at = now.mono  # when we may open a ballot
         self.idle_writes = 0  # empty operations of ours since the last one with an event was held
+        self.admitted: list[bytes] = []  # member ids of those let in just now
         self.unsent: list[Operation] = []  # our operations since the last push
         self.saved_slots: dict[int, SlotRow] = {}
         self.journal = RowCollector()
@@ -185,6 +186,7 @@ class EngineState:
             elif isinstance(change, Admitted):
                 slot = replica.committee.slots[change.slot]
                 self.events.append(MemberChanged(slot.number, slot.member, "member"))
+                self.admitted.append(slot.member)
             elif isinstance(change, Closed):
                 self._closed(change)
             else:

@@ -384,6 +384,7 @@ class TimberEngine:
             core.compact()
         self._tell_silent()
         self._sync.push()
+        self._sync.welcome()
 
     def _tell_silent(self) -> None:
         core = self._core

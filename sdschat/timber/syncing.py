@@ -51,6 +51,8 @@ class Syncing:
         self.given: StatePages | None = None
         self.taken: StatePages | None = None
         self.taken_at = 0
+        self.given_at = 0
+        self.asked_until = core.mono  # before that, nobody else is asked for a state
         self.next_at = core.mono
         self.turn = 0
         self.contacts: tuple[bytes, ...] = ()  # whom a newcomer asks
@@ -87,8 +89,10 @@ class Syncing:
         if self.taken is not None and core.mono - self.taken_at > 2 * core.config.sync_interval:
             self.taken = None
         if core.replica.tree.first is None:
-            wanted = StateWanted(0, 0) if self.taken is None else self._next_page(self.taken)
-            core.packets += [Packet(peer, wanted) for peer in self.contacts]
+            if self.taken is not None:
+                core.packets.append(Packet(self.taken.peer, self._next_page(self.taken)))
+            else:
+                core.packets += [Packet(peer, self._sync(())) for peer in self.contacts]  # who answers is asked
             return
         peers = self.audience() or list(self.contacts)
         if peers:
@@ -101,8 +105,23 @@ class Syncing:
         if core.replica.tree.first is not None:
             if peer in self.audience():
                 core.packets.append(Packet(peer, self._sync(())))
-        elif peer in self.contacts and self.taken is None:
+        elif peer in self.contacts:
+            self._ask(peer)
+
+    def _ask(self, peer: bytes) -> None:
+        """Ask a peer for its state, if no other one is asked now: a state may be large."""
+        core = self.core
+        if self.taken is None and self.asked_until <= core.mono:
+            self.asked_until = core.mono + core.config.retry // 4
             core.packets.append(Packet(peer, StateWanted(0, 0)))
+
+    def welcome(self) -> None:
+        """Tell those who have just been let in that there is a state for them now."""
+        core = self.core
+        for member in core.admitted:
+            if member != core.identity.member:
+                core.packets.append(Packet(member, self._sync(())))
+        core.admitted.clear()
 
     def _sync(self, operations: tuple[Operation, ...], interval: int = 0) -> Sync:
         core = self.core
@@ -126,7 +145,8 @@ class Syncing:
             core.refuse(peer, Reason.STRANGER, "sync")
             return
         if replica.tree.first is None:
-            core.packets.append(Packet(peer, StateWanted(0, 0)))
+            if not sync.operations:  # an answer, or the word that we are let in; what is pushed says neither
+                self._ask(peer)
             return
         before = replica.arrivals
         refused = core.refusals[Reason.CHECKSUM]
@@ -136,7 +156,7 @@ class Syncing:
             self._show(peer, [one for operation in sync.operations for one in self._named(operation)])
         theirs = dict(sync.clock)
         if self._behind(theirs):
-            self._offer(peer)
+            self._offer(peer, nothing=not theirs)
             return
         lacking = self._lacking(peer, theirs)
         more = any(slot.last is None and theirs.get(slot.number, 0) > slot.seq for slot in replica.committee.slots)
@@ -188,8 +208,12 @@ class Syncing:
     def knows(self, peer: bytes) -> bool:
         """True if a peer is, or was, a member, or is invited."""
         replica = self.core.replica
-        known = any(slot.member == peer for slot in replica.committee.slots)
-        return known or any(member_id(key) == peer for key in replica.front.invitations)
+        return self._entitled(peer) or any(member_id(key) == peer for key in replica.front.invitations)
+
+    def _entitled(self, peer: bytes) -> bool:
+        """True if a peer is, or was, a member. The invited get no state: they would need another one when they are let
+        in, since the others go on without their word until then."""
+        return any(slot.member == peer for slot in self.core.replica.committee.slots)
 
     def _behind(self, theirs: dict[int, int]) -> bool:
         """True if a peer lacks operations that were compacted."""
@@ -220,11 +244,15 @@ class Syncing:
 
     # States.
 
-    def _offer(self, peer: bytes) -> None:
+    def _offer(self, peer: bytes, *, nothing: bool) -> None:
         """Send the first page of our state to somebody who is not a member, or has not written yet. A member that
-        seems to be behind was only slow to say so."""
+        seems to be behind was only slow to say so. Who has nothing asks one of us, when we say that we are here."""
         slot = self.core.replica.committee.member(peer)
-        if slot is None or not slot.seq:
+        if (slot is not None and slot.seq) or not self._entitled(peer):
+            return
+        if nothing:
+            self.core.packets.append(Packet(peer, self._sync(())))
+        else:
             self.receive_wanted(peer, StateWanted(0, 0))
 
     def receive_wanted(self, peer: bytes, wanted: StateWanted) -> None:
@@ -232,10 +260,14 @@ class Syncing:
         if not self._admissible(peer) or core.replica.tree.first is None:
             core.refuse(peer, Reason.STRANGER, "state")
             return
+        if not self._entitled(peer):
+            return
         if not wanted.page:
             core.compact()
-            if self.given is None or self.given.mark != core.replica.base or core.replica.arrivals:
+            idle = core.mono - self.given_at > 2 * core.config.sync_interval
+            if self.given is None or idle or self.given.mark != core.replica.base:
                 self._make_pages()
+        self.given_at = core.mono
         if self.given is not None and wanted.page < self.given.total:
             if wanted.page and wanted.number != self.given.mark.number:
                 return
@@ -264,7 +296,7 @@ class Syncing:
         if page.mark.number <= core.replica.mark.number:
             return
         taken = self.taken
-        if page.page == 0 and (taken is None or taken.peer == peer):
+        if page.page == 0 and (taken is None or (taken.peer == peer and taken.mark != page.mark)):
             taken = StatePages(page.mark, [], page.pages, peer)
         if taken is None or (taken.mark, taken.total, taken.peer) != (page.mark, page.pages, peer):
             core.refuse(peer, Reason.OTHER_STATE, "page")
@@ -316,6 +348,7 @@ class Syncing:
         again = sum(not core.known(name) for name in core.own)
         returned = any(slot.member == core.identity.member and slot.seq for slot in replica.committee.slots)
         core.events.append(StateAdopted(state.mark, peer, again, returned))
+        core.packets.append(Packet(peer, self._sync(())))  # what was written since the state was made
 
     def _replace_rows(self, old: Replica, replica: Replica, state: State) -> None:
         core = self.core

@@ -208,13 +208,14 @@ def heartbeat_due(core: EngineState) -> int | None:
 
     One is owed while an event in front of the checkpoint waits, or a compaction for the word of all, and others wrote
     since we did; and while others cannot see that we know of a membership that ended. It is owed at once where our
-    newest one is half way to silence, or chance would remove members whose events others write.
+    newest one is half way to silence, or chance would remove members whose events others write; and where we have just
+    been let in, since the checkpoint waits for our first word.
     """
     replica = core.replica
     if replica.me is None:
         return None
     mine = replica.committee.slots[replica.me]
-    if 2 * replica.missed(replica.me) >= core.config.rounds * len(replica.committee.open):
+    if not mine.seq or 2 * replica.missed(replica.me) >= core.config.rounds * len(replica.committee.open):
         return core.mono
     waits = bool(replica.fresh) and (replica.front.newest is not None or bool(replica.namers))
     if not waits and mine.closed >= replica.committee.ended:

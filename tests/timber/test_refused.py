@@ -178,7 +178,7 @@ def test_buffers_are_bounded() -> None:
 
     T-060: "We should never receive a transaction without a parent." what comes early waits for its parent.
     """
-    group = Group(*THREE, **AT_ONCE)
+    group = Group(*THREE, rounds=8, **AT_ONCE)  # what is lost below makes nobody silent
     operation = pushed(group, "bob", "x")
     for start in range(0, 5000, 500):
         gap = tuple(forged(group, "bob", operation, seq=operation.body.seq + 2 + start + n) for n in range(500))

@@ -1,0 +1,51 @@
+"""Whoever is let in takes the state once, and the checkpoint does not wait for a heartbeat of theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sdschat.timber.limits import PAGE_BYTES
+from sdschat.timber.values import StatePage
+from tests.timber.group import Group, Node
+
+HEARTBEAT = 1000
+
+
+def _let_in(posts: int) -> tuple[Group, Node]:
+    """Make three members with a history, and let in a fourth one. Time stands at its invitation."""
+    group = Group("alice", "bob", "carol", rounds=8, heartbeat=HEARTBEAT)
+    for at in range(posts):
+        name = ("alice", "bob", "carol")[at % 3]
+        group[name].engine.say(f"{name} {at} of a long history " + 9 * "and on ", group.now)
+        group.carry(group[name])
+        if at % 100 == 99:
+            group.settle(1000)
+    group.settle()
+    members = [node.id for node in group.nodes.values()]
+    dora = Node("dora", 3, rounds=8, heartbeat=HEARTBEAT)
+    dora.boot(group.now)
+    group.nodes["dora"] = group.by_id[dora.id] = dora
+    dora.engine.join(group.data_set, members, group.now)
+    group.carry(dora)
+    group.settle(5000)
+    group["alice"].engine.invite(dora.key, group.now)
+    group.carry(group["alice"])
+    return group, dora
+
+
+def test_the_state_is_sent_once() -> None:
+    group, dora = _let_in(1500)
+    group.settle()
+    assert dora.engine.me == 3
+    pages = [packet.message for node in group.nodes.values() for packet in node.sent if packet.peer == dora.id]
+    given = Counter(page.page for page in pages if isinstance(page, StatePage))
+    assert max(given) > 0, f"more than a page of {PAGE_BYTES} bytes"
+    assert set(given.values()) == {1}
+    assert len(dora.texts()) == 1500
+
+
+def test_the_first_word_comes_at_once() -> None:
+    group, dora = _let_in(3)
+    group.settle(HEARTBEAT // 2)
+    assert dora.engine.me == 3
+    assert next(one.seq for one in group["alice"].engine.members() if one.slot == 3) > 0
