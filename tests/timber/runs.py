@@ -18,16 +18,12 @@ from typing import Final
 
 from sdschat.timber.values import Kind, PostId, Reason, SignedEvent
 from tests.timber.race import race
-from tests.timber.world import Participant, genesis, key_of
+from tests.timber.world import Broken, Participant, genesis, key_of
 
 ALLOWED: Final = {Reason.REMOVED}  # what honest members may be refused for
 HEALING_TURNS: Final = 34
 RACERS: Final = 5
 MOST_PAIRS: Final = 7  # replicas of which each hands over to each other; in larger groups, each to the next
-
-
-class Broken(AssertionError):
-    """A rule does not hold."""
 
 
 class Judge:

@@ -23,3 +23,7 @@ def test_a_planted_defect_is_found(defect: Defect) -> None:
     seed, problem = first_seed(defect, 20)
     assert seed is not None
     assert problem
+
+
+def test_a_checkpoint_that_passes_what_a_ballot_may_remove_breaks_a_rule() -> None:
+    assert first_seed(defects.no_stop_rule, 20)[1] == "what a ballot may remove was settled"

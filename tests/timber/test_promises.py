@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.timber import defects
 from tests.timber.race import race
-from tests.timber.runs import Broken, Judge, Run
-from tests.timber.world import Participant
+from tests.timber.runs import Judge, Run
+from tests.timber.world import Broken, Participant
 
 
 def _seed_of_five() -> int:

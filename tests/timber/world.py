@@ -18,6 +18,10 @@ from sdschat.wire.timber_codec import TimberCodec
 CODEC = TimberCodec()
 
 
+class Broken(AssertionError):
+    """A rule does not hold."""
+
+
 def key_of(name: int) -> bytes:
     return sha256(b"key %d" % name).digest()
 
@@ -94,6 +98,10 @@ class Participant:
                 if change.counts and change.node.operation.body.event is not None:
                     self.counted.append(change.node.operation.body.event.name)
         replica.changes.clear()
+        for accepts in replica.turn.accepted.values():
+            for value, _ in accepts.values():
+                if any(replica.settled_seq.get(one, 0) > last for one, last in value.removed):
+                    raise Broken("what a ballot may remove was settled")
 
     def write(self, event: SignedEvent | None = None, said: Statements | None = None) -> Operation | None:
         replica = self.replica
