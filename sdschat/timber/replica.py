@@ -188,8 +188,9 @@ class Replica:
         self.committee.load(state.slots)
         for row in state.slots:
             self.held += row.seq if row.last is None else 0
-            if row.seq:
-                self.settled_seq[row.number] = row.seq if row.last is None else min(row.seq, row.last)
+            settled = row.seq if row.last is None else min(row.seq, row.last)
+            if settled:  # a clock has no entry for somebody of whom no operation counts
+                self.settled_seq[row.number] = settled
         self.chat = Chat(Posts(state.posts, saved), ((row.slot, row.done) for row in state.authors))
         left = [row for row in state.slots if row.why == "left"]
         self.leaves_passed = sum(row.last is not None and row.seq >= row.last for row in left)
