@@ -15,7 +15,7 @@ from sdschat.node.view.members import answering
         (15, "15 operations not answered yet"),
         (16, "quiet for 4 of 8 rounds"),
         (31, "quiet for 7 of 8 rounds"),
-        (32, "silent for 8 rounds, of 8 allowed: the others may put them out"),
+        (32, "silent for 8 rounds, 8 are allowed"),
     ],
 )
 def test_four_members_of_whom_one_has_missed_some_operations(missed: int, words: str) -> None:

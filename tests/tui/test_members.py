@@ -67,7 +67,11 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.enter_instead("/delete yes")
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
         await made.until_text("settled up to here by all")
-        await made.until_text("deleted post gone from the disk here")
+        notes = made.app.desktop.models["garden"].timeline.items
+        deleted = "became 0 posts; 1 deleted post gone from the disk here"
+        await made.until(
+            lambda: any(isinstance(one, NoteItem) and one.text.endswith(deleted) for one in notes), deleted
+        )
 
     _told(tmp_path, story)
 

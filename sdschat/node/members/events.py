@@ -69,6 +69,7 @@ class CheckpointPassed(NamedTuple):
     operations: int
     alive: int  # posts
     deleted: int  # deletions among the operations that are new behind it
+    members: int  # who all have these operations
 
 
 class MemberStatusChanged(NamedTuple):

@@ -162,7 +162,8 @@ class Told:
                 passed, self._passed = mark.number - self._passed, mark.number
                 last_id = self._engine.last_settled().hex()
                 deleted, self._deleted = self._deleted, 0
-                yield CheckpointPassed(mark.number, last_id, mark.hash.hex(), passed, self._engine.alive(), deleted)
+                alive, members = self._engine.alive(), len(self._engine.members())
+                yield CheckpointPassed(mark.number, last_id, mark.hash.hex(), passed, alive, deleted, members)
             case ev.EventSettled(_, kind, _, counts):
                 self._deleted += counts and kind is Kind.DELETE
             case ev.MemberChanged(_, member, status):

@@ -220,7 +220,7 @@ def answering(missed: int, limit: int, members: int) -> str:
         return f"{missed} operation{'' if missed == 1 else 's'} not answered yet"
     if missed < limit:
         return f"quiet for {rounds} of {most} rounds"
-    return f"silent for {rounds} rounds, of {most} allowed: the others may put them out"
+    return f"silent for {rounds} rounds, {most} are allowed"
 
 
 class TreeRow(NamedTuple):

@@ -97,8 +97,7 @@ def committee(view: ViewInput) -> list[Line]:
     lines = [heading(f"committee: {count(len(peek.committee), 'member')}")]
     for member in peek.committee:
         answers = answering(member.missed, member.limit, len(peek.committee))
-        written = f"{count(member.seq, 'operation')}; {answers}"
-        lines.append(columns((14,), (view.who(member.sender_id), f"nick:{member.sender_id}"), (written, "note")))
+        lines.append(columns((14,), (view.who(member.sender_id), f"nick:{member.sender_id}"), (answers, "note")))
     if not peek.is_member:
         lines += paragraph("You are no member: a member has to invite you.", view.width, "note", 2)
     return lines + _ballot(view, peek)

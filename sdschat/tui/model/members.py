@@ -152,7 +152,10 @@ class MembersLines:
         model = self._model
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
-        text = f"settled up to here by all{deleted}"
+        by = f"all {body.members}" if body.members > 1 else "you alone"
+        text = (
+            f"settled up to here by {by}: {count(body.number, 'operation')} became {count(body.alive, 'post')}{deleted}"
+        )
         if self._settled is not None:
             model.drop_note(self._settled)
             self._settled = None
