@@ -18,6 +18,7 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
 from sdschat.tui.ending import Ending
 from sdschat.tui.keys import KeyedHost
@@ -128,7 +129,7 @@ class ChatApp(Ending, KeyedHost):
         if self.finder is not None:
             self.finder.stop()
         self._keep()
-        self.user_state.save_input_history(self.composer.input_history.texts)
+        self.user_state.save_input_history(self.composer.input_history.to_save())
 
     def _keep(self) -> None:
         self.user_state.set_draft(self.desktop.shown, self.composer.text)
@@ -231,8 +232,9 @@ class ChatApp(Ending, KeyedHost):
     async def _submitted(self, message: Composer.Submitted) -> None:
         self.panes.hint("")
         self.close_sheet()
+        saved = not has_members(self.view.node, self.desktop.shown)  # there it may be taken back, and leave no trace
         if await self.input_handler.submit(message.text) or self.composer.text:
-            self.composer.input_history.add(message.text)
+            self.composer.input_history.add(message.text, saved=saved)
         else:
             self.composer.put(message.text)  # for the user to correct
 

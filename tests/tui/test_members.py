@@ -47,6 +47,12 @@ def _members(node: Node):  # type: ignore[no-untyped-def]
     return found
 
 
+def _noted(made: Stage, end: str) -> bool:
+    """True if a line of the program ends with these words."""
+    items = made.app.desktop.models["garden"].timeline.items
+    return any(isinstance(one, NoteItem) and one.text.endswith(end) for one in items)
+
+
 def _told(folder: Path, story: Callable[[Stage, Member], object]) -> None:
     async def run() -> None:
         async with _garden(folder) as (made, bob):
@@ -67,11 +73,7 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.enter_instead("/delete yes")
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
         await made.until_text("settled up to here by all")
-        notes = made.app.desktop.models["garden"].timeline.items
-        deleted = "became 0 posts; 1 deleted post gone from the disk here"
-        await made.until(
-            lambda: any(isinstance(one, NoteItem) and one.text.endswith(deleted) for one in notes), deleted
-        )
+        await made.until(lambda: _noted(made, "became 0 posts; 1 deleted post gone from the disk here"), "it is gone")
 
     _told(tmp_path, story)
 
@@ -82,7 +84,7 @@ def test_the_line_below_what_is_settled_stands_above_a_post_that_is_not(tmp_path
         await made.until(lambda: any("the first" in one and "settled" in one for one in made.log()), "settled")
         Injection(made.app.node, "garden").offline(True)
         await made.enter("the second")
-        made.app._hear(NodeEvent("garden", made.app.view.now().wall, CheckpointPassed(1, "00", "00", 1, 1, 0)))
+        made.app._hear(NodeEvent("garden", made.app.view.now().wall, CheckpointPassed(1, "00", "00", 1, 1, 0, 2)))
         await made.settle()
         rows = made.log()
         settled, second = (
@@ -91,6 +93,19 @@ def test_the_line_below_what_is_settled_stands_above_a_post_that_is_not(tmp_path
         assert settled < second
 
     _told(tmp_path, story)
+
+
+def test_the_end_of_the_program_leaves_no_text_that_was_taken_back(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("a narwhal")
+        await made.until(lambda: any("a narwhal" in one and "settled" in one for one in made.log()), "settled")
+        await made.enter("/delete yes")
+        await made.until(lambda: _noted(made, "1 deleted post gone from the disk here"), "it is gone")
+
+    _told(tmp_path, story)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(b"/create garden" in file.read_bytes() for file in files), "the past of the input is kept"
+    assert not [file for file in files if b"narwhal" in file.read_bytes()]
 
 
 def _founded(node: Node) -> None:

@@ -15,13 +15,21 @@ class InputHistory:
         self._at = len(self.texts)
         self._unsent = ""
         self._found = len(self.texts)
+        self._unsaved: set[str] = set()
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, *, saved: bool = True) -> None:
+        """Take in a text that was sent. One that is not `saved` is recalled in this run alone."""
         if text.strip() and (not self.texts or self.texts[-1] != text):
             self.texts.append(text)
             del self.texts[:-KEPT]
+        if not saved:
+            self._unsaved = {*self._unsaved, text}.intersection(self.texts)
         self._at = self._found = len(self.texts)
         self._unsent = ""
+
+    def to_save(self) -> list[str]:
+        """Return the texts that later runs may recall."""
+        return [text for text in self.texts if text not in self._unsaved]
 
     def older(self, current: str) -> str | None:
         if not self._at:

@@ -25,6 +25,15 @@ def test_the_same_twice_in_a_row_is_kept_once() -> None:
     assert past.texts == ["a", "b", "a"]
 
 
+def test_a_text_that_is_not_to_be_saved_is_recalled_all_the_same() -> None:
+    past = InputHistory(["one"])
+    past.add("two", saved=False)
+    past.add("three")
+    assert past.to_save() == ["one", "three"]
+    assert past.older("") == "three"
+    assert past.older("three") == "two"
+
+
 def test_the_past_is_bounded() -> None:
     past = InputHistory()
     for number in range(KEPT + 10):
