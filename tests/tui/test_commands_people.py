@@ -87,7 +87,7 @@ async def test_new_keys_that_are_too_many_wait_on_one_line_until_they_are_opened
     assert sum("I am nick" in line for line in s.log()) == PEOPLE_A_MINUTE
     assert not any(nick_of(LATE[0]) in line for line in s.lines())
     await s.enter("/strangers")
-    await s.until_text(f"{nick_of(LATE[0])} {LATE[0].sender_id[:8]}: 1 message, the last just now")
+    await s.until_text(f"{nick_of(LATE[0])} {LATE[0].sender_id[:8]}: 1 message, the last")
     await s.press("escape")
     await s.enter_instead(f"/strangers open {LATE[0].sender_id[:8]}")
     await s.until(lambda: any(f"I am {nick_of(LATE[0])}" in line for line in s.log()))
