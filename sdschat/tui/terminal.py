@@ -60,6 +60,7 @@ class KeyParser(XTermParser):
 
     _held = ""  # the beginning of an answer, perhaps
     _held_until = 0.0
+    _circumflexes = 0  # that were typed, and are not keys yet
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
@@ -94,7 +95,14 @@ class KeyParser(XTermParser):
         yield from super().tick()
 
     def _keys(self, data: str) -> Iterable[Message]:
-        return super().feed(data) if data else ()
+        """Yield the keys. An escape that began no sequence comes as a circumflex that nobody typed: it is Esc."""
+        self._circumflexes += data.count("^")
+        for message in super().feed(data) if data else ():
+            if isinstance(message, events.Key) and message.character == "^":
+                if not self._circumflexes:
+                    message = events.Key("escape", _ESCAPE)
+                self._circumflexes = max(0, self._circumflexes - 1)
+            yield message
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if sequence in _ALT:

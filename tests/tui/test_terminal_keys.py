@@ -184,3 +184,12 @@ def test_line_after_line_a_message_goes_on_in_the_next_line_after_alt_enter(tmp_
         terminal.until_text("(queued): half a message", "(queued): the next")
         terminal.enter("/quit")
         assert terminal.wait() == 0
+
+
+def test_esc_before_and_after_a_word_that_comes_at_once_writes_no_circumflex() -> None:
+    parser = KeyParser()
+    keys = [event for event in parser.feed("\x1b/end\r\x1b[A") if isinstance(event, events.Key)]
+    assert [key.key for key in keys][:2] == ["escape", "slash"]
+    assert "^" not in [key.character for key in keys]
+    typed = [event.character for event in KeyParser().feed("2^8") if isinstance(event, events.Key)]
+    assert typed == ["2", "^", "8"]
