@@ -89,7 +89,7 @@ def test_a_row_altered_before_the_migration_keeps_no_other_from_it(path: Path) -
     with closing(sqlite3.connect(unpack(3, path))) as connection, connection:
         _owe_range(connection, "lobby", ~5000, 9000)
         _owe_range(connection, "attic", ~4000, 8000)
-        connection.execute("UPDATE channel_state SET horizon = horizon + 1 ORDER BY channel LIMIT 1")
+        connection.execute("UPDATE channel_state SET horizon = horizon + 1 WHERE channel = 1")
     with Store.open(path, CODEC) as store:
         with pytest.raises(StoreDamaged, match="state of the channel"):
             _state(store, "lobby")

@@ -50,8 +50,9 @@ def start(home: Path, within: float) -> tuple[float | None, float | None]:
             for text in (FRAME, MESSAGE):
                 if text in shown:
                     seen.setdefault(text, time.monotonic() - began)
-        terminal.enter("/quit")
-        terminal.wait()
+        if MESSAGE in seen:  # otherwise its end is not waited for either: what is typed too early may be lost
+            terminal.enter("/quit")
+            terminal.wait()
     return seen.get(FRAME), seen.get(MESSAGE)
 
 
