@@ -35,6 +35,9 @@ class Gaps(dict[str, GapRow]):
         self._put(row)
         self.changed[row.message_id] = None
 
+    def count_charged_to(self, sender_id: str) -> int:
+        return len(self._shares.get(sender_id, ()))
+
     def close(self, message_id: str) -> bool:
         """It came, or is forgotten; false where it was no gap."""
         row = self.pop(message_id, None)

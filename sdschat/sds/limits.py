@@ -33,7 +33,6 @@ BUFFERED_BYTES_PER_CHANNEL = 32 * MIB
 
 # Missing dependencies and gaps.
 MISSING_PER_SENDER = 64
-AWAITED_PER_SENDER = 32  # missing ids that a sender named before what it says waits for none
 MISSING_PER_CHANNEL = 1024
 GAPS_PER_SENDER = 512
 GAPS_PER_CHANNEL = 4096

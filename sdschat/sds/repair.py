@@ -13,7 +13,6 @@ from sdschat.sds.config import Config
 from sdschat.sds.limits import (
     ANSWERS_PER_CHANNEL,
     ANSWERS_PER_SENDER,
-    AWAITED_PER_SENDER,
     MISSING_PER_CHANNEL,
     MISSING_PER_SENDER,
     WANTED_BY,
@@ -99,10 +98,6 @@ class OutgoingRepairBuffer:
 
     def has_room(self, charged_to: str) -> bool:
         return may_take(self._charged.get(charged_to, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)
-
-    def is_waited_for(self, sender_id: str) -> bool:
-        """True if what this sender says may wait for the unknown ids that it names."""
-        return self._charged.get(sender_id, 0) < AWAITED_PER_SENDER
 
     def put(self, entry: MissingDependency) -> None:
         message_id = entry.message_id

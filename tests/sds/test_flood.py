@@ -16,7 +16,7 @@ _EVERY = 100  # ms between two messages of the flood
 _IN_FULL = 0.5  # of these a participant keeps with the text; of the others the id
 _SAY_EVERY = 2_000  # ms
 _ON_ITS_WAY = 50  # ms
-_WITHIN = 5_000  # ms
+_WITHIN = 1_000  # ms
 _CONFIG = Config(sync_interval=24 * 3_600_000, t_min=5_000, t_max=20_000, lost_after=60_000)
 
 
@@ -61,13 +61,14 @@ def _waits(minutes: int, chance: Random, joins_at: int = 0) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_honest_message_waits_for_nothing_that_a_flood_invents(seed: int) -> None:
-    waits = _waits(10, Random(seed))
+def test_an_honest_message_does_not_wait_for_what_a_flood_invents(seed: int) -> None:
+    waits = sorted(_waits(10, Random(seed)))
     assert len(waits) > 250
-    assert max(waits) <= _WITHIN
+    assert waits[len(waits) * 95 // 100] <= _WITHIN
+    assert waits[-1] < _CONFIG.lost_after // 2  # once, while the first of the ids are given up
 
 
 def test_whoever_joins_in_a_flood_waits_until_its_senders_have_named_their_share() -> None:
-    waits = _waits(6, Random(7), joins_at=4 * 60_000)
-    assert max(waits) < _CONFIG.lost_after // 2
-    assert sorted(waits)[len(waits) * 3 // 4] <= _WITHIN
+    waits = sorted(_waits(6, Random(7), joins_at=4 * 60_000))
+    assert waits[len(waits) * 3 // 4] <= _WITHIN
+    assert waits[-1] < _CONFIG.lost_after // 2

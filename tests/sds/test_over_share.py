@@ -1,12 +1,12 @@
-"""A sender that named many ids that are missing: what it says waits for none of them."""
+"""A sender that has used up its share of unknown ids: what it says waits for none of them."""
 
 from __future__ import annotations
 
 from sdschat.sds.events import Delivered, RepairWanted
-from sdschat.sds.limits import AWAITED_PER_SENDER, MISSING_PER_SENDER
-from tests.sds.group import START, Group, forge
+from sdschat.sds.limits import MISSING_PER_SENDER
+from tests.sds.group import QUIET, START, Group, forge
 
-_FEW = tuple(f"x{place}" for place in range(AWAITED_PER_SENDER - 1))
+_FEW = tuple(f"x{place}" for place in range(MISSING_PER_SENDER - 1))
 
 
 def _one_short() -> Group:
@@ -37,9 +37,8 @@ def test_a_sync_message_that_names_them_counts_too() -> None:
 
 def test_what_it_names_is_asked_for_all_the_same() -> None:
     group = _too_many()
-    group.give("a", forge("evil", "next", START + 3, "y"))
-    assert group["a"].delivered()[-1] == "next"
-    assert group["a"].of(RepairWanted)[-1].message_id == "y"
+    assert group["a"].delivered()[-1] == "more"
+    assert group["a"].of(RepairWanted)[-1].message_id == "one-more"
 
 
 def test_what_others_say_waits_for_it() -> None:
@@ -89,3 +88,21 @@ def test_a_restart_changes_none_of_it() -> None:
     group.crash("a")
     group.give("a", forge("evil", "next", START + 3, "y"))
     assert group["a"].delivered()[-1] == "next"
+
+
+def test_whose_ids_never_came_is_not_waited_for_any_more() -> None:
+    group = _one_short()
+    group.give("a", forge("evil", "more", START + 2, "one-more"))
+    group.tick(QUIET.lost_after)
+    group.give("a", forge("evil", "next", group.now.wall, "y"))
+    assert group["a"].delivered()[-1] == "next"
+    group.crash("a")
+    group.give("a", forge("evil", "after a restart", group.now.wall, "z"))
+    assert group["a"].delivered()[-1] == "after a restart"
+
+
+def test_who_named_one_fewer_that_never_came_is_waited_for() -> None:
+    group = _one_short()
+    group.tick(QUIET.lost_after)
+    group.give("a", forge("evil", "next", group.now.wall, "y"))
+    assert group["a"].delivered()[-1] == "many"

@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 
 from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
 from sdschat.sds.incoming import BufferedMessage
-from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.limits import MISSING_PER_SENDER, RECENT_WINDOW
 from sdschat.sds.rows import OUTSIDE_THE_FILTER, Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import include_received, spoil_filter
@@ -151,6 +151,23 @@ def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Buffe
     return s.incoming.meet(message_id, gap=True)
 
 
+def may_wait(s: ChannelState, sender_id: str) -> bool:
+    """True if what this sender says may wait for unknown ids: it has not used up its share of them, and of those that
+    it named before, fewer than such a share were given up.
+
+    Otherwise each place that falls free would let a few of its messages wait, here other ones than there, and what an
+    honest participant says would wait with them.
+    """
+    return s.requests.has_room(sender_id) and s.gaps.count_charged_to(sender_id) < MISSING_PER_SENDER
+
+
+def end_waiting(s: ChannelState, sender_id: str) -> None:
+    """Let what this sender says wait for no unknown id, if it may not any more. They are asked for all the same, and
+    messages of others wait for them."""
+    if not may_wait(s, sender_id):
+        release(s, s.incoming.stop_waiting(sender_id, s.requests.missing))
+
+
 def give_up(s: ChannelState) -> None:
     """Periodic Incoming Buffer Sweep: dependencies unmet for `lost_after` are marked irretrievably lost.
 
@@ -162,6 +179,7 @@ def give_up(s: ChannelState) -> None:
     if not lost:
         return
     proven: list[str] = []
+    named_by: dict[str, None] = {}
     for message_id in lost:
         reason = LOST if s.requests.missing[message_id].proven else UNPROVEN
         if message_id in s.requests.requests:
@@ -169,9 +187,12 @@ def give_up(s: ChannelState) -> None:
         missing = s.requests.take(message_id)
         assert missing is not None
         s.gaps.note(GapRow(message_id, reason, missing.sender_id, s.now.wall, missing.charged_to))
+        named_by[missing.charged_to] = None
         if missing.proven:
             proven.append(message_id)
     if proven:
         s.events.append(DependenciesLost(tuple(proven)))
     for message_id in lost:
         release(s, s.incoming.meet(message_id, gap=True))
+    for sender_id in named_by:
+        end_waiting(s, sender_id)

@@ -8,7 +8,7 @@ from typing import Final
 from sdschat.sds.events import DependenciesMissing
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, deliver_message, release
+from sdschat.sds.steps.deliver import abandon, deliver_message, end_waiting, may_wait
 from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
@@ -132,7 +132,7 @@ def buffer_message(
     buffered.gap = list(name_gap(message, found))
     buffered.unmet = dict.fromkeys(found.buffered)
     new: list[str] = []
-    waits = s.requests.is_waited_for(message.sender_id)
+    waits = may_wait(s, message.sender_id)
     for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
         message_id, known = entry.message_id, entry.message_id in s.requests.missing
         has_room = note_missing(s, entry, message.sender_id, ask=message_id not in s.incoming.buffered)
@@ -152,17 +152,6 @@ def buffer_message(
         deliver_message(s, message, raw, source, gap, buffered.generation, received_at)
     if waits:
         end_waiting(s, message.sender_id)
-
-
-def end_waiting(s: ChannelState, sender_id: str) -> None:
-    """Once a sender has named so many ids that are missing, what it says waits for none of them, until fewer are. They
-    are asked for all the same, and messages of others wait for them.
-
-    Otherwise each place that falls free would let a few of its messages wait, here other ones than there, and what an
-    honest participant says would wait with them.
-    """
-    if not s.requests.is_waited_for(sender_id):
-        release(s, s.incoming.stop_waiting(sender_id, s.requests.missing))
 
 
 def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:

@@ -20,10 +20,9 @@ from sdschat.sds.steps.answers import call_off_answers, review_repair_request
 from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.copies import heard_copy
-from sdschat.sds.steps.deliver import deliver_message
+from sdschat.sds.steps.deliver import deliver_message, end_waiting
 from sdschat.sds.steps.dependencies import (
     buffer_message,
-    end_waiting,
     learn_hints,
     make_room,
     name_gap,
