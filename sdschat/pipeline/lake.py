@@ -21,6 +21,7 @@ from sdschat.lake.tables import Tables, full_schema
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from sdschat.lake.asked import OnBatches
 
@@ -82,7 +83,7 @@ class Lake(Asked):
         made = self.spark.sql(query)
         if once:
             # Without this each table would be planned anew down to bronze, in each place where it is used.
-            made = self._held(made.toArrow()) if self._few else made.localCheckpoint()
+            made = self._held(made.toArrow(), made.schema) if self._few else made.localCheckpoint()
         made.createOrReplaceTempView(name)
         self._made.append(name)
 
@@ -95,17 +96,18 @@ class Lake(Asked):
         bucket = [f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []
         found = rows.selectExpr("*", *bucket).toArrow().cast(full_schema(table))
         self.tables.replace(table, found, self.buckets)
-        return self._held(found.select(list(columns(table))))
+        return self._held(found.select(list(columns(table))), ddl(table))
 
-    def _held(self, rows: pyarrow.Table) -> DataFrame:
-        """Return rows of this process to Spark, in one part: parts that are known to be one are not shuffled."""
-        return self.spark.createDataFrame(rows).coalesce(1)
+    def _held(self, rows: pyarrow.Table, schema: StructType | str) -> DataFrame:
+        """Return rows of this process to Spark, in one part: parts that are known to be one are not shuffled. Without
+        the schema, a Connect server takes no table that is empty."""
+        return self.spark.createDataFrame(rows, schema).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         rows = self.spark.sql(query)
         if self._few:  # no process for Python has to be started
             made = list(function(rows.toArrow().to_batches()))
-            found = self._held(_table_of(made, table))
+            found = self._held(_table_of(made, table), ddl(table))
         else:
             found = rows.mapInArrow(function, ddl(table))
         found.createOrReplaceTempView(name)
