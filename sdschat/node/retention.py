@@ -178,23 +178,25 @@ class Retention:
 
     def _forget_ids_of_many(self, size: int) -> Iterator[None]:
         """Let go of some ids, since nothing else is left to go, and soon of the rows of senders without any."""
-        ids = sum(one.floor.ids for one in archived(self._store))
-        for _ in range(0, ids // _IDS_AT_ONCE, STEP):
+        most = sum(one.floor.ids for one in archived(self._store)) // _IDS_AT_ONCE
+        for _ in range(0, most, STEP):
             channels = archived(self._store)
-            if sum(one.ids_bytes for one in channels) <= size // _IDS_LEAST_SHARE:
+            taken, ids = sum(one.ids_bytes for one in channels), sum(one.floor.ids for one in channels)
+            over = taken - size // _IDS_LEAST_SHARE
+            if over <= 0:
                 return
-            self._forget_ids(channels)
+            self._forget_ids(channels, min(STEP, over * ids // taken + 1))
             yield
         self._silent_senders.hurry()
 
-    def _forget_ids(self, channels: Sequence[Archived]) -> None:
+    def _forget_ids(self, channels: Sequence[Archived], most: int = STEP) -> None:
         """Let go of the oldest ids, and tell the operator once that there is not enough room for all of them."""
         oldest = min((one for one in channels if one.floor.ids), key=lambda one: one.floor.ids_from)
         taken = sum(one.ids_bytes for one in channels)
         if not self._warned:
             self._warned = True
-            self._warn(crowded(taken, self.keeping.size))
-        self._begin_later(oldest.channel, forget_oldest(self._store, oldest.channel, STEP, self._clock.now().wall))
+            self._warn(dropping_ids(taken))
+        self._begin_later(oldest.channel, forget_oldest(self._store, oldest.channel, most, self._clock.now().wall))
 
     def _forget_kept_as_ids(self, channel: str) -> bool:
         """Let go of some ids of messages that exceeded a limit long ago. The log does not begin later for that, since
@@ -228,11 +230,15 @@ class Retention:
 
 def crowded(taken: int, size: int) -> str:
     """Say that ids take too much of the room, for the operator; nothing where they do not."""
-    if not size or taken * _IDS_SHARE < size:
-        return ""
+    return dropping_ids(taken) if size and taken * _IDS_SHARE >= size else ""
+
+
+def dropping_ids(taken: int) -> str:
+    """Say that ids go, too, and why."""
     return (
-        f"ids of messages whose packets were dropped take {taken / 2**20:,.1f} MiB, half of --max-size: the oldest ids "
-        "are dropped too, and the history begins later. A larger --max-size avoids that, or --keep with a shorter time"
+        f"ids of messages whose packets were dropped take {taken / 2**20:,.1f} MiB, half of --max-size or of what the "
+        "log of the database leaves of it: the oldest ids are dropped too, and the history begins later. A larger "
+        "--max-size avoids that, or --keep with a shorter time"
     )
 
 
