@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from sdschat.node import events
-from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
 from sdschat.node.view.values import Key
@@ -54,7 +53,7 @@ class MembersLog(Protocol):
     def view(self) -> Conversations: ...
 
     @property
-    def conversation(self) -> Conversation: ...
+    def name(self) -> str: ...
 
     def name_of(self, sender_id: str | None, nick: str = "") -> str: ...
 
@@ -159,7 +158,7 @@ class MembersLines:
         if self._settled is not None:
             model.drop_note(self._settled)
             self._settled = None
-        conversation = model.conversation
+        conversation = model.view.conversation(model.name)
         below = conversation.settled_until() if isinstance(conversation, MembersConversation) else None
         if below is not None or self._deleted or not conversation.count():
             self._settled = model.note(text, at, below=below)
