@@ -246,7 +246,8 @@ class KeyBook:
         if key in self._strangers:
             self._strangers[key] = self._strangers.pop(key)
             rows += self._forget_oldest()
-        rows += self._forget_crowd()
+        if rows:
+            rows += self._forget_crowd()
         return Meeting(tuple(rows), tuple(facts))
 
     def meet_unsigned(self, sender_id: str, now: int, *, dated: int | None = None) -> tuple[BookRow, ...]:
@@ -330,8 +331,8 @@ class KeyBook:
         while sum(map(len, self._people.values())) > MAX_PEOPLE:
             crowd = max(self._people.items(), key=lambda day: (len(day[1]), day[0]))[1]
             sender_id = next(iter(crowd))
-            del crowd[sender_id]
             row, key = self._standing.pop(sender_id), self._senders.get(sender_id)
+            self._leave_people(row)
             yield StandingForgotten(sender_id, row.since)
             if key is not None:
                 yield self._forget_key(key)
@@ -379,7 +380,10 @@ class KeyBook:
     def _leave_people(self, row: StandingRow | None) -> None:
         """Count somebody no more among the people of a day, if they were."""
         if row is not None and row.standing in _CROWD:
-            self._people[row.since // _DAY].pop(row.sender_id, None)
+            day = row.since // _DAY
+            del self._people[day][row.sender_id]
+            if not self._people[day]:
+                del self._people[day]
 
     def _use(self, form: str, key: bytes) -> None:
         """A key goes by a nick of this skeleton from now on."""
