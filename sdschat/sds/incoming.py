@@ -230,7 +230,7 @@ class IncomingBuffer:
         return ready
 
     def stop_waiting(self, sender_id: str, unknown: Container[str]) -> list[BufferedMessage]:
-        """No message of this sender waits for these dependencies any more; return those that wait for nothing else."""
+        """Have what is here of this sender wait for none of these dependencies. Return what waits for nothing else."""
         ready: list[BufferedMessage] = []
         for buffered in [self.buffered[message_id] for _, message_id in self._newest_first(sender_id)]:
             for entry in buffered.message.causal_history:  # in this order also after a restart

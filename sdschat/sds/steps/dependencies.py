@@ -110,16 +110,11 @@ def make_room(s: ChannelState, message: Message, size: int) -> bool:
     return True
 
 
-def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
+def name_gap(message: Message, gap: Collection[str]) -> tuple[str, ...]:
     """Return the ids that the message goes without, in the order in which it names them."""
-    if not found.gap:
+    if not gap:
         return ()
-    return _in_order(message, found.gap)
-
-
-def _in_order(message: Message, ids: Collection[str]) -> tuple[str, ...]:
-    """Return these ids of its causal history in the order in which the message names them."""
-    return tuple(entry.message_id for entry in message.causal_history if entry.message_id in ids)
+    return tuple(entry.message_id for entry in message.causal_history if entry.message_id in gap)
 
 
 def buffer_message(
@@ -129,7 +124,7 @@ def buffer_message(
     message goes without the rest."""
     buffered = BufferedMessage(message, raw, source, received_at)
     buffered.generation = s.filter.generation
-    buffered.gap = list(name_gap(message, found))
+    buffered.gap = list(name_gap(message, found.gap))
     buffered.unmet = dict.fromkeys(found.buffered)
     new: list[str] = []
     waits = may_wait(s, message.sender_id)
@@ -148,7 +143,7 @@ def buffer_message(
         s.incoming.put(buffered)
         refuse_older_children(s, buffered)
     else:
-        gap = _in_order(message, buffered.gap)
+        gap = name_gap(message, buffered.gap)
         deliver_message(s, message, raw, source, gap, buffered.generation, received_at)
     if waits:
         end_waiting(s, message.sender_id)

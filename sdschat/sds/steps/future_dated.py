@@ -75,6 +75,6 @@ def _receive_due(s: ChannelState, buffered: BufferedMessage) -> None:
     if found.unmet:
         buffer_message(s, message, buffered.raw, buffered.source, found, buffered.received_at)
     else:
-        gap = name_gap(message, found)
+        gap = name_gap(message, found.gap)
         deliver_message(s, message, buffered.raw, buffered.source, gap, s.filter.generation, buffered.received_at)
     include_received(s, message.message_id, buffered.lamport)

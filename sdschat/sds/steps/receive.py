@@ -74,7 +74,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
     if waits:
         buffer_message(s, message, raw, source, found, s.now.wall)
     else:
-        gap = name_gap(message, found)
+        gap = name_gap(message, found.gap)
         deliver_message(s, message, raw, source, gap, s.filter.generation, s.now.wall)
         if source == "live":
             confirm_soon(s, due)
