@@ -92,19 +92,20 @@ class Syncing:
             if self.taken is not None:
                 core.packets.append(Packet(self.taken.peer, self._next_page(self.taken)))
             else:
-                core.packets += [Packet(peer, self._sync(())) for peer in self.contacts]  # who answers is asked
+                for peer in self.contacts:  # who answers is asked
+                    self._say_clock(peer)
             return
         peers = self.audience() or list(self.contacts)
         if peers:
             self.turn += 1
-            core.packets.append(Packet(peers[self.turn % len(peers)], self._sync(())))
+            self._say_clock(peers[self.turn % len(peers)])
 
     def greet(self, peer: bytes) -> None:
         """Send a peer our clock, or ask it for the state."""
         core = self.core
         if core.replica.tree.first is not None:
             if peer in self.audience():
-                core.packets.append(Packet(peer, self._sync(())))
+                self._say_clock(peer)
         elif peer in self.contacts:
             self._ask(peer)
 
@@ -120,8 +121,12 @@ class Syncing:
         core = self.core
         for member in core.admitted:
             if member != core.identity.member:
-                core.packets.append(Packet(member, self._sync(())))
+                self._say_clock(member)
         core.admitted.clear()
+
+    def _say_clock(self, peer: bytes) -> None:
+        """Send our clock, without operations."""
+        self.core.packets.append(Packet(peer, self._sync(())))
 
     def _sync(self, operations: tuple[Operation, ...], interval: int = 0) -> Sync:
         core = self.core
@@ -166,7 +171,7 @@ class Syncing:
             self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
         elif more:
             if replica.arrivals > before or not sync.operations:
-                core.packets.append(Packet(peer, self._sync(())))
+                self._say_clock(peer)
         elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
             self._compare(peer, sync)
 
@@ -251,7 +256,7 @@ class Syncing:
         if (slot is not None and slot.seq) or not self._entitled(peer):
             return
         if nothing:
-            self.core.packets.append(Packet(peer, self._sync(())))
+            self._say_clock(peer)
         else:
             self.receive_wanted(peer, StateWanted(0, 0))
 
@@ -348,7 +353,7 @@ class Syncing:
         again = sum(not core.known(name) for name in core.own)
         returned = any(slot.member == core.identity.member and slot.seq for slot in replica.committee.slots)
         core.events.append(StateAdopted(state.mark, peer, again, returned))
-        core.packets.append(Packet(peer, self._sync(())))  # what was written since the state was made
+        self._say_clock(peer)  # what was written since the state was made
 
     def _replace_rows(self, old: Replica, replica: Replica, state: State) -> None:
         core = self.core
