@@ -17,7 +17,7 @@ import segno
 from sdschat.identity.packets import SIZES
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
-from tests.transport.worlds import Mosquitto, connected, quick
+from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, quick
 
 BLOCKS = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}  # a block is a light module
 
@@ -44,22 +44,18 @@ def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> Non
 
 
 def test_where_history_begins_with_joining_an_invite_needs_a_connection_and_a_store_is_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with Mosquitto(tmp_path) as broker:
-            await asyncio.to_thread(story, broker.url)
-
-    def story(url: str) -> None:
+    def story(home: Path, url: str) -> None:
         where = ("--broker", url)
-        made = run(tmp_path, "create", "garden", "--private", "--history", "since-join", "--name", "ann", *where)
+        made = run(home, "create", "garden", "--private", "--history", "since-join", "--name", "ann", *where)
         assert (made.returncode, made.stdout) == (0, "")
         assert "sdschat invite garden~" in made.stderr
-        links = [run(tmp_path, "invite", "garden", "--name", "ann", *where).stdout.strip() for _ in range(2)]
+        links = [run(home, "invite", "garden", "--name", "ann", *where).stdout.strip() for _ in range(2)]
         assert all(link.startswith("sdschat:") for link in links)
-        refused = run(tmp_path, "store", links[1], *where)
+        refused = run(home, "store", links[1], *where)
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
         assert "nothing for a Store" in refused.stderr
 
-    asyncio.run(scenario())
+    beside_mosquitto(tmp_path, story)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +228,7 @@ def _story(home: Path, broker: str) -> list[str]:
 
 
 def test_a_removed_member_is_told_and_reads_nothing_more(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with Mosquitto(tmp_path) as broker:
-            await asyncio.to_thread(_removal, tmp_path, broker.url)
-
-    asyncio.run(scenario())
+    beside_mosquitto(tmp_path, _removal)
 
 
 def _removal(home: Path, broker: str) -> None:
@@ -266,11 +258,7 @@ def _removal(home: Path, broker: str) -> None:
 
 
 def test_a_tap_with_a_link_records_what_is_said_opened(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with Mosquitto(tmp_path) as broker:
-            await asyncio.to_thread(_tap, tmp_path, broker.url)
-
-    asyncio.run(scenario())
+    beside_mosquitto(tmp_path, _tap)
 
 
 def _tap(home: Path, broker: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
 from pathlib import Path
 
 from tests.cli.processes import Pipe, run
-from tests.transport.worlds import Mosquitto
+from tests.transport.worlds import beside_mosquitto
 
 NOBODY = "no other member answered"
 
@@ -22,11 +21,7 @@ def create(home: Path, broker: str) -> tuple[str, ...]:
 
 
 def test_an_invite_is_of_use_though_another_member_invited_while_we_were_away(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with Mosquitto(tmp_path) as broker:
-            await asyncio.to_thread(_invites, tmp_path, broker.url)
-
-    asyncio.run(scenario())
+    beside_mosquitto(tmp_path, _invites)
 
 
 def _invites(home: Path, broker: str) -> None:
@@ -64,11 +59,7 @@ def _invites(home: Path, broker: str) -> None:
 
 
 def test_a_store_is_refused_also_by_the_name_of_the_channel(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with Mosquitto(tmp_path) as broker:
-            await asyncio.to_thread(_store, tmp_path, broker.url)
-
-    asyncio.run(scenario())
+    beside_mosquitto(tmp_path, _store)
 
 
 def _store(home: Path, broker: str) -> None:

@@ -1,4 +1,4 @@
-"""How much is taken of people to whom the user never wrote, by direct message, on a network in memory."""
+"""Limits of what is taken by direct message of people to whom the user never wrote, on a network in memory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from sdschat.node.sync.events import DirectRefused, DirectSaid
 from tests.node.catching import start, stop
 from tests.node.test_direct import direct
 from tests.node.worlds import Member, world
+
+
+async def _meets(member: Member, nick: str) -> None:
+    await member.until(PresenceChanged, lambda told: told.nick == nick)
 
 
 async def _heard(member: Member, text: str) -> None:
@@ -33,8 +37,8 @@ def test_of_whom_the_user_never_wrote_to_no_more_is_taken_than_a_share(
     async def story() -> None:
         async with world(tmp_path) as w:
             ann, eve = start(w, "ann"), start(w, "eve")
-            await eve.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
+            await _meets(eve, "ann")
+            await _meets(ann, "eve")
             for text in ("0" * 1000, "1" * 1000):
                 direct(eve).send("ann", text)
                 await _heard(ann, text)
@@ -65,9 +69,9 @@ def test_of_many_who_were_never_written_to_a_few_are_heard(tmp_path: Path, monke
         async with world(tmp_path) as w:
             ann, eve, mal = start(w, "ann"), start(w, "eve"), start(w, "mal")
             for other in (eve, mal):
-                await other.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
-            await ann.until(PresenceChanged, lambda told: told.nick == "mal")
+                await _meets(other, "ann")
+            await _meets(ann, "eve")
+            await _meets(ann, "mal")
             direct(eve).send("ann", "from eve")
             await ann.until(DirectSaid)
             direct(mal).send("ann", "from mal")
@@ -86,16 +90,16 @@ def test_new_keys_do_not_keep_out_whoever_spoke_a_day_ago(tmp_path: Path, monkey
         async with world(tmp_path) as w:
             bob = start(w, "bob", ago=2 * limits_module.DAY)
             ann = start(w, "ann", ago=2 * limits_module.DAY)
-            await bob.until(PresenceChanged, lambda told: told.nick == "ann")
+            await _meets(bob, "ann")
             bob.node.send("lobby", "I am bob")
             await ann.until_texts("I am bob")
             for member in (ann, bob):
                 await stop(w, member)
             ann, bob, mal = start(w, "ann"), start(w, "bob"), start(w, "mal")
             for other in (bob, mal):
-                await other.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "bob")
-            await ann.until(PresenceChanged, lambda told: told.nick == "mal")
+                await _meets(other, "ann")
+            await _meets(ann, "bob")
+            await _meets(ann, "mal")
             direct(mal).send("ann", "from mal")
             await _heard(ann, "from mal")
             direct(bob).send("ann", "from bob")
@@ -115,8 +119,8 @@ def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
             ann, eve = start(w, "ann"), start(w, "eve")
-            await eve.until(PresenceChanged, lambda told: told.nick == "ann")
-            await ann.until(PresenceChanged, lambda told: told.nick == "eve")
+            await _meets(eve, "ann")
+            await _meets(ann, "eve")
             ann.node.ignore(eve.node.sender_id, True)
             direct(eve).send("ann", "look at me")
             await asyncio.sleep(0.7)

@@ -159,3 +159,13 @@ def run(scenario: Callable[[], object]) -> None:
             await scenario()  # type: ignore[misc]
 
     asyncio.run(bounded())
+
+
+def beside_mosquitto(home: Path, story: Callable[[Path, str], None]) -> None:
+    """Run a story of programs, with the address of a broker."""
+
+    async def scenario() -> None:
+        async with Mosquitto(home) as broker:
+            await asyncio.to_thread(story, home, broker.url)
+
+    asyncio.run(scenario())
