@@ -31,7 +31,7 @@ class Config:
     max_message_bytes: int = 65536  # sds.max_message_bytes
     bloom_layout: Layout = "auto"  # bloom.layout
     bloom_capacity: int = 256  # bloom.capacity (compact; waku is fixed at 10000)
-    bloom_error_rate: float = 0.0001  # bloom.error_rate (compact; waku is fixed at 0.001)
+    bloom_error_rate: float = 0.0005  # bloom.error_rate (compact, in 512 bytes; waku is fixed at 0.001)
     repair_enabled: bool = True  # repair.enabled
     t_min: int = 30 * SECOND  # repair.t_min
     t_max: int = 120 * SECOND  # repair.t_max

@@ -16,6 +16,7 @@ from sdschat.experiment.vector_model.wheel import Indices
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.config import SPEC
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.scenario import START
 from sdschat.wire.sds_codec import SdsCodec
@@ -25,7 +26,7 @@ _COUNTED: Final = 4_096  # the loss of so many packets together is too rare for 
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
 _CODEC = SdsCodec()
-_CAPACITY, _ERROR = 256, 0.0001
+_CAPACITY, _ERROR = SPEC.bloom_capacity, SPEC.bloom_error_rate
 
 
 class PacketGroup(NamedTuple):
