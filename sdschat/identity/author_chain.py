@@ -68,6 +68,11 @@ class AuthorChain:
         if len(self.runs) > MOST_RUNS:
             self.forgotten = self.runs.pop(0).high
 
+    @property
+    def messages(self) -> int:
+        """The number of messages that are here, but for those that are forgotten."""
+        return sum(run.high - run.low + 1 for run in self.runs)
+
     def gaps(self) -> list[Gap]:
         return [
             Gap(left.high + 1, right.low - 1, right.previous)

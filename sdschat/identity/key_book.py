@@ -170,6 +170,11 @@ class KeyBook:
         row = self._standing.get(sender_id)
         return KeyStanding(0 if row is None else row.standing)
 
+    def since(self, sender_id: str) -> int:
+        """Return since when a participant has this standing, in epoch milliseconds."""
+        row = self._standing.get(sender_id)
+        return 0 if row is None else row.since
+
     def is_any(self, sender_id: str, standings: int) -> bool:
         """True if a participant has one of these standings. Asked for each message: flags as plain numbers are five
         times as fast."""

@@ -1,22 +1,27 @@
 """Rows of senders go once no message of theirs is left, in any channel: a flood of invented senders must not stay.
 
-Whoever has a key that is known here keeps their row, as does everybody of whom the user said something.
+Whoever has a key that is known here keeps their row, as does everybody of whom the user said something. Values about
+senders, such as their numbers, go with the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from sdschat.identity.key_book import KeyStanding
+from sdschat.node.channel.author_chains import CHAINS, author_of
+from sdschat.node.channel.basics import COUNTERS, counted_sender
 from sdschat.node.node import Node
 from sdschat.store.silent_senders import (
     SenderOfIds,
     SenderStanding,
+    count_values,
     senders_of_ids_after,
     speakers_after,
     standings_after,
+    values_after,
 )
 from sdschat.store.store import Store
 
@@ -24,6 +29,13 @@ EVERY: Final = 3_600_000  # milliseconds from the end of one round to the next
 AT_ONCE: Final = 20_000  # rows of each table that one walk through the log decides on
 _DELETED: Final = 100  # rows of each table in one step; each may be on a page of its own, all of which are logged
 _STEPS: Final = 20  # of a walk in one look: the limit of the database is kept in between
+_MORE: Final = (
+    1_000  # values of one kind that came since the last look: then they are looked at before the hour is over
+)
+
+
+# The kinds of values, by the beginning of their names, and how the sender id is read from a name.
+_SENDER_IN: Final[dict[str, Callable[[str], str]]] = {CHAINS: author_of, COUNTERS: counted_sender}
 
 
 class SilentSenders:
@@ -98,3 +110,41 @@ class SilentSenders:
         if row.standing == KeyStanding.UNSIGNED:
             return self._book.standing(row.sender_id) == row.standing and not self._book.signs(row.sender_id)
         return not self._book.standing(row.sender_id)
+
+
+class SenderValues:
+    """Values about senders whose keys are forgotten: the numbers of their devices, and the counters of their sync
+    messages."""
+
+    def __init__(self, node: Node, store: Store) -> None:
+        self._node = node
+        self._book = node.gate.book
+        self._store = store
+        self._left = dict.fromkeys(_SENDER_IN, 0)  # values of each kind after the last look
+        self._due = 0
+
+    def tidy(self) -> Iterator[None]:
+        """Let them go, step by step."""
+        now = self._node.clock.now().mono
+        hour, self._due = now >= self._due, self._due if now < self._due else now + EVERY
+        for kind, left in self._left.items():
+            if hour or count_values(self._store, kind) >= left + _MORE:
+                yield from self._look_at(kind)
+                self._left[kind] = count_values(self._store, kind)
+
+    def _look_at(self, kind: str) -> Iterator[None]:
+        name = ""
+        while names := values_after(self._store, kind, name, AT_ONCE):
+            name = names[-1]
+            gone = [each for each in names if self._is_of_nobody(kind, each)]
+            for at in range(0, len(gone), _DELETED):
+                with self._store.transaction() as transaction:
+                    for each in gone[at : at + _DELETED]:
+                        if self._is_of_nobody(kind, each):  # they may have spoken since
+                            transaction.forget_value(each)
+                yield
+
+    def _is_of_nobody(self, kind: str, name: str) -> bool:
+        """True if nothing is known of the sender of a value."""
+        sender_id = _SENDER_IN[kind](name)
+        return not self._book.standing(sender_id) and not self._book.signs(sender_id)

@@ -24,6 +24,11 @@ _SPOKE: Final = (
 )
 
 
+_VALUES: Final = "SELECT name FROM setting WHERE name > ? AND name < ? ORDER BY name LIMIT ?"
+_VALUES_COUNTED: Final = "SELECT count(*) FROM setting WHERE name > ? AND name < ?"
+_LAST: Final = "\U0010ffff"  # behind all that may follow a prefix
+
+
 class SenderStanding(NamedTuple):
     """The row of `standing` of a stranger, or of somebody without a key."""
 
@@ -56,6 +61,19 @@ def standings_after(store: Store, row: int, most: int) -> list[SenderStanding]:
 def senders_of_ids_after(store: Store, row: int, most: int) -> list[SenderOfIds]:
     with as_store_error(store.path):
         return [SenderOfIds(*found) for found in store.connection.execute(_OF_IDS, (row, most))]
+
+
+def count_values(store: Store, prefix: str) -> int:
+    """Return the number of values whose names begin so."""
+    with as_store_error(store.path):
+        return int(store.connection.execute(_VALUES_COUNTED, (prefix, prefix + _LAST)).fetchone()[0])
+
+
+def values_after(store: Store, prefix: str, name: str, most: int) -> list[str]:
+    """Return the names of the next values whose names begin so."""
+    with as_store_error(store.path):
+        rows = store.connection.execute(_VALUES, (max(prefix, name), prefix + _LAST, most))
+        return [found[0] for found in rows]
 
 
 def speakers_after(store: Store, number: int, place: int = 0) -> SpeakersPage:

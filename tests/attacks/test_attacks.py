@@ -8,6 +8,7 @@ import pytest
 
 from tests.attacks.altered import altered
 from tests.attacks.attacker import MOST, Attacker
+from tests.attacks.devices import devices
 from tests.attacks.direct_flood import direct_flood
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
@@ -29,6 +30,7 @@ needs_module("iotcore")
     [
         (altered, 6),
         (invented_acks, 3),
+        (devices, 100),
         (direct_flood, 40),
         (emptied, 3),
         (junk, 300),

@@ -19,13 +19,18 @@ from sdschat.sds.values import Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
-_COUNTERS: Final = "counter/"  # names of the values begin so; the channel and the sender follow
+COUNTERS: Final = "counter/"  # names of the values begin so; the channel and the sender follow
+
+
+def counted_sender(counter: str) -> str:
+    """Return the sender id in the name of a counter."""
+    return counter.rpartition("/")[2]
 
 
 def basic_extensions(store: Store, gate: ContentGate, limits: SenderLimits) -> Iterator[ChannelExtension]:
     """Make the extensions of a channel, in the order in which they are attached."""
     yield Restoring(store, gate)
-    yield AuthorChains(store)
+    yield AuthorChains(store, gate.book)
     yield OverLimitCounter(gate, limits)
     yield KeptCounters(store, gate.book)
     yield ChannelStrangers(store, gate.book, gate.share)
@@ -41,7 +46,7 @@ class KeptCounters(PassiveExtension):
         self._book = book
 
     def attach(self, session: ChannelSession) -> None:
-        self._prefix = f"{_COUNTERS}{session.name}/"
+        self._prefix = f"{COUNTERS}{session.name}/"
         self._proofs = session.proofs
         for name, kept in self._store.values(self._prefix).items():
             self._proofs.restore(name.removeprefix(self._prefix), int(kept))
