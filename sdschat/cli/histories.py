@@ -15,8 +15,7 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.profile import database_path
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Codec
+from sdschat.sds.values import AckState, Codec
 from sdschat.store.direct_rows import DirectRow
 from sdschat.store.display_rows import DisplayMessage, Key
 from sdschat.store.reader import Reader

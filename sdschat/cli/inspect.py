@@ -19,7 +19,7 @@ from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.view.packet_report import packet_report
-from sdschat.sds.rows import Evidence, GapRow, OutgoingRow, Snapshot
+from sdschat.sds.values import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
 

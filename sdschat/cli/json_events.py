@@ -14,7 +14,7 @@ from sdschat.node.events import NodeEvent, Said
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 
 _NAMES: Final[Mapping[type, str]] = {
     events.Joined: "joined",

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from sdschat.cli.json_events import described, state_name
 from sdschat.cli.text import moment, safe
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Codec, Message
+from sdschat.sds.values import AckState, Codec, Message
 from sdschat.store.display_rows import DisplayMessage
 
 _MARKDOWN_SIGNS: Final = re.compile(r"[\\`*_{}\[\]<>#|!&~]")

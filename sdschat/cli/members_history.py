@@ -10,7 +10,7 @@ from sdschat.cli.histories import WantedHistory, matching
 from sdschat.cli.json_events import post_object
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.saved import saved_posts
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
 

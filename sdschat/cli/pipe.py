@@ -27,8 +27,8 @@ from sdschat.node.node import Node
 from sdschat.node.stdin import lines
 from sdschat.node.sync.extension import sync_part
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged
+from sdschat.sds.values import AckState
 from sdschat.transport.tasks import first
 
 # Messages that the broker does not have yet: reading pauses at the first number until only the second is left, so that

@@ -19,7 +19,7 @@ from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
 from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotPublished, PresenceChanged
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node

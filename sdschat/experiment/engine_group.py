@@ -14,9 +14,8 @@ import numpy as np
 from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import Message, Refusal
+from sdschat.sds.values import AckState, Message, Refusal
 from sdschat.sim.network import SimNetwork
 from sdschat.sim.node import CHANNEL, SimNode
 from sdschat.sim.scenario import Plan, Rates, Violation

@@ -17,7 +17,6 @@ from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.history import History
 from sdschat.sds.jitter import Jitter
 from sdschat.sds.persist import collect_writes, open_new, restore
-from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
@@ -34,7 +33,7 @@ from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
-from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal
+from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal, Snapshot
 
 COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
 

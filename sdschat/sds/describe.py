@@ -15,9 +15,8 @@ from sdschat.sds import events as ev
 from sdschat.sds.bloom.compact import CompactFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.outgoing import Outgoing
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.values import HistoryEntry, Message, MessageKind, Refusal
+from sdschat.sds.values import AckState, HistoryEntry, Message, MessageKind, Refusal
 
 Namer = Callable[[str], str]
 Moment = Callable[[int], str]

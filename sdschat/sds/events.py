@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import AckState, Evidence, Message, Reason
 
 
 class Delivered(NamedTuple):

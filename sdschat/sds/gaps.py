@@ -7,7 +7,7 @@ joining, or its sender names too much) must not make the messages of others go w
 from __future__ import annotations
 
 from sdschat.sds.limits import GAPS_PER_CHANNEL, GAPS_PER_SENDER
-from sdschat.sds.rows import GapRow
+from sdschat.sds.values import GapRow
 
 
 class Gaps(dict[str, GapRow]):

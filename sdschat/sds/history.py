@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict, deque
 from typing import Protocol
 
-from sdschat.sds.rows import Entry, LogRow
+from sdschat.sds.values import Entry, LogRow
 
 _CHUNK = 512
 

@@ -20,9 +20,8 @@ from sdschat.sds.limits import (
     FUTURE_DATED_PER_CHANNEL,
     FUTURE_DATED_PER_SENDER,
 )
-from sdschat.sds.rows import IncomingRow
 from sdschat.sds.timers import Deadlines
-from sdschat.sds.values import Message
+from sdschat.sds.values import IncomingRow, Message
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, RETIRED_KEPT, SETTLED_KEPT
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AckState,
     AnswerRow,
     Append,

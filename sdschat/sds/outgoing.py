@@ -14,9 +14,8 @@ from heapq import heapify, heappop, heappush
 
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
 from sdschat.sds.retired import RetiredBuffer
-from sdschat.sds.rows import FORGOTTEN, RETIRED, AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
-from sdschat.sds.values import Now
+from sdschat.sds.values import FORGOTTEN, RETIRED, AckState, Evidence, Now, OutgoingRow
 
 
 @dataclass(slots=True, eq=False)

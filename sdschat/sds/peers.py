@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sdschat.sds.limits import MAX_PEERS
-from sdschat.sds.rows import PeerRow
 from sdschat.sds.timers import past_mono
-from sdschat.sds.values import Now
+from sdschat.sds.values import Now, PeerRow
 
 _ONE_MOMENT: Final = 1000  # packets that come within so many milliseconds count as one
 

@@ -12,26 +12,26 @@ from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import ARRIVALS_KEPT, BUFFERED_PER_CHANNEL, RECENT_WINDOW
 from sdschat.sds.recent_arrivals import RecentArrivals
-from sdschat.sds.rows import (
-    FROM_STORE,
-    ChannelRow,
-    Drop,
-    HintRow,
-    IncomingRow,
-    LogRow,
-    PeerRow,
-    Put,
-    Row,
-    Snapshot,
-    Table,
-)
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.dependencies import refuse_older_children
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
 from sdschat.sds.steps.requests import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono
-from sdschat.sds.values import Now
+from sdschat.sds.values import (
+    FROM_STORE,
+    ChannelRow,
+    Drop,
+    HintRow,
+    IncomingRow,
+    LogRow,
+    Now,
+    PeerRow,
+    Put,
+    Row,
+    Snapshot,
+    Table,
+)
 from sdschat.sds.window import RecentWindow
 
 Thing = TypeVar("Thing")

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from sdschat.sds.config import Config
 from sdschat.sds.limits import PUSHES_PER_CHANNEL, PUSHES_PER_SENDER, WANTED_BY
-from sdschat.sds.rows import PushRow
 from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends
 from sdschat.sds.timers import to_mono, to_wall
-from sdschat.sds.values import Now
+from sdschat.sds.values import Now, PushRow
 
 
 class Push(ScheduledSend):

@@ -17,10 +17,9 @@ from sdschat.sds.limits import (
     MISSING_PER_SENDER,
     WANTED_BY,
 )
-from sdschat.sds.rows import AnswerRow, MissingRow
 from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends, may_take
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
-from sdschat.sds.values import Now
+from sdschat.sds.values import AnswerRow, MissingRow, Now
 
 ASKED_IN_STEP = 3  # requests that follow one another T_max apart; after every further one it is twice as long
 LONGEST_BACK_OFF = 16  # times T_max

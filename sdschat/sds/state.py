@@ -21,8 +21,7 @@ from sdschat.sds.push_buffer import PushBuffer
 from sdschat.sds.recent_arrivals import RecentArrivals
 from sdschat.sds.refetch import RefetchBuffer
 from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer
-from sdschat.sds.rows import ChannelRow, Entry, LogRow, Write
-from sdschat.sds.values import Codec, Now, Reason
+from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Now, Reason, Write
 from sdschat.sds.window import RecentWindow
 
 

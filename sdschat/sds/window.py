@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Entry
+from sdschat.sds.values import Entry
 
 
 class RecentWindow:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import Delivered
-from sdschat.sds.rows import Append
-from sdschat.sds.values import Refusal
+from sdschat.sds.values import Append, Refusal
 from sdschat.sim.check_state import check_sizes, check_waiting
 from sdschat.sim.scenario import Violation
 from sdschat.sim.world import World

@@ -14,9 +14,8 @@ from sdschat.sds.events import (
     RepairCancelled,
     StateChanged,
 )
-from sdschat.sds.rows import FORGOTTEN, FROM_STORE, AckState, MissingRow, Table
 from sdschat.sds.steps.acks import CERTAIN
-from sdschat.sds.values import Reason
+from sdschat.sds.values import FORGOTTEN, FROM_STORE, AckState, MissingRow, Reason, Table
 from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import Violation
 

@@ -9,9 +9,8 @@ from sdschat.sds import limits
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Event, Rejected
 from sdschat.sds.incoming import BufferedMessage
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import AckState, Message, Reason
 from sdschat.sim.oracle import NodeRecord, Origin
 from sdschat.sim.scenario import Violation
 

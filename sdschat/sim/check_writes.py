@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdschat.sds.rows import (
+from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
+from sdschat.sds.values import (
     FROM_STORE,
     AckState,
     AnswerRow,
@@ -19,7 +20,6 @@ from sdschat.sds.rows import (
     Table,
     Write,
 )
-from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
 from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import START, Violation
 

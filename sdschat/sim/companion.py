@@ -16,9 +16,8 @@ from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import LOWEST, Frame, LogKey, RangeSummary
 from sdschat.mvds.pages import Pages
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Message, MessageKind, Now
+from sdschat.sds.values import Append, Message, MessageKind, Now, Write
 from sdschat.sim.network import mix
 from sdschat.sim.node import SimNode
 from sdschat.sim.scenario import Scenario, Violation

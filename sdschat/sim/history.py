@@ -9,9 +9,8 @@ from typing import Any, Final
 from sdschat.catchup.values import CatchUpState
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Delivered, DuplicateReceived, Event, PushScheduled, RepairCancelled, RepairScheduled
-from sdschat.sds.rows import ChannelRow, Put, Write
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now
+from sdschat.sds.values import ChannelRow, Now, Put, Write
 from sdschat.sim.actions import act
 from sdschat.sim.check_events import check_events
 from sdschat.sim.check_state import check_sizes

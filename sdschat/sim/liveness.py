@@ -44,9 +44,8 @@ from collections.abc import Iterator
 from sdschat.sds import limits
 from sdschat.sds.bloom.received import MAX_FILL, read_filter
 from sdschat.sds.outgoing import Outgoing
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Message
 from sdschat.sim.oracle import NodeRecord
 from sdschat.sim.scenario import Violation
 from sdschat.sim.world import World

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import OutgoingRow
-from sdschat.sds.values import Codec, Message, Now, Refusal
+from sdschat.sds.values import Codec, Message, Now, OutgoingRow, Refusal
 from sdschat.sim.literal import LiteralPeer
 from sdschat.sim.network import mix
 from sdschat.sim.scenario import START, Plan

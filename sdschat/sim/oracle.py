@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.bloom import compact, waku
-from sdschat.sds.rows import AckState, OutgoingRow, Table
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Message, OutgoingRow, Table
 from sdschat.sim.convergence import Convergence
 from sdschat.sim.node import Copied, SimNode
 from sdschat.sim.reach import Reach

@@ -32,12 +32,11 @@ from sdschat.sds.events import (
     RepairScheduled,
     StateChanged,
 )
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.steps.send_due import next_turn
 from sdschat.sds.timers import Deadlines
-from sdschat.sds.values import Reason
+from sdschat.sds.values import AckState, Reason
 
 _BOUNDS: Final = (
     "messages waiting",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from zlib import crc32
 
-from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
+from sdschat.sds.values import Append
 
 
 class Trace:

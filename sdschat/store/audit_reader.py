@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.rows import AckState, ChannelRow, OutgoingRow
+from sdschat.sds.values import AckState, ChannelRow, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum

@@ -1,4 +1,4 @@
-"""Rows of `sdschat.sds.rows` as rows of SQL and back, one shape a table."""
+"""Rows of `sdschat.sds.values` as rows of SQL and back, one shape a table."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AckState,
     AnswerRow,
     ChannelRow,
+    Codec,
     Entry,
     Evidence,
     GapRow,
     HintRow,
     IncomingRow,
     LogRow,
+    Message,
     MissingRow,
     OutgoingRow,
     PeerRow,
@@ -23,7 +25,6 @@ from sdschat.sds.rows import (
     Row,
     Table,
 )
-from sdschat.sds.values import Codec, Message
 from sdschat.store.checksums import SqlValue, row_sum
 
 SqlRow = tuple[SqlValue, ...]

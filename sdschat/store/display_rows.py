@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.sds.values import AckState, OutgoingRow
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, log_entry
 

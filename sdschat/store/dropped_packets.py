@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 
 BYTES_EACH: Final = 120  # on disk, with the indexes, about; see `test_an_id_without_its_packet_takes_at_most_160_bytes`

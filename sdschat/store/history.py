@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.rows import Entry, LogRow
+from sdschat.sds.values import Entry, LogRow
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import body_sum
 from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry

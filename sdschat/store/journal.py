@@ -36,8 +36,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState, Append
-from sdschat.sds.values import Message, Now
+from sdschat.sds.values import AckState, Append, Message, Now
 
 if TYPE_CHECKING:
     from sdschat.sds.state import Ready

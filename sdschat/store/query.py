@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from sdschat.sds.rows import WITHOUT_A_BODY
+from sdschat.sds.values import WITHOUT_A_BODY
 from sdschat.store.columns import RowAltered
 from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessage, Key, shown
 from sdschat.store.history import first_place, last_place

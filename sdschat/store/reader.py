@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from sdschat.sds.rows import OutgoingRow, Snapshot, Table
-from sdschat.sds.values import Codec
+from sdschat.sds.values import Codec, OutgoingRow, Snapshot, Table
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.checksums import row_sum
 from sdschat.store.columns import SHAPES, RowAltered

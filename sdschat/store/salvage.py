@@ -11,8 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from sdschat.sds.rows import ChannelRow, OutgoingRow, Table
-from sdschat.sds.values import Codec, Message
+from sdschat.sds.values import ChannelRow, Codec, Message, OutgoingRow, Table
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, SHAPES, RowAltered, log_entry
 from sdschat.store.connection import open_reader

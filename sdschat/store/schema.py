@@ -87,7 +87,7 @@ def _table(database: Database, name: str, columns: Columns, nullable: tuple[str,
 
 
 def buffer_table(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
-    """A table of `sdschat.sds.rows`: rows of a channel by their key, in the order in which they were first put."""
+    """A table of `sdschat.sds.values`: rows of a channel by their key, in the order in which they were first put."""
     _table(database, name, {"place": int, "channel": int, **columns, "sum": int}, nullable)
     database.table(name).create_index(["channel", next(iter(columns))], f"{name}_key", unique=True)
 

@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from sdschat.sds.limits import SETTLED_KEPT
 from sdschat.sds.memory import keep_outgoing, possibly_acked_wanted
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AckState,
     AnswerRow,
     ChannelRow,
+    Codec,
     GapRow,
     HintRow,
     IncomingRow,
@@ -22,7 +23,6 @@ from sdschat.sds.rows import (
     Snapshot,
     Table,
 )
-from sdschat.sds.values import Codec
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import SHAPES, STATE_SELECT, RowAltered
 

@@ -21,8 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sdschat.sds.rows import Snapshot, Write
-from sdschat.sds.values import Codec
+from sdschat.sds.values import Codec, Snapshot, Write
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import RowAltered
 from sdschat.store.connection import open_writer

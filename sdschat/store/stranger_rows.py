@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sdschat.sds.rows import WITHOUT_A_BODY, Append, Entry, LogRow
+from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry, LogRow
 from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from sdschat.sds.rows import Append, ChannelRow, Drop, Entry, LogRow, Put, Row, Table, Write
+from sdschat.sds.values import Append, ChannelRow, Drop, Entry, LogRow, Put, Row, Table, Write
 from sdschat.store import dropped_packets
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, newest_again
 from sdschat.store.checksums import body_sum, row_sum

@@ -12,8 +12,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.sds.rows import Entry, LogRow
-from sdschat.sds.values import Codec, Message
+from sdschat.sds.values import Codec, Entry, LogRow, Message
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry, log_values

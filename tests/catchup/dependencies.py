@@ -11,8 +11,7 @@ from sdschat.node.channel.presence import STORE
 from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
-from sdschat.sds.rows import Append
-from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sds.values import Append, HistoryEntry, Message, Now
 from sdschat.sim.companion import MemoryLog
 from sdschat.sim.node import CHANNEL
 from sdschat.wire.sds_codec import SdsCodec

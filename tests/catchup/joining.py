@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
-from sdschat.sds.rows import Append, Entry, LogRow, Put, Table
+from sdschat.sds.values import Append, Entry, LogRow, Put, Table
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url

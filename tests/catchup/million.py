@@ -19,8 +19,7 @@ from random import Random
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
-from sdschat.sds.rows import Append, Entry, LogRow
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import Append, Entry, HistoryEntry, LogRow, Message
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig

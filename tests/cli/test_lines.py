@@ -9,7 +9,7 @@ import pytest
 from sdschat.cli.json_events import json_line
 from sdschat.node.events import NodeEvent
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 
 
 @pytest.mark.parametrize(

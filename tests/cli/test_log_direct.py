@@ -17,7 +17,7 @@ from sdschat.cli.histories import ChannelHistory
 from sdschat.node.events import PresenceChanged
 from sdschat.node.sync.events import DirectSaid
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec
 from tests.cli.processes import command, environment, run

@@ -19,7 +19,7 @@ from sdschat.node.channel.session import open_engine
 from sdschat.node.clock import Clock
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
-from sdschat.sds.rows import Append, ChannelRow, Put, Table, Write
+from sdschat.sds.values import Append, ChannelRow, Put, Table, Write
 from sdschat.store.transaction import IndexedText
 from tests.cli.processes import command, environment
 from tests.store.samples import log_row, packet_of

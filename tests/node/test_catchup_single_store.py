@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.store_client.events import StoreLeft, StoreSilent
-from sdschat.sds.rows import Append, Entry, LogRow
+from sdschat.sds.values import Append, Entry, LogRow
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.wire.store_codec import StoreAnswer, StoreQuery

@@ -11,8 +11,7 @@ import pytest
 from sdschat.node.events import ConnectionChanged, MessageDelivered
 from sdschat.node.settings import SettingError, Value
 from sdschat.sds.events import Rejected, RepairRequested, StateChanged
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.store.reader import Reader
 from sdschat.wire.nim_codec import EitherCodec, NimCodec
 from tests.node.worlds import world

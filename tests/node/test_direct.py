@@ -16,8 +16,7 @@ from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversation import conversation_id
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import Rejected, StateChanged
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Now
+from sdschat.sds.values import AckState, Now
 from sdschat.store.direct_rows import DirectRow
 from sdschat.tui.model.workspace import TalkModel
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec

@@ -28,8 +28,7 @@ from sdschat.node.events import (
 from sdschat.node.settings import Value
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.ids import content_id
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import AckState, Message, Reason
 from sdschat.store.errors import DiskFull, ProfileInUse
 from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction

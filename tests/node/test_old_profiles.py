@@ -15,7 +15,7 @@ from sdschat.node.events import MessageDelivered, TroubleMet
 from sdschat.node.sync.events import DirectSaid
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from tests.node.catching import start, stop
 from tests.node.worlds import Member, world
 

@@ -10,9 +10,8 @@ import pytest
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now
 from sdschat.store.transaction import Transaction
 from tests.node.worlds import world
 

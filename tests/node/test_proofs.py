@@ -16,8 +16,7 @@ from sdschat.node.events import ConnectionChanged, MessageDelivered
 from sdschat.node.settings import Value
 from sdschat.node.sync.extension import install, sync_part
 from sdschat.sds.events import Rejected, StateChanged, SyncReceived
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.wire.catchup_codec import encode_frame
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message

@@ -20,8 +20,21 @@ from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, IncomingRow, LogRow, OutgoingRow, Put, Table
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import (
+    AckState,
+    Append,
+    Drop,
+    Entry,
+    Evidence,
+    HistoryEntry,
+    IncomingRow,
+    LogRow,
+    Message,
+    OutgoingRow,
+    Put,
+    Reason,
+    Table,
+)
 from tests.node.worlds import Member, World, world
 
 MESSAGE = Message("bob", "m1", "lobby", 5, (HistoryEntry("m0", b"\x00\xff", None),), b"filter", (), b"text")

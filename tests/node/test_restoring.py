@@ -10,8 +10,7 @@ from pathlib import Path
 from sdschat.node.events import MessageDelivered, PacketRestored, TroubleMet
 from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Message
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import Member, World, world

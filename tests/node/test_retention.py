@@ -9,7 +9,7 @@ from pathlib import Path
 from sdschat.identity.key_book import KeyStanding
 from sdschat.node.events import Joined, TroubleMet
 from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
-from sdschat.sds.rows import WITHOUT_A_BODY, Append, Entry, LogRow, Write
+from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry, LogRow, Write
 from sdschat.store.dropped_packets import BYTES_EACH
 from tests.node.worlds import Member, world
 

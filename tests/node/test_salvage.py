@@ -12,7 +12,7 @@ from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import make_settings
 from sdschat.node.tools.salvage import salvage
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from sdschat.store.errors import ProfileInUse, StoreDamaged, StoreUnavailable
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store

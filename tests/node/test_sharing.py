@@ -18,7 +18,7 @@ from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sharing.page import page
 from sdschat.node.view import members
 from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from tests.fingerprints import fingerprint_of
 from tests.node.worlds import world
 

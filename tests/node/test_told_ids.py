@@ -15,7 +15,7 @@ from sdschat.node.retention import Retention, ServedChannel
 from sdschat.node.sync import history_sync
 from sdschat.node.sync.extension import sync_part
 from sdschat.sds.limits import IDS_KEPT
-from sdschat.sds.rows import TOLD
+from sdschat.sds.values import TOLD
 from sdschat.store.retention_floor import floor_of
 from tests.node.catching import DAY, log_of, start, stop
 from tests.node.test_bodies_fetched import LIMIT, TEXTS, flooded, run

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.schemas import FIELD, Copy, Message, Node
-from sdschat.sds.rows import Append, Put, Table, Write
+from sdschat.sds.values import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sdschat.sds.config import SPEC
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from tests.sds.group import Group
 
 WAY = 100  # milliseconds that a packet takes

@@ -14,9 +14,8 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, Event, Rejected
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import Write
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import HistoryEntry, Message, Now, Reason
+from sdschat.sds.values import HistoryEntry, Message, Now, Reason, Write
 from sdschat.wire.sds_codec import SdsCodec
 
 START = 1_700_000_000_000

@@ -11,8 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sdschat.sds.config import DEMO
 from sdschat.sds.events import Delivered, Event
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Now
+from sdschat.sds.values import AckState, Now
 from tests.sds.group import Flight, Group, Node
 
 LIVELY = replace(DEMO, id_rule="text", bloom_capacity=8, causal_history=1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import Delivered, Rejected
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Entry
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import Entry, Message, Reason
 from tests.sds.group import CODEC, START, Group, forge
 from tests.sds.test_id_only import keep_id
 

@@ -9,8 +9,7 @@ import pytest
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, RepairRequested
 from sdschat.sds.peers import Peers
-from sdschat.sds.rows import PeerRow
-from sdschat.sds.values import Now
+from sdschat.sds.values import Now, PeerRow
 from tests.sds.group import QUIET, START, Group, forge
 
 HOUR = 3_600_000

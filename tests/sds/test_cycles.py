@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.sds.events import Rejected
-from sdschat.sds.rows import IncomingRow, Table
-from sdschat.sds.values import Reason
+from sdschat.sds.values import IncomingRow, Reason, Table
 from tests.sds.group import CODEC, START, Group, forge
 
 SKEW = 600_000

@@ -9,9 +9,8 @@ import pytest
 from sdschat.sds import events as ev
 from sdschat.sds.bloom import waku
 from sdschat.sds.describe import describe, describe_filter
-from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.state import Packet
-from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
+from sdschat.sds.values import AckState, Evidence, HistoryEntry, Message, Reason, Refusal
 from tests.sds.group import START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Put, Table
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import HistoryEntry, Message, Put, Table
 from tests.sds.group import START, Group, forge
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.rows import Entry, LogRow
+from sdschat.sds.values import Entry, LogRow
 
 dates = st.lists(st.integers(1, 60), max_size=120)
 

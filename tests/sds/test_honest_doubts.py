@@ -20,9 +20,8 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.rows import Entry, LogRow, MissingRow, Table
 from sdschat.sds.steps.filters import WAKU_REMEMBERED
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import Entry, HistoryEntry, LogRow, Message, MissingRow, Table
 from tests.sds.group import QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

@@ -13,8 +13,7 @@ from sdschat.sds.events import Delivered, EphemeralReceived, FilterRolled, GapCl
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.peers import Peers
 from sdschat.sds.push_buffer import Push, PushBuffer
-from sdschat.sds.rows import GapRow
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import GapRow, Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

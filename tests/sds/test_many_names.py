@@ -7,8 +7,8 @@ from dataclasses import replace
 from sdschat.sds import limits
 from sdschat.sds.config import Config
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState
+from sdschat.sds.values import AckState
 from tests.sds.group import QUIET, START, Group, forge
 from tests.sds.test_pushes import SLOW, holding, lacks_all
 from tests.spec.test_s_026_to_040_receive import filter_of

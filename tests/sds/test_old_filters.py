@@ -10,8 +10,7 @@ from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangePrint
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import FilterIgnored, RangeDiffered
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Message
 from tests.sds.group import CODEC, START, Group, forge
 from tests.sds.test_pushes import PUSHING, holding, pushed
 from tests.spec.test_s_026_to_040_receive import filter_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sdschat.sds.events import MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
-from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
 from sdschat.sds.steps.acks import _make_room, acknowledged, review_equal_range
+from sdschat.sds.values import AckState, Evidence, OutgoingRow, Table
 from sdschat.sim.generate import limits
 from tests.sds.group import QUIET, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sdschat.sds.events import Delivered, DuplicateReceived, KeptAsId, Rejected
-from sdschat.sds.rows import TOLD
-from sdschat.sds.values import Message
+from sdschat.sds.values import TOLD, Message
 from tests.sds.group import START, Group
 
 CONTENT = b"what was said"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Entry
+from sdschat.sds.values import Entry
 from sdschat.sds.window import RecentWindow
 
 Shape = list[tuple[int, list[int]]]

@@ -8,10 +8,9 @@ from typing import Any
 
 from sdschat.sds.channel import Channel
 from sdschat.sds.repair import determine_t_resp, in_response_group
-from sdschat.sds.rows import Evidence
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps import acks, answers, anti_entropy, copies, outgoing_sweep, requests, send, timing
-from sdschat.sds.values import Message, Now
+from sdschat.sds.values import Evidence, Message, Now
 from tests.sim.plant import defect, instead, method
 
 

@@ -9,10 +9,9 @@ from sdschat.sds import persist
 from sdschat.sds.channel import Channel
 from sdschat.sds.clock import LamportClock
 from sdschat.sds.incoming import IncomingBuffer
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps import deliver, filters, future_dated, sync
-from sdschat.sds.values import Message, Now, Refusal
+from sdschat.sds.values import AckState, Message, Now, Refusal
 from tests.sim.plant import defect, instead, method
 
 

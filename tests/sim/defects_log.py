@@ -8,10 +8,9 @@ from typing import Any
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.ids import message_id_for
-from sdschat.sds.rows import Entry, GapRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import deliver, dependencies, filters, future_dated, receive, requests, send
-from sdschat.sds.values import Message
+from sdschat.sds.values import Entry, GapRow, Message
 from sdschat.sds.window import RecentWindow
 from tests.sim.plant import defect, instead, method
 

@@ -19,9 +19,8 @@ from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.sync.direct import CONFIG, pair_group
 from sdschat.node.sync.history_sync import DAY
 from sdschat.node.sync.store_pages import StorePages
-from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now, Write
 from sdschat.sim.companion import Companion, Disk, Parcel
 from sdschat.sim.node import CHANNEL, SimNode
 from sdschat.sim.scenario import Violation

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.sds.rows import AckState, Snapshot
-from sdschat.sds.values import Message, MessageKind
+from sdschat.sds.values import AckState, Message, MessageKind, Snapshot
 from sdschat.store.reader import Reader
 from sdschat.transport.topics import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec

@@ -8,8 +8,7 @@ from sdschat.sds.bloom.compact import shape_for
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import StateChanged
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Message, MessageKind
+from sdschat.sds.values import AckState, Message, MessageKind
 from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
 from sdschat.wire.sds_pb2 import Message as PbMessage
 from tests.sds.group import CODEC, QUIET, START, Group, forge

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.sds.bloom.received import read_filter
-from sdschat.sds.rows import AckState, Append
-from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sds.values import AckState, Append, HistoryEntry, Message, Now
 from tests.sds.group import QUIET, START, Group, forge
 
 

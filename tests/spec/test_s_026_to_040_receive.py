@@ -7,8 +7,7 @@ import itertools
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import Delivered, DuplicateReceived, StateChanged
-from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Evidence, Message
 from tests.sds.group import QUIET, START, Group, forge
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncReceived, SyncSent
-from sdschat.sds.rows import AckState, ChannelRow, IncomingRow, Put
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, ChannelRow, IncomingRow, Message, Put
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 
 CHATTY = replace(QUIET, sync_interval=30_000)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Append, Put, Table, Write
+from sdschat.sds.values import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store

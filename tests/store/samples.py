@@ -6,7 +6,7 @@ import hashlib
 from random import Random
 from typing import TypeVar, cast, get_type_hints
 
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AckState,
     AnswerRow,
     Append,
@@ -16,8 +16,10 @@ from sdschat.sds.rows import (
     Evidence,
     GapRow,
     HintRow,
+    HistoryEntry,
     IncomingRow,
     LogRow,
+    Message,
     MissingRow,
     OutgoingRow,
     PeerRow,
@@ -27,7 +29,6 @@ from sdschat.sds.rows import (
     Table,
     Write,
 )
-from sdschat.sds.values import HistoryEntry, Message
 from sdschat.store.journal import JournalRow
 from sdschat.store.transaction import IndexedText
 from sdschat.wire.sds_codec import SdsCodec

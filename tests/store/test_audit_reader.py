@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from sdschat.store.audit_reader import AlteredRow, AuditReader, LogRowFound
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.retention import drop_oldest

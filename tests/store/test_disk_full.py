@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from zlib import crc32
 
-from sdschat.sds.rows import Write
+from sdschat.sds.values import Write
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull
 from sdschat.store.journal import JournalRow

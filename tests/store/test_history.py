@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AnswerRow,
     Append,
     Drop,

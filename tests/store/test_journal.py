@@ -11,9 +11,8 @@ import pytest
 
 from sdschat.sds import events as ev
 from sdschat.sds.config import Config
-from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.state import Ready
-from sdschat.sds.values import HistoryEntry, Message, Now, Reason
+from sdschat.sds.values import AckState, Evidence, HistoryEntry, Message, Now, Reason
 from sdschat.store.journal import JournalRow, journal_of, journal_rows, json_lines
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store

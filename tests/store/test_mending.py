@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import AckState, Append, OutgoingRow, Put, Table
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Append, Message, OutgoingRow, Put, Table
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdschat.sds.rows import (
+from sdschat.sds.values import (
     AnswerRow,
     ChannelRow,
     GapRow,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import ChannelRow
+from sdschat.sds.values import ChannelRow
 from sdschat.store.checksums import row_sum
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.migrate import schema_digest

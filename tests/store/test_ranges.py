@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from sdschat.catchup.values import BUCKET, HIGHEST, LOWEST, LogKey, RangeSummary, summarise
-from sdschat.sds.rows import Append, Entry, LogRow
+from sdschat.sds.values import Append, Entry, LogRow
 from sdschat.store.errors import DiskFull
 from sdschat.store.ranges import Ranges
 from sdschat.store.store import Store

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import AckState, Append, Drop, Evidence, GapRow, OutgoingRow, Put, Table
+from sdschat.sds.values import AckState, Append, Drop, Evidence, GapRow, OutgoingRow, Put, Table
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store

@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.sds.config import Config
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import Snapshot, Write
+from sdschat.sds.values import Snapshot, Write
 from sdschat.store.history import SqlHistory
 from sdschat.store.store import ChannelStore, Store
 from tests.sds.group import CODEC, Flight, Group, Node

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sdschat.sds.rows import Entry, Snapshot
+from sdschat.sds.values import Entry, Snapshot
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import JournalRow

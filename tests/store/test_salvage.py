@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import AckState, Append, Evidence, OutgoingRow, Put, Table, Write
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Append, Evidence, Message, OutgoingRow, Put, Table, Write
 from sdschat.store.checksums import row_sum
 from sdschat.store.salvage import Wreck
 from sdschat.store.store import Store

@@ -28,8 +28,7 @@ from sdschat.node.store_server.answers import Answerer
 from sdschat.node.store_server.node import StoreNode
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.rows import Append, Entry, LogRow, Put, Table, Write
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import Append, Entry, HistoryEntry, LogRow, Message, Put, Table, Write
 from sdschat.store.archive import LogArchive
 from sdschat.store.connection import open_writer
 from sdschat.store.history import first_place

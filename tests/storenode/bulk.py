@@ -11,8 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.sds.rows import Append, Entry, LogRow, Put, Table
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import Append, Entry, HistoryEntry, LogRow, Message, Put, Table
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
 from sdschat.store.checksums import body_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, log_values

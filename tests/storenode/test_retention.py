@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST, LogKey, summarise
-from sdschat.sds.rows import Append, Put, Table, Write
-from sdschat.sds.values import HistoryEntry
+from sdschat.sds.values import Append, HistoryEntry, Put, Table, Write
 from sdschat.store.archive import ArchiveRange, LogArchive
 from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.reader import Reader

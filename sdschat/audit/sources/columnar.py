@@ -14,7 +14,7 @@ from zlib import crc32
 from sdschat.audit.sources.databases import BYTES, ROWS
 from sdschat.audit.sources.telling import Telling
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.sds.values import AckState, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.columns import LOG_COLUMNS, dump_ids
 from sdschat.store.errors import as_store_error

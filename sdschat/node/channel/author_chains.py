@@ -11,8 +11,7 @@ from sdschat.node.channel.author_devices import AuthorDevices
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
-from sdschat.sds.rows import WITHOUT_A_BODY, Append
-from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sds.values import WITHOUT_A_BODY, Append, HistoryEntry, Message, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 from sdschat.wire.chat_codec import DEVICE_BYTES, Place, decode_envelope

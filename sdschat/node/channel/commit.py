@@ -15,9 +15,8 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import EphemeralSaid, EventBody, IdentityUsedElsewhere, MessageDelivered
 from sdschat.node.profile import Profile
 from sdschat.sds import events as ev
-from sdschat.sds.rows import Write
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import Message
+from sdschat.sds.values import Message, Write
 from sdschat.store.journal import JournalRow, journal_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText

@@ -10,8 +10,7 @@ from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import EventBody, OverLimit, OwnOverLimit
 from sdschat.sds.events import Delivered, KeptAsId
-from sdschat.sds.rows import Append
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate

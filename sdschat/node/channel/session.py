@@ -17,9 +17,8 @@ from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPub
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
-from sdschat.sds.rows import TOLD
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import Codec, Message, MessageKind, Now, Reason, Refusal
+from sdschat.sds.values import TOLD, Codec, Message, MessageKind, Now, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base

@@ -11,8 +11,7 @@ from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.stranger_accounts import FORGOTTEN, StrangerAccounts
 from sdschat.node.channel.strangers_share import StrangersShare, account_from, prefix_of
 from sdschat.node.events import StrangersChanged
-from sdschat.sds.rows import Append
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction

@@ -10,25 +10,24 @@ from typing import Any, Final, get_args
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
-from sdschat.sds import rows
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds import values
+from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.store.transaction import IndexedText
 
 _ENUMS: Final[dict[str, type[Enum]]] = {
-    kind.__name__: kind for kind in (AckState, Reason, Verdict, ContentKind, rows.Table)
+    kind.__name__: kind for kind in (AckState, Reason, Verdict, ContentKind, values.Table)
 }
 _CLASSES: Final[dict[str, type]] = {
     kind.__name__: kind
     for kind in (
         *get_args(events.EventBody),
-        *get_args(rows.Row),
-        rows.Append,
-        rows.Put,
-        rows.Drop,
-        rows.Entry,
-        rows.LogRow,
-        rows.Evidence,
+        *get_args(values.Row),
+        values.Append,
+        values.Put,
+        values.Drop,
+        values.Entry,
+        values.LogRow,
+        values.Evidence,
         events.Said,
         OpenedContent,
         Message,

@@ -26,9 +26,8 @@ from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import Joined, NodeEvent, TroubleMet
 from sdschat.node.node import Node
 from sdschat.node.recording.codec import to_json
-from sdschat.sds.rows import Append, Entry, LogRow, Put, Snapshot, Table, Write
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Message, Now, Refusal
+from sdschat.sds.values import Append, Entry, LogRow, Message, Now, Put, Refusal, Snapshot, Table, Write
 from sdschat.store.transaction import IndexedText
 
 VERSION: Final = 1

@@ -12,8 +12,7 @@ from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.node.recording.recorder import EARLIER
 from sdschat.node.sharing.events import MOST, Line, SharedEvents, content_of, line_of
 from sdschat.sds import events as ev
-from sdschat.sds.rows import Append
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now
 from sdschat.store.journal import JournalRow, fingerprint_step, fingerprint_text, journal_rows
 
 _OF_PRIVATE: Final = (events.EpochChanged, events.MembersChanged, events.MessageWithheld, events.NotAMember)

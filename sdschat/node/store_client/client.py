@@ -16,9 +16,8 @@ from sdschat.node.store_client.hint import read_hint
 from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_client.requests import StoreReply, StoreRequests
 from sdschat.node.store_client.verify import Checked
-from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now
+from sdschat.sds.values import Append, Now
 from sdschat.store.transaction import Transaction
 from sdschat.wire.store_codec import MAX_WANTED, Range, StoreKey, WantedMessage
 

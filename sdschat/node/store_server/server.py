@@ -18,9 +18,8 @@ from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal,
 from sdschat.node.store_server.answers import Answerer, ArchiveReader
 from sdschat.node.store_server.counters import Counts
 from sdschat.node.store_server.quota import REPLAY_WINDOW, Quota, Replays
-from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now, Refusal
+from sdschat.sds.values import Append, Now, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.wire.store_codec import MAX_QUERY_BYTES, StoreAnswer, StoreQuery, decode_query, encode_answer
 

@@ -34,9 +34,8 @@ from sdschat.node.sync.direct_limits import DAY, DirectLimits, ForgeryNotices
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
-from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
-from sdschat.sds.values import Now, Reason
+from sdschat.sds.values import AckState, Now, Reason
 from sdschat.store.direct import DirectMessages
 from sdschat.store.direct_rows import DirectRow
 from sdschat.store.mvds import MvdsStore

@@ -9,8 +9,7 @@ from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.sought import SoughtLog
 from sdschat.catchup.values import LogKey
 from sdschat.sds.channel import Channel
-from sdschat.sds.rows import TOLD
-from sdschat.sds.values import Message, MessageKind, Now
+from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate

@@ -19,8 +19,19 @@ from sdschat.node.settings import Settings
 from sdschat.sds.channel import Channel
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.limits import MISSING_PER_SENDER
-from sdschat.sds.rows import AckState, Append, ChannelRow, Entry, LogRow, MissingRow, OutgoingRow, Put, Table, Write
-from sdschat.sds.values import HistoryEntry
+from sdschat.sds.values import (
+    AckState,
+    Append,
+    ChannelRow,
+    Entry,
+    HistoryEntry,
+    LogRow,
+    MissingRow,
+    OutgoingRow,
+    Put,
+    Table,
+    Write,
+)
 from sdschat.store.errors import StoreUnavailable
 from sdschat.store.salvage import SalvagedPacket, Wreck
 from sdschat.store.transaction import IndexedText

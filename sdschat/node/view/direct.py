@@ -10,7 +10,7 @@ from sdschat.identity.content import ContentKind
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
-from sdschat.sds.rows import AckState, Evidence
+from sdschat.sds.values import AckState, Evidence
 
 if TYPE_CHECKING:
     from sdschat.node.sync.direct import DirectMessaging

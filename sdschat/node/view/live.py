@@ -18,15 +18,14 @@ from sdschat.node.view.values import (
     WaitingMessage,
 )
 from sdschat.sds.repair import in_response_group
-from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
-from sdschat.sds.values import Now
+from sdschat.sds.values import AckState, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.incoming import BufferedMessage
     from sdschat.sds.repair import MissingDependency as MissingEntry
-    from sdschat.sds.rows import GapRow
+    from sdschat.sds.values import GapRow
 
 _GIVEN_UP = "lost"
 

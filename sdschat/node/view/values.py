@@ -10,8 +10,7 @@ from sdschat.identity.sanitize import harmless
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
-from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import Message, MessageKind, Refusal
+from sdschat.sds.values import AckState, Evidence, Message, MessageKind, Refusal
 
 # From the layers below: an interface imports these here, and knows no other module under the node.
 __all__ = [

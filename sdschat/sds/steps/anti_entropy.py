@@ -8,13 +8,13 @@ from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push_buffer import Push
-from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_answer, settle_push
 from sdschat.sds.steps.filters import FIRST_MET
 from sdschat.sds.steps.send_due import send_due
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
+from sdschat.sds.values import OUTSIDE_THE_FILTER, Entry
 
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
 _FOREVER = 1 << 62

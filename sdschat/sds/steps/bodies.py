@@ -15,12 +15,11 @@ from collections.abc import Iterable
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_body
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import spoil_filter
-from sdschat.sds.values import Message, MessageKind, Reason
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, Message, MessageKind, Reason
 
 
 def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:

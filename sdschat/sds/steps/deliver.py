@@ -7,11 +7,10 @@ from heapq import heapify, heappop, heappush
 from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import MISSING_PER_SENDER, RECENT_WINDOW
-from sdschat.sds.rows import OUTSIDE_THE_FILTER, Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import include_received, spoil_filter
 from sdschat.sds.steps.requests import forget_hint, note_missing
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import OUTSIDE_THE_FILTER, Append, Entry, GapRow, HistoryEntry, LogRow, Message, Reason
 from sdschat.sds.window import RecentWindow
 
 LOST = "lost"

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
-from sdschat.sds.rows import OUTSIDE_THE_FILTER
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.bodies import displace_false
 from sdschat.sds.steps.deliver import deliver_message
@@ -27,7 +26,7 @@ from sdschat.sds.steps.filters import filter_begins, include_received, remake_fi
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
-from sdschat.sds.values import Message, MessageKind, Reason
+from sdschat.sds.values import OUTSIDE_THE_FILTER, Message, MessageKind, Reason
 
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:

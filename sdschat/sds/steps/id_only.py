@@ -21,14 +21,13 @@ from __future__ import annotations
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
 from sdschat.sds.limits import IDS_KEPT
-from sdschat.sds.rows import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.dependencies import verify_dependencies
 from sdschat.sds.steps.filters import include_received
 from sdschat.sds.steps.requests import received
-from sdschat.sds.values import Message, MessageKind, Reason
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow, Message, MessageKind, Reason
 
 
 def receive_id(s: ChannelState, message: Message) -> None:

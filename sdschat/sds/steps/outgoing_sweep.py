@@ -5,9 +5,9 @@ from __future__ import annotations
 from sdschat.sds.events import MessageResent
 from sdschat.sds.limits import RESENDS_PER_SWEEP
 from sdschat.sds.outgoing import Outgoing
-from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.copies import call_off_answer, call_off_push
+from sdschat.sds.values import AckState
 
 
 def schedule_resend(s: ChannelState, known: Outgoing) -> None:

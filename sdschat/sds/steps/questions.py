@@ -20,8 +20,8 @@ from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.limits import QUESTIONED, RANGE_IDS
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.peers import Peer
-from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
+from sdschat.sds.values import Entry
 
 # Of four sections in a row, one goes on with the walk whatever there is to ask and to answer.
 TURNS: Final = (("walk",), ("answer", "question"), ("answer", "walk"), ("question", "answer"))

@@ -16,13 +16,13 @@ from sdschat.sds.bloom.received import MAX_FILL
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.peers import Peer
-from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.steps.questions import filter_sent_lately, note_question, question, turn
 from sdschat.sds.steps.timing import calm, hurry
+from sdschat.sds.values import Entry
 
 _AROUND_BODY = 32  # what is not the body of a range filter: its head, and longer lengths around it
 _TOO_COARSE = 0.5

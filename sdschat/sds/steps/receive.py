@@ -13,7 +13,6 @@ from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.peers import Peer
-from sdschat.sds.rows import FROM_STORE, TOLD
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.answers import call_off_answers, review_repair_request
@@ -34,7 +33,7 @@ from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.ranges import review_range
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import confirm_soon, traffic_heard
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import FROM_STORE, TOLD, Message, Reason
 
 
 def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) -> None:

@@ -6,13 +6,12 @@ from sdschat.sds.events import Delivered, StateChanged
 from sdschat.sds.ids import message_id_for
 from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES, UNACKED_KEPT
 from sdschat.sds.outgoing import Outgoing
-from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.filters import choose_filter_format, filter_bytes, include_received
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
-from sdschat.sds.values import Compose, Draft, HistoryEntry, Message
+from sdschat.sds.values import AckState, Append, Compose, Draft, Entry, HistoryEntry, LogRow, Message
 
 
 class MessageTooLarge(ValueError):

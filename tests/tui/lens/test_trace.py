@@ -7,8 +7,7 @@ from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.events import NodeEvent
 from sdschat.sds import events as ev
 from sdschat.sds.bloom import compact
-from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
+from sdschat.sds.values import AckState, Evidence, HistoryEntry, Message, Reason, Refusal
 from sdschat.tui.lens import trace as limits
 from sdschat.tui.lens.trace import LensTrace, LogLine
 

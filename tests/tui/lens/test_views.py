@@ -18,8 +18,7 @@ from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import RepairRequested, StateChanged
 from sdschat.sds.repair import determine_t_resp
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import AckState, HistoryEntry, Message
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.lens.view_input import names_message

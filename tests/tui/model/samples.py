@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.node.view.values import MissingMessage, RetrievalState, Shown, WaitingMessage
-from sdschat.sds.rows import AckState
+from sdschat.sds.values import AckState
 from sdschat.tui.model.from_events import entry_of
 from sdschat.tui.model.items import MessageItem
 
