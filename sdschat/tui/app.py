@@ -23,7 +23,7 @@ from sdschat.tui import preferences as prefs
 from sdschat.tui.ending import Ending
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import ModelChange
-from sdschat.tui.model.glyphs import ASCII
+from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
 from sdschat.tui.terminal import BackgroundNamed
 from sdschat.tui.themes import is_light

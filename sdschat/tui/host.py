@@ -17,10 +17,9 @@ from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Key, did_you_mean
 from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.cleaning import clean_name, reason_text
-from sdschat.tui.model.glyphs import Glyphs
 from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
+from sdschat.tui.model.words import Glyphs, clean_name, reason_text
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog

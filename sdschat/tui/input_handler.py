@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
-from sdschat.tui.model.cleaning import nick_text
 from sdschat.tui.model.completion import Completion, matching, nick_completion
+from sdschat.tui.model.words import nick_text
 
 
 class InputHandler:

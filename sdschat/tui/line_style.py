@@ -10,7 +10,7 @@ from zlib import crc32
 from rich.segment import Segment
 from rich.style import Style
 
-from sdschat.tui.model.glyphs import UNICODE, Glyphs
+from sdschat.tui.model.words import UNICODE, Glyphs
 from sdschat.tui.themes import DARK, Palette
 
 Line = list[Segment]

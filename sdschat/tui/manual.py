@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Final, NamedTuple
 
-from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
+from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 
 FOR_PROGRAMS: Final = "cli/README.md"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from sdschat.node.tasks import start
-from sdschat.tui.model.cleaning import clean, clean_name
+from sdschat.tui.model.words import clean, clean_name
 
 _TITLE, _TEXT = 60, 300
 _SECONDS: Final = 10.0  # that a command may take

@@ -14,9 +14,8 @@ from textual.widgets import Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
-from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import when
+from sdschat.tui.model.words import nick_text, short, when
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched

@@ -26,9 +26,9 @@ from sdschat.tui.lens_host import LensHost
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.marking import pattern_of
 from sdschat.tui.model.channel import ChannelModel, ModelChange
-from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.input_history import InputHistory
 from sdschat.tui.model.pages import Page
+from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences

@@ -12,7 +12,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, CommandRegistry
 from sdschat.tui.input_handler import expanded
 from sdschat.tui.manual import TOPICS, lines_of
-from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.words import ASCII, UNICODE
 from tests.tui.stage import Stage, stage, staged
 
 HERE = Path(__file__).parent

@@ -7,9 +7,8 @@ from typing import Final
 
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import count, duration
+from sdschat.tui.model.words import count, duration, nick_text, short
 from sdschat.tui.tick import fate_words
 
 _NOTHING: Final = "nothing waits: every message of yours is acknowledged"

@@ -9,8 +9,7 @@ from typing import Final
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import clean
-from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.words import clean, clock, day
 
 _WORDS: Final = ("all", "pause", "resume")
 

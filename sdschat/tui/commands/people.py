@@ -7,8 +7,7 @@ from collections.abc import Callable
 from sdschat.tui.commands.talk import addressed, people
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import nick_text, reason_text, short
-from sdschat.tui.model.words import count
+from sdschat.tui.model.words import count, nick_text, reason_text, short
 
 
 def _mute(host: Host, argument: str) -> None:

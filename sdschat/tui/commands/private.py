@@ -10,7 +10,7 @@ from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import clean_name, nick_text
+from sdschat.tui.model.words import clean_name, nick_text
 
 _SINCE_JOIN = "since-join"
 _CREATED, _INVITE = "channel", "invite"  # titles of answers

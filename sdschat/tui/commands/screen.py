@@ -10,8 +10,8 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
 from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
-from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.pages import Page
+from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
 FIRST_STEPS: Final = "first steps"

@@ -9,10 +9,9 @@ from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_call
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.pages import Page
-from sdschat.tui.model.words import count, when
+from sdschat.tui.model.words import clean, count, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120

@@ -7,8 +7,7 @@ from typing import Final
 
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import nick_text, reason_text, short
-from sdschat.tui.model.words import ago, count
+from sdschat.tui.model.words import ago, count, nick_text, reason_text, short
 
 _LISTED: Final = 50
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from sdschat.node.view.conversation import conversation_id
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import nick_text, reason_text, short
-from sdschat.tui.model.words import count
+from sdschat.tui.model.words import count, nick_text, reason_text, short
 
 
 def _msg(host: Host, argument: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sdschat.node.view.verifying import is_verified, person_called, set_verified, verified_people, words_with
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.words import nick_text, short
 
 _ANSWERS = {"yes": True, "no": False}
 

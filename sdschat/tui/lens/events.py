@@ -12,8 +12,7 @@ from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
 from sdschat.tui.lens.trace import TimedEvent, concerned
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import bodies_words, clock, count
+from sdschat.tui.model.words import bodies_words, clean, clock, count, short
 
 SHOWN: Final = 400
 _LIMIT: Final = 240

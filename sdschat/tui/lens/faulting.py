@@ -12,7 +12,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.tui.errors import CommandError
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.words import clean, nick_text, short
 
 USES: Final = (
     ("/fault loss 30% in", "lose packets; in, out or both ways"),

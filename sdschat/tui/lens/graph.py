@@ -8,9 +8,7 @@ from rich.cells import cell_len
 
 from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph, plain
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import short
-from sdschat.tui.model.glyphs import ASCII
-from sdschat.tui.model.words import clock
+from sdschat.tui.model.words import ASCII, clock, short
 
 _SHOWN: Final = 120
 _LEAST_TEXT: Final = 8  # cells of a text, however narrow the view

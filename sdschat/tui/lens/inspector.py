@@ -19,8 +19,7 @@ from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, membe
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LensTrace, LogLine
 from sdschat.tui.lens.view_input import VIEW_NAMES, ViewInput
-from sdschat.tui.model.glyphs import UNICODE, Glyphs
-from sdschat.tui.model.words import count
+from sdschat.tui.model.words import UNICODE, Glyphs, count
 
 T = TypeVar("T")
 View = Callable[[ViewInput], list[Line]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.tui.model.glyphs import Glyphs
+from sdschat.tui.model.words import Glyphs
 from sdschat.tui.model.wrapping import fitted, wrapped
 
 Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text

@@ -8,7 +8,7 @@ from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
 from sdschat.tui.lens.trace import UNPROVEN
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.words import short
 
 _MESSAGES: Final = 20
 _CELL: Final = 6

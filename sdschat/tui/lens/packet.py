@@ -10,8 +10,7 @@ from sdschat.node.view.values import Message, Refusal
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.trace import PacketSeen
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock
+from sdschat.tui.model.words import clean, clock, short
 
 _ROW: Final = 16
 _MOST_BYTES: Final = 1024  # shown as hexadecimal digits

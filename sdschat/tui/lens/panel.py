@@ -21,7 +21,7 @@ from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.line_style import LineStyle
-from sdschat.tui.model.glyphs import ASCII
+from sdschat.tui.model.words import ASCII
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns

@@ -8,8 +8,7 @@ from sdschat.node.view.engine_snapshot import PeerPeek
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import PeerTrace
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import ago, count
+from sdschat.tui.model.words import ago, clean, count, short
 
 _SHOWN: Final = 30
 _SKEWED: Final = 5_000

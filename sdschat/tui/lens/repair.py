@@ -11,8 +11,7 @@ from sdschat.node.view.values import MissingMessage, RetrievalState
 from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, count, countdown, duration
+from sdschat.tui.model.words import clean, clock, count, countdown, duration, short
 
 _BAR: Final = 16
 _PAST: Final = 8  # ended repairs that are shown

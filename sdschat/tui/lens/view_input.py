@@ -9,8 +9,7 @@ from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek
 from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
-from sdschat.tui.model.cleaning import clean, nick_text, short
-from sdschat.tui.model.glyphs import UNICODE, Glyphs
+from sdschat.tui.model.words import UNICODE, Glyphs, clean, nick_text, short
 
 VIEW_NAMES: Final = (
     "why",

@@ -10,9 +10,8 @@ from sdschat.node.view.values import AckState, Evidence, Shown
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
-from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.delivery import delivery_sentence
-from sdschat.tui.model.words import clock, count, countdown, duration, ordinal
+from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {

@@ -17,7 +17,6 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
-from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
@@ -27,6 +26,7 @@ from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import ProgramLines, Timeline
+from sdschat.tui.model.words import clean, short
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})

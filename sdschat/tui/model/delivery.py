@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.values import OwnFate, Participant
-from sdschat.tui.model.cleaning import nick_text, short
-from sdschat.tui.model.words import ago, duration, listed
+from sdschat.tui.model.words import ago, duration, listed, nick_text, short
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason

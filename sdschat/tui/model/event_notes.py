@@ -10,17 +10,19 @@ from sdschat.node.events import NickChanged, NickClaimed
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.events import BodiesFetched
 from sdschat.node.view.conversation import Conversation
-from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import (
     author_gap_words,
     before_join_words,
     bodies_words,
+    clean,
     count,
     duration,
+    nick_text,
     ordinal,
     over_limit_words,
     own_over_limit_words,
+    short,
 )
 
 DETAIL: Final = 300  # characters of a reason that another program gave

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node.view.values import AckState, ContentKind, Shown, Verdict
-from sdschat.tui.model.cleaning import clean, nick_text
 from sdschat.tui.model.items import Fate, MessageItem, Phase, Quote
+from sdschat.tui.model.words import clean, nick_text
 
 _PHASES: Final = {
     AckState.UNACKED: Phase.UNACKED,

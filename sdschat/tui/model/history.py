@@ -10,10 +10,9 @@ from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.node.view.private import privacy
-from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
 _EMPTY: Final = "no messages here yet | what you write goes out with Enter"

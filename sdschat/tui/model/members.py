@@ -9,11 +9,10 @@ from sdschat.node import events
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
 from sdschat.node.view.values import Key
-from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import count
+from sdschat.tui.model.words import clean, count, nick_text, short
 
 _DETAIL: Final = 300
 _STATUS: Final = {

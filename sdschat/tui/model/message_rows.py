@@ -10,11 +10,11 @@ from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Shown
 from sdschat.node.view.verifying import is_verified
-from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.from_events import entry_of, mention_of
 from sdschat.tui.model.items import MessageItem, Quote, first_line
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.timeline import Timeline
+from sdschat.tui.model.words import nick_text, short
 
 _QUOTED: Final = 80
 

@@ -10,11 +10,10 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.direct import RECEIPT
 from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, SyncStatus
-from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, count, countdown, date_and_time, duration, listed
+from sdschat.tui.model.words import ago, clean, count, countdown, date_and_time, duration, listed, nick_text, short
 
 _DETAIL: Final = 300
 _VERDICTS: Final = {

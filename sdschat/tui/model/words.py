@@ -1,14 +1,49 @@
-"""Times and durations in words, short enough for a line of a chat."""
+"""Words and signs of the screen, short enough for a line of a chat: names and ids, times and durations, states.
+
+All texts of others go through `clean` and `clean_name`.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
+from sdschat.node.view.values import harmless
+
+TEXT_LIMIT: Final = 16_384  # characters of a message that are drawn; all of them are kept, searched and copied
+NAME_LIMIT: Final = 40
+_ID_SHOWN: Final = 4
+_REASON: Final = 400
 _SECOND: Final = 1000
 _MINUTE: Final = 60 * _SECOND
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
+
+
+def clean(text: str, *, limit: int = TEXT_LIMIT, lines: bool = False) -> str:
+    """Return at most `limit` characters of a text, safe to draw. It must not be read as markup."""
+    return harmless(text, limit=limit, lines=lines)
+
+
+def clean_name(name: str, *, limit: int = NAME_LIMIT) -> str:
+    """Return a nick or a channel name, safe to draw: on one line, without runs of spaces, and without the selector by
+    which two names would differ in nothing but colour."""
+    return " ".join(harmless(name, limit=limit).replace("\ufe0f", "").split())
+
+
+def nick_text(nick: str) -> str:
+    """Return a nick that is safe to draw, on one line."""
+    return clean_name(nick)
+
+
+def reason_text(error: Exception) -> str:
+    """Return the text of an error, safe to draw: it may contain texts of others, such as nicks."""
+    return clean(str(error), limit=_REASON)
+
+
+def short(message_id: str, letters: int = _ID_SHOWN) -> str:
+    """Return the first letters of an id, safe to draw: ids are chosen by others too."""
+    return clean_name(message_id[:letters])
 
 
 def local(milliseconds: int) -> datetime:
@@ -126,3 +161,39 @@ def author_gap_words(name: str, low: int, high: int) -> str:
     """Return the sentence on messages of an author that are missing by their numbers."""
     which = f"{ordinal(low)} message" if low == high else f"{ordinal(low)} to {ordinal(high)} messages"
     return f"{name}'s {which} here {'is' if low == high else 'are'} missing, by the author's own count"
+
+
+class Glyphs(NamedTuple):
+    """One set of signs that stand for states, each with its word: no sign is ever the only one to say something.
+
+    All of them are one cell wide (East Asian width Neutral, box drawing, or a circle, which takes two cells only where
+    a terminal is told to draw ambiguous characters wide: `--ascii` is for those), and no two states differ by a tick.
+    """
+
+    queued: str
+    unacked: str
+    maybe: str  # also in a cell: who perhaps has a message
+    acked: str
+    refused: str
+    missing: str
+    lost: str
+    system: str  # in the gutter: only lines of the program have it
+    alert: str  # in the gutter: a line of the program that wants attention
+    chosen: str  # in the gutter: the selected message
+    mention: str  # in the gutter: a message to the user
+    online: str
+    offline: str
+    reply: str
+    rule: str  # day lines and the like are made of it
+    between: str  # stands between two parts of a line
+    cut: str  # stands for what did not fit
+    full: str  # what a bar is filled with
+    empty: str  # and the rest of it
+    verified: str  # behind the nick of somebody with whom the user compared words
+    known: str  # in a cell: who is known to have a message
+    unproven: str  # in a cell: who says so without a signature
+    nothing: str  # in a cell: who told nothing of it yet
+
+
+UNICODE: Final = Glyphs._make("⧗⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗●◌○")  # noqa: RUF001
+ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-")

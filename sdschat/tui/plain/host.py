@@ -30,13 +30,11 @@ from sdschat.tui.lens.lines import plain
 from sdschat.tui.lens.view_input import names_message
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase
 from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import offline_words
-from sdschat.tui.model.words import clock, count, day, day_number
+from sdschat.tui.model.words import ASCII, clock, count, day, day_number, nick_text, short
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.tick import fate_words
 

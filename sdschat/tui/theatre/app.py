@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from sdschat.node.tasks import start
 from sdschat.tui.ending import Ending, end_after
 from sdschat.tui.line_style import LineStyle
-from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import driver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane

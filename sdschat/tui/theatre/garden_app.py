@@ -17,7 +17,7 @@ from textual.widgets import Static
 from sdschat.node.tasks import start
 from sdschat.tui.ending import Ending, end_after
 from sdschat.tui.line_style import LineStyle
-from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import driver
 from sdschat.tui.theatre.garden import Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.garden_script import MEMBERS, WORD

@@ -19,7 +19,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.transport.topics import normal_channel
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.line_style import LineStyle
-from sdschat.tui.model.cleaning import clean, clean_name
+from sdschat.tui.model.words import clean, clean_name
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import item_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 from sdschat.node.view.members import AwaitedOperation, MembersPeek
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.lens.members import checkpoint
-from sdschat.tui.model.glyphs import UNICODE
+from sdschat.tui.model.words import UNICODE
 from tests.tui.lens.looking import ROOM, looking
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.tui.line_style import LineStyle
-from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.items import Fate, Phase
+from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.tick import fate_words, tick
 
 HERE = ("bob", "carol", "dave")
