@@ -19,18 +19,15 @@ from sdschat.sds.jitter import Jitter
 from sdschat.sds.persist import collect_writes, open_new, restore
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
-from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
-from sdschat.sds.steps.bodies import forget_bodies, receive_body
-from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
-from sdschat.sds.steps.id_only import receive_id, receive_told
-from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
+from sdschat.sds.steps.id_only import forget_bodies, receive_body, receive_id, receive_told
+from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.receive import receive_message
-from sdschat.sds.steps.requests import note_missing
-from sdschat.sds.steps.send import send_ephemeral, send_message
+from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request_buffer_sweep, note_missing
+from sdschat.sds.steps.send import periodic_outgoing_buffer_sweep, send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal, Snapshot

@@ -13,10 +13,9 @@ from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import ARRIVALS_KEPT, BUFFERED_PER_CHANNEL, RECENT_WINDOW
 from sdschat.sds.recent_arrivals import RecentArrivals
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import release
-from sdschat.sds.steps.dependencies import refuse_older_children
+from sdschat.sds.steps.deliver import refuse_older_children, release
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
-from sdschat.sds.steps.requests import ask_for_the_rest, forget_hint, note_missing
+from sdschat.sds.steps.repair import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono
 from sdschat.sds.values import (
     FROM_STORE,

@@ -34,7 +34,7 @@ from sdschat.sds.events import (
 )
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import CERTAIN
-from sdschat.sds.steps.send_due import next_turn
+from sdschat.sds.steps.owed import next_turn
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import AckState, Reason
 

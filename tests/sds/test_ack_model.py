@@ -11,7 +11,7 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import ranges, receive, send, sync
-from sdschat.sds.steps.questions import PATIENCE, TURNS, question
+from sdschat.sds.steps.ranges import PATIENCE, TURNS, question
 from sdschat.sds.steps.sync import send_sync
 from sdschat.sds.values import Message, Now
 from tests.sds.ack_model import BEFORE, DAY, NOW, Action, Print, Rules, State, World, explore, search, told

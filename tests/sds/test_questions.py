@@ -13,7 +13,7 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import RangeDiffered
 from sdschat.sds.limits import RANGE_IDS
-from sdschat.sds.steps.questions import TURNS
+from sdschat.sds.steps.ranges import TURNS
 from sdschat.sds.values import AckState
 from tests.sds.group import START, Group, Node, forge
 from tests.sds.late_joiner import BEFORE, KINDS, play, total

@@ -11,7 +11,7 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.requests import eligible_requests, mark_requested
+from sdschat.sds.steps.repair import eligible_requests, mark_requested
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, QUIET, START, Group, Node, forge

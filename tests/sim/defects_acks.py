@@ -9,7 +9,7 @@ from typing import Any
 from sdschat.sds.channel import Channel
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps import acks, answers, anti_entropy, copies, outgoing_sweep, requests, send, timing
+from sdschat.sds.steps import acks, anti_entropy, owed, repair, send, timing
 from sdschat.sds.values import Evidence, Message, Now
 from tests.sim.plant import defect, instead, method
 
@@ -77,7 +77,7 @@ def no_anti_entropy() -> Iterator[None]:
 
 @defect
 def every_dependency_is_requested_once() -> Iterator[None]:
-    old = requests.mark_requested
+    old = repair.mark_requested
 
     def mark_requested(s: ChannelState, wanted: Any, *rest: Any) -> None:
         old(s, wanted, *rest)
@@ -90,7 +90,7 @@ def every_dependency_is_requested_once() -> Iterator[None]:
 
 @defect
 def suppressed_requests_are_forgotten() -> Iterator[None]:
-    old = requests.requested_by_other
+    old = repair.requested_by_other
 
     def requested_by_other(s: ChannelState, message_id: str) -> None:
         old(s, message_id)
@@ -102,12 +102,12 @@ def suppressed_requests_are_forgotten() -> Iterator[None]:
 
 @defect
 def new_dependants_put_t_req_off() -> Iterator[None]:
-    old = requests.note_missing
+    old = repair.note_missing
 
     def note_missing(s: ChannelState, entry: Any, *rest: Any, **more: Any) -> bool:
         known = s.requests.missing.get(entry.message_id)
         if known is not None:
-            requests._new_entry(s, known, s.now.mono)
+            repair._new_entry(s, known, s.now.mono)
         return old(s, entry, *rest, **more)
 
     with instead(old, note_missing):
@@ -116,7 +116,7 @@ def new_dependants_put_t_req_off() -> Iterator[None]:
 
 @defect
 def repeated_requests_put_t_resp_off() -> Iterator[None]:
-    old = answers._consider
+    old = repair._consider
 
     def consider(s: ChannelState, message_id: str, requested_by: str, lacked: bool) -> None:
         answer = s.answers.entries.get(message_id)
@@ -133,7 +133,7 @@ def repeated_requests_put_t_resp_off() -> Iterator[None]:
 
 @defect
 def duplicates_do_not_cancel_answers() -> Iterator[None]:
-    with instead(copies.heard_copy, lambda s, message_id: copies.call_off_push(s, message_id, "heard_again")):
+    with instead(owed.heard_copy, lambda s, message_id: owed.call_off_push(s, message_id, "heard_again")):
         yield
 
 
@@ -145,7 +145,7 @@ def nobody_is_in_the_response_group() -> Iterator[None]:
 
 @defect
 def answers_are_made_anew() -> Iterator[None]:
-    old = answers.incoming_repair_request_buffer_sweep
+    old = repair.incoming_repair_request_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         before = len(s.packets)
@@ -174,7 +174,7 @@ def sync_messages_are_never_put_off() -> Iterator[None]:
 
 @defect
 def resending_is_given_up_after_three() -> Iterator[None]:
-    old = outgoing_sweep.schedule_resend
+    old = send.schedule_resend
 
     def schedule_resend(s: ChannelState, known: Any) -> None:
         old(s, known)
@@ -187,7 +187,7 @@ def resending_is_given_up_after_three() -> Iterator[None]:
 
 @defect
 def resends_have_a_new_date() -> Iterator[None]:
-    old = outgoing_sweep.periodic_outgoing_buffer_sweep
+    old = send.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         before = len(s.packets)
@@ -204,7 +204,7 @@ def resends_have_a_new_date() -> Iterator[None]:
 
 @defect
 def packets_go_out_without_a_transport() -> Iterator[None]:
-    old = outgoing_sweep.periodic_outgoing_buffer_sweep
+    old = send.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         online, s.online = s.online, True

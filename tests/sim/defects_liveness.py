@@ -9,7 +9,7 @@ from sdschat.sds import limits
 from sdschat.sds.peers import Peer
 from sdschat.sds.scheduled_sends import ScheduledSends
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps import acks, copies, deliver, dependencies, outgoing_sweep, questions, ranges
+from sdschat.sds.steps import acks, deliver, owed, ranges, send
 from tests.sim.plant import defect, instead, method
 
 
@@ -22,19 +22,19 @@ def who_joined_later_is_never_answered() -> Iterator[None]:
         if s.horizon <= theirs.low:
             old(s, peer, packet_id, theirs)
 
-    with instead(old, review_print), instead(questions.question, lambda s, top: None):
+    with instead(old, review_print), instead(ranges.question, lambda s, top: None):
         yield
 
 
 @defect
 def questions_are_not_answered() -> Iterator[None]:
-    with instead(questions.note_question, lambda *_: None):
+    with instead(ranges.note_question, lambda *_: None):
         yield
 
 
 @defect
 def who_wrote_at_one_date_answers_answers_for_ever() -> Iterator[None]:
-    with instead(questions._by_chance, lambda *_: True):
+    with instead(ranges._by_chance, lambda *_: True):
         yield
 
 
@@ -46,7 +46,7 @@ def equal_ranges_acknowledge_nothing() -> Iterator[None]:
 
 @defect
 def own_copies_call_no_answer_off() -> Iterator[None]:
-    old = copies.call_off_answer
+    old = owed.call_off_answer
 
     def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
         if why == "answered_by_other":
@@ -58,7 +58,7 @@ def own_copies_call_no_answer_off() -> Iterator[None]:
 
 @defect
 def own_copies_call_no_push_off() -> Iterator[None]:
-    old = copies.call_off_push
+    old = owed.call_off_push
 
     def call_off_push(s: ChannelState, message_id: str, why: str) -> None:
         if why == "heard_again":
@@ -70,7 +70,7 @@ def own_copies_call_no_push_off() -> Iterator[None]:
 
 @defect
 def what_is_pushed_stays_due() -> Iterator[None]:
-    old = copies.settle_push
+    old = owed.settle_push
 
     def settle_push(s: ChannelState, push: Any) -> None:
         wanted = next(iter(push.wanted_by), None)
@@ -114,7 +114,7 @@ def memories_of_answers_come_due_again() -> Iterator[None]:
 
 @defect
 def beyond_the_sixteenth_nothing_is_sent_again() -> Iterator[None]:
-    old = outgoing_sweep.periodic_outgoing_buffer_sweep
+    old = send.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         due = [key for key in s.outgoing.open if (s.outgoing.timers.get(key) or s.now.mono + 1) <= s.now.mono]
@@ -130,5 +130,5 @@ def beyond_the_sixteenth_nothing_is_sent_again() -> Iterator[None]:
 
 @defect
 def messages_that_name_each_other_wait_for_each_other() -> Iterator[None]:
-    with instead(dependencies.refuse_older_children, lambda *_: None):
+    with instead(deliver.refuse_older_children, lambda *_: None):
         yield

@@ -9,7 +9,7 @@ from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.ids import message_id_for
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps import deliver, dependencies, filters, future_dated, receive, requests, send
+from sdschat.sds.steps import deliver, filters, future_dated, receive, repair, send
 from sdschat.sds.values import Entry, GapRow, Message
 from sdschat.sds.window import RecentWindow
 from tests.sim.plant import defect, instead, method
@@ -32,7 +32,7 @@ def children_are_dropped_with_a_lost_parent() -> Iterator[None]:
 
 @defect
 def held_counts_as_delivered() -> Iterator[None]:
-    old = dependencies.verify_dependencies
+    old = deliver.verify_dependencies
 
     def verify(s: ChannelState, message: Message, lamport: int) -> Any:
         found = old(s, message, lamport)
@@ -129,7 +129,7 @@ def a_filter_holds_its_own_message() -> Iterator[None]:
 
 @defect
 def ids_only_heard_of_enter_the_filter() -> Iterator[None]:
-    old = requests.note_missing
+    old = repair.note_missing
 
     def note_missing(s: ChannelState, entry: Any, *rest: Any, **more: Any) -> bool:
         s.filter.add(entry.message_id, 0)
@@ -154,7 +154,7 @@ def the_filter_claims_more_than_it_covers() -> Iterator[None]:
 
 @defect
 def what_one_goes_without_all_go_without() -> Iterator[None]:
-    old = dependencies.verify_dependencies
+    old = deliver.verify_dependencies
 
     def verify(s: ChannelState, message: Message, lamport: int) -> Any:
         found = old(s, message, lamport)

@@ -1,4 +1,4 @@
-"""SDS-R, both sides (like `sdschat.sds.steps.requests` and `answers`)."""
+"""SDS-R, both sides (like `sdschat.sds.steps.repair` and `answers`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import Indices
-from sdschat.sds.steps.answers import PAUSE
+from sdschat.sds.steps.repair import PAUSE
 
 
 def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:

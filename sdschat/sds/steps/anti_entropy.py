@@ -9,9 +9,8 @@ from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push_buffer import Push
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.copies import call_off_answer, settle_push
 from sdschat.sds.steps.filters import FIRST_MET
-from sdschat.sds.steps.send_due import send_due
+from sdschat.sds.steps.owed import call_off_answer, send_due, settle_push
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import OUTSIDE_THE_FILTER, Entry

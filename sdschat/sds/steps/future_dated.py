@@ -5,10 +5,9 @@ from __future__ import annotations
 from sdschat.sds.events import MessageDeferred
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, deliver_message
-from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies
+from sdschat.sds.steps.deliver import abandon, buffer_message, deliver_message, make_room, name_gap, verify_dependencies
 from sdschat.sds.steps.filters import include_received
-from sdschat.sds.steps.requests import note_missing, received
+from sdschat.sds.steps.repair import note_missing, received
 from sdschat.sds.values import FROM_STORE, HistoryEntry, Message, Reason
 
 

@@ -15,13 +15,11 @@ from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.peers import Peer
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_causal_history, review_filter
-from sdschat.sds.steps.answers import call_off_answers, review_repair_request
 from sdschat.sds.steps.anti_entropy import review_lacks
-from sdschat.sds.steps.bodies import displace_false, receive_body
-from sdschat.sds.steps.copies import heard_copy
-from sdschat.sds.steps.deliver import deliver_message, end_waiting
-from sdschat.sds.steps.dependencies import (
+from sdschat.sds.steps.deliver import (
     buffer_message,
+    deliver_message,
+    end_waiting,
     learn_hints,
     make_room,
     name_gap,
@@ -30,8 +28,16 @@ from sdschat.sds.steps.dependencies import (
 )
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
+from sdschat.sds.steps.id_only import displace_false, receive_body
+from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.ranges import review_range
-from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
+from sdschat.sds.steps.repair import (
+    call_off_answers,
+    learn_hints_of_missing,
+    note_missing,
+    received,
+    review_repair_request,
+)
 from sdschat.sds.steps.timing import confirm_soon, traffic_heard
 from sdschat.sds.values import FROM_STORE, TOLD, Message, Reason
 

@@ -9,7 +9,7 @@ from sdschat.sds.limits import MAX_FILTER_BYTES
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.filters import choose_filter_format, filter_bytes
 from sdschat.sds.steps.ranges import range_section
-from sdschat.sds.steps.requests import eligible_requests, mark_requested
+from sdschat.sds.steps.repair import eligible_requests, mark_requested
 from sdschat.sds.steps.send import preceding_ids
 from sdschat.sds.steps.timing import traffic_sent
 from sdschat.sds.values import Message
