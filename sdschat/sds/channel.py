@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from sdschat.sds.config import Config
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.history import History
-from sdschat.sds.jitter import Jitter
 from sdschat.sds.persist import collect_writes, open_new, restore
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
@@ -30,6 +29,7 @@ from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request
 from sdschat.sds.steps.send import periodic_outgoing_buffer_sweep, send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
+from sdschat.sds.timers import Jitter
 from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal, Snapshot
 
 COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
@@ -101,7 +101,7 @@ class Channel:
         receive_told(self.state, lamport, message_id, sender_id, of_any_age=of_any_age)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
-        """Take in the body of a message that the log has by its id alone; the contract is that of `steps/bodies.py`."""
+        """Take in the body of a message that the log has by its id alone; the contract is in `steps/id_only.py`."""
         self.state.now = now
         return receive_body(self.state, message, raw, source)
 

@@ -12,8 +12,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from sdschat.sds import events as ev
-from sdschat.sds.bloom.compact import CompactFilter
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.values import AckState, HistoryEntry, Message, MessageKind, Refusal

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from sdschat.sds.gaps import Gaps
-from sdschat.sds.incoming import BufferedMessage
+from sdschat.sds.incoming import BufferedMessage, Gaps
 from sdschat.sds.limits import ARRIVALS_KEPT, BUFFERED_PER_CHANNEL, RECENT_WINDOW
-from sdschat.sds.recent_arrivals import RecentArrivals
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import refuse_older_children, release
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
@@ -31,7 +29,7 @@ from sdschat.sds.values import (
     Snapshot,
     Table,
 )
-from sdschat.sds.window import RecentWindow
+from sdschat.sds.window import RecentArrivals, RecentWindow
 
 Thing = TypeVar("Thing")
 

@@ -7,22 +7,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.clock import LamportClock
 from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
-from sdschat.sds.gaps import Gaps
 from sdschat.sds.history import History
-from sdschat.sds.incoming import IncomingBuffer
-from sdschat.sds.jitter import Jitter
+from sdschat.sds.incoming import Gaps, IncomingBuffer
 from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
 from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.peers import Peers
-from sdschat.sds.push_buffer import PushBuffer
-from sdschat.sds.recent_arrivals import RecentArrivals
-from sdschat.sds.refetch import RefetchBuffer
-from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer
+from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer, RefetchBuffer
+from sdschat.sds.scheduled_sends import PushBuffer
+from sdschat.sds.timers import Jitter, LamportClock
 from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Now, Reason, Write
-from sdschat.sds.window import RecentWindow
+from sdschat.sds.window import RecentArrivals, RecentWindow
 
 
 class Packet(NamedTuple):

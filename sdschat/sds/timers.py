@@ -1,10 +1,16 @@
-"""Deadlines: many keys, each with one due time on the monotonic clock."""
+"""Time in one channel: deadlines on the monotonic clock, the Lamport clock (spec: Participant state), and jitter.
+
+Timers must not line up between participants, and must not be predictable by a peer that picks ids. A keyed hash of what
+the timer is for gives both, and needs no state: an engine restored from disk draws what it would have drawn.
+"""
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from heapq import heappop, heappush
 
-from sdschat.sds.values import Now
+from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.sds.values import Now, Reason
 
 
 def to_wall(now: Now, due: int) -> int:
@@ -92,3 +98,55 @@ class Deadlines:
         for item in found:
             heappush(self._heap, item)
         return [key for _, key in found]
+
+
+class LamportClock:
+    """Epoch milliseconds, pushed ahead by what is sent and delivered, never by what merely arrives."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def next(self, wall: int) -> int:
+        """Send Message: `max(timeNowInMs, current_lamport_timestamp + 1)`."""
+        return max(wall, self.value + 1)
+
+    def tick(self, wall: int) -> int:
+        """Make that the local timestamp."""
+        self.value = self.next(wall)
+        return self.value
+
+    def observe(self, lamport: int) -> None:
+        """Deliver Message: a greater timestamp than ours becomes ours."""
+        if lamport > self.value:
+            self.value = lamport
+
+
+def out_of_bounds(lamport: int) -> Reason | None:
+    """Timestamps that no honest clock makes. The verdict is the same on every node, whatever its own clock says."""
+    if lamport <= 0:
+        return Reason.CLOCK_ZERO
+    if lamport >= MAX_LAMPORT:
+        return Reason.CLOCK_TOO_LARGE
+    return None
+
+
+class Jitter:
+    """Numbers that look random to everyone who lacks the secret."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret[:64]
+
+    def below(self, bound: int, *what: str | int) -> int:
+        """A number from 0 to `bound - 1`, always the same for the same `what`."""
+        text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
+        digest = blake2b(text, digest_size=8, key=self._secret).digest()
+        return int.from_bytes(digest, "big") % bound if bound > 0 else 0
+
+    def token(self, *what: str | int) -> str:
+        """32 hex digits, always the same for the same `what`."""
+        text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=16, key=self._secret).hexdigest()

@@ -42,7 +42,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sdschat.sds import limits
-from sdschat.sds.bloom.received import MAX_FILL, read_filter
+from sdschat.sds.bloom.compact import MAX_FILL, read_filter
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.values import AckState, Message

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from sdschat.sds.bloom.compact import CompactFilter, fingerprint
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, fingerprint, read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import ranges, receive, send, sync

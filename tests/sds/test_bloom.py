@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdschat.sds.bloom import compact, waku
-from sdschat.sds.bloom.compact import CompactFilter, RangePrint
+from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.limits import MAX_FILTER_BYTES
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "sds_js.json").read_text())

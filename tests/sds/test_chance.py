@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.jitter import Jitter
+from sdschat.sds.timers import Jitter
 
 
 def test_the_same_question_has_the_same_answer() -> None:

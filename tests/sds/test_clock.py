@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.sds.clock import LamportClock, out_of_bounds
 from sdschat.sds.events import SyncReceived
 from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.sds.timers import LamportClock, out_of_bounds
 from sdschat.sds.values import Reason
 from tests.sds.group import START, Group, forge
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.events import Delivered, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, START, Group

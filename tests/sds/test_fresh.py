@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sdschat.sds.bloom.compact import mask, shape_for
 from sdschat.sds.limits import ARRIVALS_KEPT
-from sdschat.sds.recent_arrivals import RecentArrivals
+from sdschat.sds.window import RecentArrivals
 
 SHAPE = shape_for(256, 1e-4)
 STEPS = st.lists(

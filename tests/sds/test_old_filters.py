@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import CompactFilter, RangePrint
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.values import AckState, Message
 from tests.sds.group import CODEC, START, Group, forge

@@ -9,7 +9,7 @@ from sdschat.sds import limits
 from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
 from sdschat.sds.events import PushCancelled, PushScheduled
-from sdschat.sds.push_buffer import Push, PushBuffer
+from sdschat.sds.scheduled_sends import Push, PushBuffer
 from sdschat.sim.generate import limits as bounds
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of

@@ -8,8 +8,7 @@ from itertools import product
 import pytest
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import CompactFilter, RangePrint
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import RangeDiffered
 from sdschat.sds.limits import RANGE_IDS

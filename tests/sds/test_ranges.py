@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import CompactFilter, RangePrint
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.steps.ranges import range_section

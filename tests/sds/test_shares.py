@@ -13,8 +13,7 @@ from sdschat.sds.limits import (
     PUSHES_PER_CHANNEL,
     PUSHES_PER_SENDER,
 )
-from sdschat.sds.push_buffer import Push, PushBuffer
-from sdschat.sds.scheduled_sends import may_take
+from sdschat.sds.scheduled_sends import Push, PushBuffer, may_take
 from tests.sds.group import START, Group, forge
 
 

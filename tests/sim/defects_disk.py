@@ -7,10 +7,10 @@ from typing import Any
 
 from sdschat.sds import persist
 from sdschat.sds.channel import Channel
-from sdschat.sds.clock import LamportClock
 from sdschat.sds.incoming import IncomingBuffer
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps import deliver, filters, future_dated, sync
+from sdschat.sds.timers import LamportClock
 from sdschat.sds.values import AckState, Message, Now, Refusal
 from tests.sim.plant import defect, instead, method
 

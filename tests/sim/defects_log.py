@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.gaps import Gaps
 from sdschat.sds.ids import message_id_for
+from sdschat.sds.incoming import Gaps
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import deliver, filters, future_dated, receive, repair, send
 from sdschat.sds.values import Entry, GapRow, Message

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdschat.sds.bloom.compact import shape_for
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter, shape_for
 from sdschat.sds.config import Config
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState, Message, MessageKind

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.values import AckState, Append, HistoryEntry, Message, Now
 from tests.sds.group import QUIET, START, Group, forge
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from sdschat.sds.bloom import compact, waku
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.events import Delivered, DuplicateReceived, StateChanged
 from sdschat.sds.values import AckState, Evidence, Message
 from tests.sds.group import QUIET, START, Group, forge

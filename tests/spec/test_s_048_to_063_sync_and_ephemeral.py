@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncReceived, SyncSent
 from sdschat.sds.values import AckState, ChannelRow, IncomingRow, Message, Put

@@ -9,9 +9,8 @@ import mmh3
 import pytest
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import CompactFilter, RangePrint, Shape
+from sdschat.sds.bloom.compact import CompactFilter, RangePrint, Shape, read_filter
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.bloom.received import read_filter
 from tests.vectors.cases.filters import DIGESTS, START
 from tests.vectors.files import vectors
 from tests.vectors.plain import filters

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.tables.figures import FilterTrial
-from sdschat.sds.bloom.compact import CompactFilter
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
 from sdschat.wire.chat_codec import decode_envelope

@@ -1,4 +1,4 @@
-"""SDS-R, both sides (like `sdschat.sds.steps.repair` and `answers`)."""
+"""SDS-R, both sides (like `sdschat.sds.steps.repair`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from sdschat.node.channel.session import ChannelSession
 from sdschat.node.view import live as live
 from sdschat.node.view.values import MissingMessage
 from sdschat.sds.bloom import compact, waku
-from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.describe import describe
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.timers import to_wall

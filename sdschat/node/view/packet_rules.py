@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import Message, MessageKind, Reason, Refusal
 from sdschat.wire.dialects import SPEC, DialectReading
 

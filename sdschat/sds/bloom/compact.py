@@ -1,4 +1,4 @@
-"""Our own filter: about 600 bytes for 256 ids, and it says which part of the log it speaks of.
+"""Our own filter: about 600 bytes for 256 ids, and it says which part of the log it speaks of; reading that of a peer.
 
 A filter is a sequence of sections. All integers are big-endian, bodies have bit 0 in the lowest bit of byte 0.
 
@@ -29,6 +29,9 @@ from typing import NamedTuple
 
 import mmh3
 
+from sdschat.sds.bloom import waku
+from sdschat.sds.bloom.waku import WakuFilter
+
 WINDOW, PRINT, RANGE = 0xC4, 0xC5, 0xC6
 OLD_WINDOW = 0xC1  # signed or unsigned numbers, by the version of mmh3 at the sender: its bits mean nothing
 MAX_BITS = 1 << 18
@@ -36,6 +39,7 @@ MAX_HASHES = 20  # an error rate of one in a million
 # The numbers of ids are remembered for filters up to this shape, which a capacity of 256 is well within. Others are
 # looked into bit by bit: who sends filters of ever other shapes shall cost neither memory nor much time.
 USUAL_BITS, USUAL_HASHES = 1 << 13, 16
+MAX_FILL = 0.60  # an honest filter at capacity is half full; a fuller one claims too much to be believed
 _WINDOW_HEAD = struct.Struct(">BBBHHI")  # u24 as u8+u16, u48 as u16+u32
 _PRINT = struct.Struct(">BHIHIHQ")
 _RANGE_HEAD = struct.Struct(">BBBHHIHII")
@@ -257,3 +261,22 @@ def _decode_section(found: CompactFilter, packet: bytes, at: int) -> str:
             (low_high << 32) | low_low, (high_high << 32) | high_low, hashes, bits, seed, body
         )
     return ""
+
+
+ReceivedFilter = CompactFilter | WakuFilter
+
+
+def read_filter(packet: bytes) -> ReceivedFilter | str:
+    """The filter, or why it is ignored. The shape tells the layout; nothing else is taken from the sender's word."""
+    if len(packet) == waku.BYTES:
+        return WakuFilter(packet)
+    if packet[:1] == bytes([WINDOW]):
+        return _read_compact(packet)
+    if packet[:1] == bytes([OLD_WINDOW]):
+        return "written by an older version of sdschat, to be updated there"
+    return f"unknown layout of {len(packet)} bytes"
+
+
+@lru_cache(maxsize=16)  # several channels of one process hear the same packet
+def _read_compact(packet: bytes) -> CompactFilter | str:
+    return decode(packet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
+from sdschat.sds.bloom.compact import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
 from sdschat.sds.outgoing import Outgoing

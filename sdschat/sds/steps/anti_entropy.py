@@ -1,13 +1,12 @@
-"""Anti-entropy: sending again what a peer's filter lacks (see ../push_buffer.py for why)."""
+"""Anti-entropy: sending again what a peer's filter lacks (see ../scheduled_sends.py for why)."""
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.compact import CompactFilter, fold, mask
-from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
+from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, ReceivedFilter, fold, mask
 from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
-from sdschat.sds.push_buffer import Push
+from sdschat.sds.scheduled_sends import Push
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import FIRST_MET
 from sdschat.sds.steps.owed import call_off_answer, send_due, settle_push

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdschat.sds.bloom import waku
+from sdschat.sds.bloom.compact import MAX_FILL
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.bloom.received import MAX_FILL
 from sdschat.sds.bloom.waku import WakuFilter
 from sdschat.sds.events import FilterFormatChanged, FilterRolled
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FUTURE_DATED_PER_CHANNEL

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.limits import IDS_KEPT
@@ -34,6 +33,7 @@ from sdschat.sds.steps.deliver import abandon, deliver_body, learn_hints, releas
 from sdschat.sds.steps.filters import include_received, spoil_filter
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.repair import received
+from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow, Message, MessageKind, Reason
 
 

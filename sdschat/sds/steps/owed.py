@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sdschat.sds.events import PushCancelled, RepairCancelled
-from sdschat.sds.push_buffer import Push
-from sdschat.sds.scheduled_sends import EntryType, ScheduledSends
+from sdschat.sds.scheduled_sends import EntryType, Push, ScheduledSends
 from sdschat.sds.state import Budget, ChannelState, Packet
 
 

@@ -23,8 +23,7 @@ from itertools import islice, takewhile
 from typing import Final
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import CompactFilter, RangeFilter, RangePrint
-from sdschat.sds.bloom.received import MAX_FILL
+from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, RangeFilter, RangePrint
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, QUESTIONED, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.outgoing import Outgoing

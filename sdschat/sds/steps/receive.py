@@ -7,9 +7,7 @@ rebroadcast carries are as old as the message itself.
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.compact import CompactFilter
-from sdschat.sds.bloom.received import read_filter
-from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.peers import Peer
@@ -39,6 +37,7 @@ from sdschat.sds.steps.repair import (
     review_repair_request,
 )
 from sdschat.sds.steps.timing import confirm_soon, traffic_heard
+from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import FROM_STORE, TOLD, Message, Reason
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter, read_filter
+from sdschat.sds.bloom.compact import MAX_FILL, ReceivedFilter, read_filter
 from sdschat.sds.events import RepairCancelled, RepairRequested, RepairResponded, RepairScheduled, RepairWanted
 from sdschat.sds.limits import ANSWERS_PER_SENDER
 from sdschat.sds.peers import Peer

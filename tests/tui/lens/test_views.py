@@ -14,8 +14,8 @@ from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import RepairRequested, StateChanged
 from sdschat.sds.repair import determine_t_resp
 from sdschat.sds.values import AckState, HistoryEntry, Message
