@@ -9,9 +9,8 @@ from sdschat.node.events import ev
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.view.engine_snapshot import describe
-from sdschat.tui.lens.lines import Line, heading, line, paragraph
 from sdschat.tui.lens.trace import TimedEvent, concerned
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph
 from sdschat.tui.model.words import bodies_words, clean, clock, count, short
 
 SHOWN: Final = 400

@@ -10,8 +10,7 @@ from sdschat.node.settings import duration
 from sdschat.node.tools.fault_injection import SHARES, Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.errors import CommandError
-from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import clean, nick_text, short
 
 USES: Final = (

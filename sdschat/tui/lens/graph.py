@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 
-from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph, plain
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, Span, ViewInput, heading, line, paragraph, plain
 from sdschat.tui.model.words import ASCII, clock, short
 
 _SHOWN: Final = 120

@@ -16,9 +16,8 @@ from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.members import has_members, peek_members
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
-from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LensTrace, LogLine
-from sdschat.tui.lens.view_input import VIEW_NAMES, ViewInput
+from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput
 from sdschat.tui.model.words import UNICODE, Glyphs, count
 
 T = TypeVar("T")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
-from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
 from sdschat.tui.lens.trace import UNPROVEN
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, Span, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import short
 
 _MESSAGES: Final = 20

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.members import MembersPeek, answering
-from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import count, duration
 
 _SHOWN: Final = 60  # operations

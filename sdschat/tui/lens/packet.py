@@ -7,9 +7,8 @@ from typing import Final
 
 from sdschat.node.view.packet_report import packet_fields, packet_report
 from sdschat.node.view.values import Message, Refusal
-from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.trace import PacketSeen
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import clean, clock, short
 
 _ROW: Final = 16

@@ -18,8 +18,7 @@ from textual.widget import Widget
 from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
-from sdschat.tui.lens.lines import Line
-from sdschat.tui.lens.view_input import names_message
+from sdschat.tui.lens.view_input import Line, names_message
 from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.words import ASCII
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.engine_snapshot import PeerPeek
-from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import PeerTrace
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.words import ago, clean, count, short
 
 _SHOWN: Final = 30

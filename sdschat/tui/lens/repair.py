@@ -8,9 +8,8 @@ from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
 from sdschat.node.view.values import MissingMessage, RetrievalState
-from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, bar, heading, line, paragraph, seconds
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, short
 
 _BAR: Final = 16

@@ -7,9 +7,8 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.values import AckState, Evidence, Shown
-from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
-from sdschat.tui.lens.view_input import ViewInput
+from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.delivery import delivery_sentence
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short
 

@@ -26,8 +26,7 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens.inspector import LensInspector
-from sdschat.tui.lens.lines import plain
-from sdschat.tui.lens.view_input import names_message
+from sdschat.tui.lens.view_input import names_message, plain
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.gaps import gap_words

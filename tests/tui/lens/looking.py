@@ -10,7 +10,7 @@ from pathlib import Path
 from sdschat.node.settings import Value
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector
-from sdschat.tui.lens.lines import plain
+from sdschat.tui.lens.view_input import plain
 from tests.node.worlds import PATIENCE, Member, World, world
 
 ROOM = "lobby"

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.view.members import AwaitedOperation, MembersPeek
-from sdschat.tui.lens.lines import plain
 from sdschat.tui.lens.members import checkpoint
+from sdschat.tui.lens.view_input import plain
 from sdschat.tui.model.words import UNICODE
 from tests.tui.lens.looking import ROOM, looking
 

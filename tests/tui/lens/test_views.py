@@ -20,8 +20,7 @@ from sdschat.sds.events import RepairRequested, StateChanged
 from sdschat.sds.repair import determine_t_resp
 from sdschat.sds.values import AckState, HistoryEntry, Message
 from sdschat.tui.lens.inspector import VIEWS
-from sdschat.tui.lens.lines import plain
-from sdschat.tui.lens.view_input import names_message
+from sdschat.tui.lens.view_input import names_message, plain
 from sdschat.tui.model.words import UNICODE
 from sdschat.wire.sds_codec import SdsCodec
 from tests.tui.lens.looking import ROOM, Looking, looking
