@@ -23,7 +23,6 @@ from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.marking import pattern_of
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.input_history import InputHistory
@@ -33,7 +32,7 @@ from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.terminal import driver
-from sdschat.tui.themes import PLAIN
+from sdschat.tui.themes import PLAIN, LineStyle
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
 from sdschat.tui.widgets.sheet import Sheet

@@ -6,9 +6,9 @@ from typing import Final
 
 from rich.segment import Segment
 
-from sdschat.tui.line_style import Line, LineStyle
 from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.model.words import Glyphs
+from sdschat.tui.themes import Line, LineStyle
 
 _MOST_CELLS: Final = 8  # participants; above them stands a bar
 _WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "perhaps", Phase.ACKED: "acked"}

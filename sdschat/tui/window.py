@@ -7,7 +7,7 @@ from abc import abstractmethod
 from textual.widget import Widget
 
 from sdschat.tui.host import Host
-from sdschat.tui.line_style import LineStyle
+from sdschat.tui.themes import LineStyle
 
 
 class Window(Host):

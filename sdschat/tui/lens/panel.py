@@ -19,8 +19,8 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.view_input import Line, names_message
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.words import ASCII
+from sdschat.tui.themes import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns

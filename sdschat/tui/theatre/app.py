@@ -19,14 +19,13 @@ from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
 from sdschat.tui.ending import Ending, end_after
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import driver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
-from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
+from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
 _FRAME: Final = 0.1  # seconds

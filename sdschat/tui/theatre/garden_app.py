@@ -16,13 +16,12 @@ from textual.widgets import Static
 
 from sdschat.node.tasks import start
 from sdschat.tui.ending import Ending, end_after
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import driver
 from sdschat.tui.theatre.garden import Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.garden_script import MEMBERS, WORD
 from sdschat.tui.theatre.pane import Pane
-from sdschat.tui.themes import AUTO, PALETTES, theme_in_force
+from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 12)  # columns and lines
 _FRAME: Final = 0.2  # seconds

@@ -14,11 +14,11 @@ from textual.style import Style as TextualStyle
 from textual.widget import Widget
 from textual.widgets import Input
 
-from sdschat.tui.line_style import Line, LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
 from sdschat.tui.model.words import countdown
 from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.themes import Line, LineStyle
 from sdschat.tui.tick import tick
 
 _NICK: Final = 6

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from textual.strip import Strip
 
 from sdschat.node.view.values import Key
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
 from sdschat.tui.model.words import day_number
 from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
+from sdschat.tui.themes import LineStyle
 
 _MINUTE: Final = 60_000
 _SLACK: Final = 100  # drawn rows that are kept although they are no longer in memory

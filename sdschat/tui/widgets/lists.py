@@ -12,10 +12,10 @@ from textual.message import Message
 from textual.widgets import Static
 
 from sdschat.node.view.values import Participant
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import nick_text, short
 from sdschat.tui.model.wrapping import fitted, whole_parts
+from sdschat.tui.themes import LineStyle
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sdschat.node.view.values import Key
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE
+from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 
 

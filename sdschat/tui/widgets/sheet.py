@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.pages import Page
 from sdschat.tui.row_lines import hanging
+from sdschat.tui.themes import LineStyle
 
 _KEYS_OF_A_TEXT: Final = "type to filter | Esc closes"
 _KEYS_OF_PAGES: Final = "Tab next page | type to filter | Esc closes"

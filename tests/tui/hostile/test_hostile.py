@@ -18,11 +18,11 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.transport.topics import normal_channel
 from sdschat.tui.lens.inspector import VIEWS
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.words import clean, clean_name
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import item_lines
+from sdschat.tui.themes import LineStyle
 from tests.cli.processes import environment
 from tests.node.worlds import world
 from tests.tui.hostile.attack import send_all, tell, told

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
+from sdschat.tui.themes import LineStyle
 from sdschat.tui.tick import fate_words, tick
 
 HERE = ("bob", "carol", "dave")

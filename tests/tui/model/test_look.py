@@ -11,11 +11,10 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from sdschat.node.view.values import Lost
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
-from sdschat.tui.themes import PALETTES, READABLE, contrast, theme_in_force
+from sdschat.tui.themes import PALETTES, READABLE, LineStyle, contrast, theme_in_force
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
 
