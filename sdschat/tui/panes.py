@@ -11,8 +11,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from sdschat.tui.frames import Frames
-from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.items import GapItem, MessageItem
+from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import Health, health, last_heard_words, offline_words, provenance
 from sdschat.tui.model.words import clean, nick_text, short
 from sdschat.tui.model.wrapping import whole_parts

@@ -12,8 +12,7 @@ from rich.style import Style
 from sdschat.node.view.values import Verdict
 from sdschat.tui.marking import marked
 from sdschat.tui.model.from_events import link_spans, verdict_words
-from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
+from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone, gap_words
 from sdschat.tui.model.words import clock, day, short
 from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE, fitted, goes_left, wrapped
 from sdschat.tui.themes import Line, LineStyle

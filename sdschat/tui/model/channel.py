@@ -19,8 +19,7 @@ from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import phase_of
-from sdschat.tui.model.gaps import gap_items, gap_words
-from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
 from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.own_fates import OwnFates

@@ -29,8 +29,7 @@ from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.view_input import names_message, plain
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.pages import Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, clock, count, day, day_number, nick_text, short

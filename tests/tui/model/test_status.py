@@ -12,8 +12,7 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
 from sdschat.sds.values import AckState, Evidence
-from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.items import Fate, GapItem, Phase
+from sdschat.tui.model.items import Fate, GapItem, Phase, gap_words
 from sdschat.tui.model.status import (
     Health,
     fate_sentence,

@@ -7,8 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.tui.model.gaps import gap_items
-from sdschat.tui.model.items import MessageItem, NoteItem, Tone
+from sdschat.tui.model.items import MessageItem, NoteItem, Tone, gap_items
 from sdschat.tui.model.timeline import MOST, ProgramLines, Timeline
 from tests.tui.model.samples import NOON, entry, missing
 
