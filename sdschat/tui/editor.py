@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sdschat.tui.errors import CommandError
+from sdschat.tui.model.results import CommandError
 
 
 def editor_of(environment: Mapping[str, str]) -> list[str]:

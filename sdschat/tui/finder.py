@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 from sdschat.node.tasks import start
 from sdschat.node.view.searching import HistorySearch
 from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, step_hit, wanted_by
-from sdschat.tui.errors import CommandError
 from sdschat.tui.model.items import Place
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import reason_text
 from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.window import Window

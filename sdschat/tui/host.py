@@ -15,9 +15,8 @@ from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Key, did_you_mean
-from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.words import Glyphs, clean_name, reason_text
 from sdschat.tui.model.workspace import Workspace

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.completion import Completion, matching, nick_completion
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import nick_text
 
 

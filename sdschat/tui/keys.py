@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import nick_text, short
 from sdschat.tui.screen_host import ScreenHost

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sdschat.node.events import NodeEvent
-from sdschat.tui.errors import CommandError
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.window import Window
 
 if TYPE_CHECKING:

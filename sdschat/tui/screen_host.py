@@ -19,14 +19,13 @@ from textual.widgets import Static
 
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.commands.loader import load
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.marking import pattern_of
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.input_history import InputHistory
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes

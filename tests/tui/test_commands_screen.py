@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sdschat.tui.commands.loader import load
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, CommandRegistry
 from sdschat.tui.input_handler import expanded
 from sdschat.tui.manual import TOPICS, lines_of
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import ASCII, UNICODE
 from tests.tui.stage import Stage, stage, staged
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.tui.editor import editor_of
-from sdschat.tui.errors import CommandError
+from sdschat.tui.model.results import CommandError
 from tests.cli.processes import command
 from tests.transport.worlds import free_port
 from tests.tui.stage import Stage, staged

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view.values import Participant
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import clean, count, nick_text, short
 from sdschat.tui.preferences import LEVELS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import count, duration, nick_text, short
 from sdschat.tui.tick import fate_words
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from sdschat.tui.commands.moments import parse_moment
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean, clock, day
 
 _WORDS: Final = ("all", "pause", "resume")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sdschat.node.view.members import has_members, members_of
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean_name
 
 _QUOTED = 40

@@ -8,8 +8,8 @@ from sdschat.node.settings import duration
 from sdschat.node.view import members, private
 from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean_name, nick_text
 
 _SINCE_JOIN = "since-join"

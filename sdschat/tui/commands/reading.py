@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 from sdschat.tui.commands.moments import parse_moment
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.items import first_line
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import provenance
 from sdschat.tui.model.words import clean, clean_name, clock, count, day, short, stamp
 from sdschat.tui.text_log import message_lines

@@ -7,10 +7,9 @@ from typing import Final
 
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.values import Shown
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clock, count, short
 
 _HIGHEST: Final = 100  # answers to answers that are followed upwards

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
 from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 

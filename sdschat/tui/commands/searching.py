@@ -7,10 +7,9 @@ from typing import Final
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
 from sdschat.tui.commands.moments import parse_moment
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean, count, when
 
 FOUND: Final = 200

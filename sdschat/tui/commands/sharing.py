@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view.private import privacy
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 
 _MINUTES: Final = 5
 _MOST_MINUTES: Final = 100_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import ago, count, nick_text, reason_text, short
 
 _LISTED: Final = 50

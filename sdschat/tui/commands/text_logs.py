@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sdschat.node.view.members import has_members
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean
 from sdschat.tui.text_log import OFF, ON
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view.verifying import is_verified, person_called, set_verified, verified_people, words_with
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import nick_text, short
 
 _ANSWERS = {"yes": True, "no": False}

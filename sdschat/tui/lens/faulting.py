@@ -9,8 +9,8 @@ from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.tools.fault_injection import SHARES, Injection
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.errors import CommandError
 from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean, nick_text, short
 
 USES: Final = (

@@ -22,7 +22,6 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of
 from sdschat.tui import preferences as prefs
 from sdschat.tui.commands.loader import load
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens.inspector import LensInspector
@@ -30,7 +29,7 @@ from sdschat.tui.lens.view_input import names_message, plain
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, clock, count, day, day_number, nick_text, short
 from sdschat.tui.preferences import Preferences

@@ -17,8 +17,8 @@ from sdschat.node.tasks import start
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
-from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.results import CommandError
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.replay.player import SPEEDS, Player
 

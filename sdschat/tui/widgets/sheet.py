@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sdschat.tui.model.pages import Page
+from sdschat.tui.model.results import Page
 from sdschat.tui.row_lines import hanging
 from sdschat.tui.themes import LineStyle
 

@@ -1,4 +1,4 @@
-"""Pages of a sheet: plain values, without Textual."""
+"""Results of a command, without Textual: the pages of a sheet, or the error with which it ends."""
 
 from __future__ import annotations
 
@@ -13,3 +13,7 @@ class Page(NamedTuple):
     lines: Sequence[str]
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
     renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
+
+
+class CommandError(Exception):
+    """The command cannot be done. The text says what, why and what to do; the typed line stays in the input."""
