@@ -1,22 +1,98 @@
-"""Drawing of rows as lines of a terminal: columns, signs and colours."""
+"""Drawing of rows as lines of a terminal: columns, signs and colours.
+
+Also the tick of an own message, and the marks on the words of a search.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from sdschat.node.view.values import Verdict
-from sdschat.tui.marking import marked
 from sdschat.tui.model.from_events import link_spans, verdict_words
-from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone, gap_words
-from sdschat.tui.model.words import clock, day, short
+from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
+from sdschat.tui.model.words import Glyphs, clock, day, short
 from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE, fitted, goes_left, wrapped
 from sdschat.tui.themes import Line, LineStyle
-from sdschat.tui.tick import tick
+
+_MARK: Final = Style(reverse=True)
+_WORD: Final = re.compile(r"\w+")
+_MOST: Final = 16
+
+
+def pattern_of(words: str) -> re.Pattern[str] | None:
+    """Return what is marked for these words: whole words, and of the last one also a beginning."""
+    found = _WORD.findall(words)[:_MOST]
+    if not found:
+        return re.compile(re.escape(words.strip()), re.IGNORECASE) if words.strip() else None
+    *whole, last = (re.escape(word) for word in found)
+    tail = "" if words[-1].isalnum() else r"(?!\w)"
+    parts = [rf"{word}(?!\w)" for word in whole] + [f"{last}{tail}"]
+    start = r"(?<!\w)" if words.isascii() else ""  # there are scripts without spaces between words
+    return re.compile(f"{start}(?:{'|'.join(parts)})", re.IGNORECASE)
+
+
+def marked(line: Sequence[Segment], pattern: re.Pattern[str] | None) -> Iterator[Segment]:
+    """Yield the segments of a text, with what the pattern matches marked."""
+    for segment in line:
+        at = 0
+        for found in () if pattern is None else pattern.finditer(segment.text):
+            low, high = found.span()
+            if low > at:
+                yield Segment(segment.text[at:low], segment.style)
+            yield Segment(segment.text[low:high], (segment.style or Style()) + _MARK)
+            at = high
+        if at < len(segment.text):
+            yield Segment(segment.text[at:], segment.style)
+
+
+_MOST_CELLS: Final = 8  # participants; above them stands a bar
+_WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "perhaps", Phase.ACKED: "acked"}
+_STYLES: Final = {Phase.MAYBE: "maybe"}  # names of styles that are not the word
+
+
+def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
+    """Return sign, word and counts of a state, and the name of its style."""
+    if fate.refused:
+        return f"{glyphs.refused} refused", "refused"
+    sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
+    number = len(fate.known if fate.phase is Phase.ACKED else fate.perhaps)
+    counted = f" {number}" if number and fate.phase >= Phase.MAYBE else ""
+    unproven = f", unproven {len(fate.unproven)}" if fate.unproven else ""
+    word = fate.word or f"{_WORDS[fate.phase]}{counted}"
+    return f"{sign} {word}{unproven}", _STYLES.get(fate.phase, _WORDS[fate.phase])
+
+
+def tick(fate: Fate, present: tuple[str, ...], line_style: LineStyle) -> Line:
+    """Return the living tick of a message: who of those `present` is known to have it, perhaps has it, or says so
+    unsigned. Once all of them are known to have it, one quiet sign is left."""
+    glyphs = line_style.glyphs
+    if fate.full:
+        return [Segment(glyphs.acked, line_style.style("time"))]
+    if not present or fate.word or fate.past or fate.phase is Phase.QUEUED:
+        words, name = fate_words(fate, glyphs)
+        return [Segment(words, line_style.style(name))]
+    known = len(fate.known.intersection(present))
+    style = line_style.style("acked" if known else "maybe" if fate.perhaps else "unacked")
+    counted = Segment(f" {known}/{len(present)}", style)
+    if len(present) > _MOST_CELLS:
+        filled = known * _MOST_CELLS // len(present)
+        return [Segment(glyphs.full * filled + glyphs.empty * (_MOST_CELLS - filled), style), counted]
+    return [*(Segment(cell(fate, one, glyphs), line_style.nick_style(one)) for one in present), counted]
+
+
+def cell(fate: Fate, participant: str, glyphs: Glyphs) -> str:
+    """Return the sign for what is known of one participant."""
+    if participant in fate.known:
+        return glyphs.known
+    if participant in fate.perhaps:
+        return glyphs.maybe
+    return glyphs.unproven if participant in fate.unproven else glyphs.nothing
+
 
 _WIDE: Final = 70  # columns from which there is room for long nicks and ids
 _SMALL: Final = 40  # columns below which there is no room for times

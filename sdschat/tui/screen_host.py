@@ -22,7 +22,6 @@ from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.marking import pattern_of
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.input_history import InputHistory
 from sdschat.tui.model.results import CommandError, Page
@@ -30,6 +29,7 @@ from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
+from sdschat.tui.row_lines import pattern_of
 from sdschat.tui.terminal import driver
 from sdschat.tui.themes import PLAIN, LineStyle
 from sdschat.tui.widgets.composer import Composer

@@ -1,5 +1,6 @@
-"""Colours. None carries a meaning alone: every state also has a sign and a word. And the colours, signs and options
-that lines of a terminal are drawn with.
+"""The palettes of the themes, and the colours, signs and options that lines of a terminal are drawn with.
+
+No colour carries a meaning alone: every state also has a sign and a word.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from sdschat.store.reader import Reader
-from sdschat.tui.marking import pattern_of
+from sdschat.tui.row_lines import pattern_of
 from tests.tui.stage import Stage, staged
 
 

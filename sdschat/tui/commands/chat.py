@@ -9,7 +9,7 @@ from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import count, duration, nick_text, short
-from sdschat.tui.tick import fate_words
+from sdschat.tui.row_lines import fate_words
 
 _NOTHING: Final = "nothing waits: every message of yours is acknowledged"
 

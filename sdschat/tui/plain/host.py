@@ -33,7 +33,7 @@ from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, clock, count, day, day_number, nick_text, short
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.tick import fate_words
+from sdschat.tui.row_lines import fate_words
 
 _AROUND: Final = 10
 _BEGINNING: Final = 40  # letters of a message that tell it from others

@@ -18,8 +18,8 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
 from sdschat.tui.model.words import countdown
 from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.row_lines import tick
 from sdschat.tui.themes import Line, LineStyle
-from sdschat.tui.tick import tick
 
 _NICK: Final = 6
 _LEAST: Final = 8  # columns for a text

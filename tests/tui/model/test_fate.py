@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
+from sdschat.tui.row_lines import fate_words, tick
 from sdschat.tui.themes import LineStyle
-from sdschat.tui.tick import fate_words, tick
 
 HERE = ("bob", "carol", "dave")
 people = st.frozensets(st.sampled_from(HERE))
