@@ -33,8 +33,7 @@ from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.sheet import Sheet
 
 if TYPE_CHECKING:
-    from sdschat.tui.away import Away
-    from sdschat.tui.notifier import Notifier
+    from sdschat.tui.notifier import Away, Notifier
 
 FRAME: Final = 0.05  # seconds between two frames, however much has changed
 _SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
@@ -290,7 +289,7 @@ class ChatApp(Ending, KeyedHost):
         self.action_channel(message.number + 1)
 
     def on_app_blur(self) -> None:
-        from sdschat.tui.away import Away
+        from sdschat.tui.notifier import Away
 
         self.away = self.away or Away(self.desktop.models, self.view.now().wall)
 
