@@ -20,12 +20,11 @@ from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
-from sdschat.tui.ending import Ending
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
-from sdschat.tui.terminal import BackgroundNamed
+from sdschat.tui.terminal import BackgroundNamed, Ending
 from sdschat.tui.themes import is_light
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList

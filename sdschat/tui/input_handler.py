@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 
 from sdschat.tui.host import Host
-from sdschat.tui.model.completion import Completion, matching, nick_completion
+from sdschat.tui.model.line_input import Completion, matching, nick_completion
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import nick_text
 

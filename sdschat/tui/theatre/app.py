@@ -18,9 +18,8 @@ from textual.geometry import Size
 from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
-from sdschat.tui.ending import Ending, end_after
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.terminal import driver
+from sdschat.tui.terminal import Ending, driver, end_after
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer

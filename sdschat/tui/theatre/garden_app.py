@@ -15,11 +15,9 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from sdschat.node.tasks import start
-from sdschat.tui.ending import Ending, end_after
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.terminal import driver
-from sdschat.tui.theatre.garden import Garden, GardenPlayer, WordSearch
-from sdschat.tui.theatre.garden_script import MEMBERS, WORD
+from sdschat.tui.terminal import Ending, driver, end_after
+from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 

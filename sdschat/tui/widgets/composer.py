@@ -11,8 +11,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from sdschat.tui.model.completion import Completion
-from sdschat.tui.model.input_history import InputHistory
+from sdschat.tui.model.line_input import Completion, InputHistory
 
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.tui.model.completion import matching, nick_completion
-from sdschat.tui.model.input_history import KEPT, InputHistory
+from sdschat.tui.model.line_input import KEPT, InputHistory, matching, nick_completion
 
 
 def test_going_back_and_forth_keeps_what_was_being_written() -> None:
