@@ -20,6 +20,7 @@ from tests.attacks.rings import rings
 from tests.attacks.since_join import since_join
 from tests.attacks.stage import CHANNEL, Attack, stage
 from tests.attacks.unsigned_names import unsigned_names
+from tests.attacks.used_link import used_link
 from tests.needs import needs_module
 
 needs_module("iotcore")
@@ -41,6 +42,7 @@ needs_module("iotcore")
         (rings, 1),
         (since_join, 6),
         (unsigned_names, 60),
+        (used_link, 60),
     ],
 )
 def test_an_attack_is_defended(attack: Attack, size: int, tmp_path: Path) -> None:

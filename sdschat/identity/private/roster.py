@@ -23,6 +23,7 @@ Position = tuple[int, str]  # of a message in the log: Lamport time and message 
 
 WAITS: Final = "it builds upon an operation that is not here yet"
 UNKNOWN_INVITER: Final = "the invite is by somebody who is not a member"
+USED_UP: Final = "the invite was used up"
 UNKNOWN_EPOCH: Final = "the invite was made before the key of the channel was changed"
 
 
@@ -72,6 +73,7 @@ class Roster:
     open_to: set[bytes] = field(default_factory=lambda: {b""})  # marks of the epochs whose invites are of use
     seen: tuple[str, ...] = ()  # for the next operation: what it builds upon
     changes: dict[bytes, list[_Change]] = field(default_factory=dict)
+    users: dict[bytes, dict[bytes, Position]] = field(default_factory=dict)  # of each invite: who joined by it, where
 
     @property
     def epoch_number(self) -> int:
@@ -97,6 +99,22 @@ class Roster:
         return None if member is None else member.rank
 
 
+def idle_reason(genesis: Genesis, roster: Roster, each: SignedOperation) -> str:
+    """Return the reason why a joining counts for nothing, whatever other operations come; empty if it may count.
+
+    Whoever has a link can make any number of such joinings. So the rest of them need not be known: of an invite, only
+    the first joinings in the log count. (Where admins alone invite, an appointment that comes late may change who was
+    first.)
+    """
+    if not isinstance(each.operation, Join) or each.problem:
+        return each.problem
+    invite = each.operation.invite
+    users = roster.users.get(invite.invite_key, {})
+    before = sum(key != each.author_key and place < each.position for key, place in users.items())
+    is_idle = invite.uses and before >= invite.uses and each.author_key not in users and not genesis.admins_invite
+    return USED_UP if is_idle else ""
+
+
 def fold(genesis: Genesis, operations: Iterable[SignedOperation]) -> Roster:
     """Return the roster after these operations, whatever their order."""
     return _Fold(genesis, {each.message_id: each for each in operations}).run()
@@ -113,7 +131,6 @@ class _Fold:
             for each in self._ordered
             if each.author_key == genesis.creator_key and not isinstance(each.operation, Join)
         ]
-        self._users: dict[bytes, set[bytes]] = {}  # of each invite
         self._removals = {one for one, each in operations.items() if isinstance(each.operation, Remove)}
         self._renewals = defaultdict[bytes, set[str]](set)  # by the mark of the epoch that they end
         for one, each in operations.items():
@@ -200,7 +217,7 @@ class _Fold:
     def _problem_with_join(self, each: SignedOperation, join: Join) -> str:
         invite, state = join.invite, self._state
         inviter = state.members.get(invite.inviter_key)
-        users = self._users.get(invite.invite_key, set())
+        users = state.users.get(invite.invite_key, {})
         if inviter is None or inviter.silent:
             return UNKNOWN_INVITER
         if self._genesis.admins_invite and inviter.rank < Rank.ADMIN:
@@ -209,8 +226,8 @@ class _Fold:
             return "the invite had expired"
         if invite.epoch not in state.open_to:
             return UNKNOWN_EPOCH
-        if invite.uses and len(users - {each.author_key}) >= invite.uses:
-            return "the invite was used up"
+        if invite.uses and len(users.keys() - {each.author_key}) >= invite.uses:
+            return USED_UP
         if join.silent and self._genesis.since_join:
             return "an archive would give what was written before somebody joined"
         if len(state.members) >= MAX_MEMBERS and each.author_key not in state.members:
@@ -277,7 +294,7 @@ class _Fold:
         state = self._state
         match each.operation:
             case Join(invite, _, silent):
-                self._users.setdefault(invite.invite_key, set()).add(each.author_key)
+                state.users.setdefault(invite.invite_key, {}).setdefault(each.author_key, each.position)
                 if each.author_key not in state.members:
                     state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent, each.position)
                     self._note(each, each.author_key, not silent)

@@ -5,8 +5,10 @@ What was taken and could not be saved is kept and tried again. Nothing of it is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from sdschat.identity.content import ContentKind
 from sdschat.identity.key_book import BookRow, KeyEvent, KeyStanding
 from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
@@ -47,13 +49,13 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     texts: list[IndexedText] = []
     keys: list[BookRow] = []
     emitted: list[EventBody] = []
-    own, invited = gate.identity.sender_id, session.private is not None
+    own = gate.identity.sender_id
     # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
     events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
     for event in events:
         if isinstance(event, ev.Delivered):
             foreign = event.own and not gate.wrote(event.message.message_id)
-            said = gate.read(event.message, event.own)
+            said, welcome = gate.read(event.message, event.own), False
             if foreign and said.opened.place is not None:
                 emitted += gate.meets_itself(event.message.message_id, said.opened.place)
             if session.private is not None:
@@ -64,9 +66,11 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                 said = judged
                 if session.members is not None:
                     continue  # who joined, and who was removed: told by events of their own
+                # Whoever has a link can make any number of keys that try to join.
+                welcome = said.opened.kind != ContentKind.OPERATION or session.private.has(event.message.sender_id)
             texts.append(indexed(said))
             dated = event.message.lamport_timestamp if event.source in _FROM_HISTORY else None
-            rows, met = gate.meet(said, now.wall, welcome=invited, dated=dated)
+            rows, met = gate.meet(said, now.wall, welcome=welcome, dated=dated)
             keys += rows
             if event.own and said.opened.reply_to:
                 keys += _answered(session, gate, said.opened.reply_to, now.wall)
@@ -77,13 +81,9 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
         elif isinstance(event, ev.KeptAsId):
             continue  # one event stands for many of them: see `over_limit`
         elif isinstance(event, ev.EphemeralReceived):
-            said = gate.read(event.message, own=False)
-            rows, met = gate.meet(said, now.wall, welcome=invited)
+            rows, told = _ephemeral(session, gate, event.message, now.wall)
             keys += rows
-            if gate.is_hidden(event.message.sender_id):
-                continue
-            emitted += _others(met, own)
-            emitted.append(EphemeralSaid(said))
+            emitted += told
         else:
             if isinstance(event, ev.Rejected) and session.stolen(event):
                 emitted.append(IdentityUsedElsewhere(event.message_id))
@@ -98,6 +98,18 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     return TurnBatch(
         session, ready.writes, ready.packets, emitted, texts, keys, values, journal, refused, now.wall, outputs
     )
+
+
+def _ephemeral(
+    session: ChannelSession, gate: ContentGate, message: Message, wall: int
+) -> tuple[Sequence[BookRow], list[EventBody]]:
+    """Read a message that nobody keeps. Return the rows to save, and the events to emit."""
+    said = gate.read(message, own=False)
+    if session.private is not None and not session.private.has_voice(said.opened):
+        return (), []
+    rows, met = gate.meet(said, wall, welcome=session.private is not None)
+    shown = [] if gate.is_hidden(message.sender_id) else [*_others(met, gate.identity.sender_id), EphemeralSaid(said)]
+    return rows, shown
 
 
 def _answered(session: ChannelSession, gate: ContentGate, message_id: str, wall: int) -> list[BookRow]:

@@ -13,7 +13,7 @@ from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
 from sdschat.node.channel.refusals import RefusalCounter
 from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.node.clock import Clock
-from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, TroubleMet
+from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, PresenceChanged, TroubleMet
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
+# Of what somebody says who has the key of a private channel and is no member, so much is kept; and of operations, which
+# may come before those of whoever invited their authors.
+_OUTSIDERS: Final = 5  # messages of one of them in a minute
+_OPERATIONS: Final = 60
 _EARLY_KEPT: Final = 64
 
 Emit = Callable[[str, EventBody], None]
@@ -83,7 +87,10 @@ class ChannelSession:
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
         self._limits = limits
+        self._limits_of_outsiders = SenderLimits(_OUTSIDERS, _OUTSIDERS)
+        self._limits_of_operations = SenderLimits(_OPERATIONS, _OPERATIONS)
         self.was_connected = False
+        self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
         self._connected_at = 0  # epoch milliseconds
         self._topics = topics
@@ -221,18 +228,34 @@ class ChannelSession:
         if place.what == "who":
             changed = self.presence.heard(place.frm, event.payload, self._clock.now(), event.retained)
             if changed is not None:
-                self._emit(self.name, changed)
+                self._emit_presence(changed)
             return
         handler = self._handlers.get(place.what)
         if handler is not None and not event.retained and place.frm != self._gate.identity.sender_id:
             handler(place.frm, event.payload, self._clock.now())
             self._mark_ready(self)
 
+    def _emit_presence(self, changed: PresenceChanged) -> None:
+        """Tell who is here, and nothing that somebody says who is no member."""
+        if self.is_outsider(changed.sender_id):
+            self._nameless.add(changed.sender_id)
+            changed = changed._replace(nick="")
+        self._emit(self.name, changed)
+
     def members_changed(self) -> None:
-        """Look again at the presence of those who had an earlier key, and were no members when it came."""
+        """Look again at the presence of those who had an earlier key, or were no members, when it came."""
         early, self._early = self._early, {}
         for event in early.values():
             self._received(event)
+        for sender_id in [one for one in self._nameless if not self.is_outsider(one)]:
+            self._nameless.discard(sender_id)
+            if sender_id in self.presence.online:
+                self._emit(self.name, PresenceChanged(sender_id, self.presence.online[sender_id], True))
+        self._nameless &= self.presence.online.keys()
+
+    def is_outsider(self, sender_id: str) -> bool:
+        """True for somebody who has the key of this private channel, and is no member of it."""
+        return self.private is not None and self.private.is_outsider(sender_id)
 
     def read(self, packet: bytes) -> HeardPacket:
         """Decode a packet into a message that is what its author signed, or into a refusal."""
@@ -292,7 +315,8 @@ class ChannelSession:
             if source == "live" and self._exceeds(message, now):
                 self.channel.receive_id(now, message)
             else:
-                self.channel.receive_message(now, message, packet, source, unproven=self.proofs.unproven(heard))
+                unproven = self.proofs.unproven(heard) or self.is_outsider(message.sender_id)
+                self.channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self.channel.state, message)
         self._mark_ready(self)
 
@@ -300,7 +324,9 @@ class ChannelSession:
         """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
         sender_id, lamport = message.sender_id, message.lamport_timestamp
         state, book = self.channel.state, self._gate.book
-        if self.private is not None or sender_id == state.participant_id or self._is_checked(message.message_id):
+        if sender_id == state.participant_id or self._is_checked(message.message_id):
+            return False
+        if self.private is not None and not self.is_outsider(sender_id):
             return False
         if lamport is not None and lamport > now.wall + state.config.max_skew:
             return False  # it waits for its date, and of those few are kept anyway
@@ -308,6 +334,10 @@ class ChannelSession:
         if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
             return True
         fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self._connected_at))
+        if self.private is not None:
+            may_count = self.private.may_count(message)
+            limits = self._limits_of_operations if may_count else self._limits_of_outsiders
+            return limits.exceeded(sender_id, now.mono, fresh=fresh, sync=sync, stranger=True)
         return self._limits.exceeded(
             sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
         )
@@ -349,7 +379,7 @@ class ChannelSession:
         """Some deadline may be over."""
         now = self._clock.now()
         for changed in self.presence.advance(now.mono):
-            self._emit(self.name, changed)
+            self._emit_presence(changed)
         if self.presence.must_say(now):
             self.say_presence()
         self.channel.advance(now)

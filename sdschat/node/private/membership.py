@@ -11,7 +11,7 @@ from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
 from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
 from sdschat.identity.private.link import accept, read_link
-from sdschat.identity.private.roster import Roster, SignedOperation, fold
+from sdschat.identity.private.roster import Roster, SignedOperation, fold, idle_reason
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
 _HEARD: Final = 64  # operations that are here and not in the log yet
+_IDLE: Final = 1024  # joinings that count for nothing and are not in the log yet
 _JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
 _WITHHELD: Final = 1000  # ids of messages that may be shown later
 _PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
@@ -66,10 +67,11 @@ class PrivateChannel(PassiveExtension):
         silent: bool = False,
     ) -> None:
         self.record = record
-        self.roster = Roster()
+        self._set_roster(Roster())
         self.transport = transport
         self._operations = {each.message_id: each for each in operations}
         self._heard: dict[str, tuple[SignedOperation, bytes]] = {}
+        self._idle: dict[str, str] = {}  # joinings that count for nothing, by message id, and why
         self._sealer = sealer
         self._gate = gate
         self._send = send
@@ -95,9 +97,27 @@ class PrivateChannel(PassiveExtension):
     def is_member(self) -> bool:
         return self.own_key in self.roster.members
 
+    def _set_roster(self, roster: Roster) -> None:
+        self.roster = roster
+        self._member_ids = frozenset(map(sender_id_of, roster.members))
+
     def has(self, sender_id: str) -> bool:
         """True if this participant is a member now."""
-        return any(sender_id_of(key) == sender_id for key in self.roster.members)
+        return sender_id in self._member_ids
+
+    def is_outsider(self, sender_id: str) -> bool:
+        """True for somebody who has the key of the channel, as by a link that was used up, and is no member. Who joins
+        does not know the members yet."""
+        return self.is_member and sender_id not in self._member_ids
+
+    def has_voice(self, opened: OpenedContent) -> bool:
+        """True if the author of a content may speak now."""
+        member = self.roster.members.get(opened.author_key)
+        return opened.verdict.signed and member is not None and not member.silent
+
+    def may_count(self, message: Message) -> bool:
+        """True for an operation, but for a joining that counts for nothing whatever else comes."""
+        return message.message_id not in self._idle and has_operation(message)
 
     def require_voice(self) -> None:
         """Raise ValueError, for a person, if others would not show what we write."""
@@ -189,7 +209,7 @@ class PrivateChannel(PassiveExtension):
                 self._sealer.use(epoch_key(secret).epoch_id)
         for secret in self.record.shared.values():
             self._sealer.add(secret)
-        self.roster = self._folded()
+        self._set_roster(self._folded())
         self._follow()
         self._events.clear()  # as it was when the program last ran
         if self.record.link and not self.is_member:
@@ -245,7 +265,10 @@ class PrivateChannel(PassiveExtension):
         opened, message = said.opened, said.message
         signed = self._signed_operation(message, opened)
         if signed is not None:
-            if signed.message_id not in self._operations:
+            idle = self._idle.pop(signed.message_id, "")
+            if idle:
+                self.roster.outcomes[signed.message_id] = idle
+            elif signed.message_id not in self._operations:
                 self._count(signed)
             return said._replace(opened=opened._replace(text=self._line(signed)))
         return said if self._may_speak(message, opened) else None
@@ -281,6 +304,12 @@ class PrivateChannel(PassiveExtension):
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
         if signed is None:
             return
+        idle = idle_reason(self.record.genesis, self.roster, signed)
+        if idle:
+            self._idle[signed.message_id] = idle
+            if len(self._idle) > _IDLE:
+                del self._idle[next(iter(self._idle))]
+            return
         self._heard[signed.message_id] = (signed, packet)
         if len(self._heard) > _HEARD:
             del self._heard[next(iter(self._heard))]
@@ -294,7 +323,8 @@ class PrivateChannel(PassiveExtension):
         return fold(self.record.genesis, [*self._every(), *more])
 
     def _refold(self, lamport: int, message_id: str) -> None:
-        before, self.roster = self.roster, self._folded()
+        before = self.roster
+        self._set_roster(self._folded())
         self._announcements.members_changed()
         self._follow()
         if self.roster.members.keys() != before.members.keys():
@@ -310,6 +340,8 @@ class PrivateChannel(PassiveExtension):
             self._doubt_at = None
         elif self.record.link and self._doubt_at is None:
             self._doubt_at = self._mono + _PATIENCE
+        if self.roster.changes == before.changes:
+            return  # everybody speaks where they spoke
         place = (lamport, message_id)
         self._judge_from = place if self._judge_from is None else min(self._judge_from, place)
 

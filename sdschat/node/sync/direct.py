@@ -153,6 +153,10 @@ class DirectMessaging:
             return
         if self._gate.is_ignored(frm):
             return
+        if self._session.is_outsider(frm):
+            if self._forgeries.is_due(now.mono):
+                self._events.append(DirectRefused(frm, "they are no member of this channel"))
+            return
         if not self._is_expected(frm):
             limits = self._limits_of_people if self._is_known_for_a_day(frm, now) else self._limits
             why = limits.exceeded(frm, now.mono)

@@ -10,7 +10,7 @@ from sdschat.identity.content import check_link, seal_for, sign_link
 from sdschat.identity.keys import Identity
 from sdschat.mvds.values import Packet
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
-from sdschat.node.events import EventBody, HandedOver, NodeEvent, PresenceChanged
+from sdschat.node.events import EventBody, HandedOver, MembersChanged, NodeEvent, OverLimit, PresenceChanged
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.direct import DirectMessaging, ids_of
 from sdschat.node.sync.history_sync import HistorySync
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sdschat.node.node import Node
 
 _SIGNING_KEPT: Final = 4096
+_OUTSIDERS_KEPT: Final = 64
 
 
 class SyncExtension:
@@ -36,6 +37,7 @@ class SyncExtension:
         self._identity = identity
         self._codec = SyncCodec()
         self._events: list[EventBody] = []
+        self._outsiders: set[str] = set()  # of a private channel, who said more than is kept of them
 
     def attach(self, session: ChannelSession) -> None:
         self._session = session
@@ -61,6 +63,15 @@ class SyncExtension:
         self.catchup.presence_changed(sender_id, online)
         self.direct.presence_changed(sender_id, online)
 
+    def note_outsiders(self, body: OverLimit | MembersChanged) -> None:
+        """Fetch what only the ids were kept of, because its author was not known to be a member when it came."""
+        if isinstance(body, MembersChanged):
+            for sender_id in self._outsiders & set(body.members):
+                self._outsiders.discard(sender_id)
+                self.catchup.show(sender_id)
+        elif self._session.is_outsider(body.sender_id) and len(self._outsiders) < _OUTSIDERS_KEPT:
+            self._outsiders.add(body.sender_id)
+
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
         if self._boxes:
             payload = self._identity.unseal(payload) or b""
@@ -83,7 +94,8 @@ class SyncExtension:
         if key is not None and check_link(key, self._session.name, self._identity.sender_id, raw, signature):
             if len(signing) >= _SIGNING_KEPT:
                 signing.clear()
-            signing.add(frm)
+            if not self._session.is_outsider(frm):  # what these have acknowledges nothing
+                signing.add(frm)
         elif frm in signing:
             self._events.append(Rejected(Reason.ALTERED, frm, "", "on sync: its sender did not sign it"))
             return False
@@ -149,6 +161,8 @@ def install(node: Node, *, asks: bool = True) -> None:
         extension = parts.get(event.channel)
         if extension is not None and isinstance(event.body, PresenceChanged):
             extension.presence_changed(event.body.sender_id, event.body.online)
+        elif extension is not None and isinstance(event.body, OverLimit | MembersChanged):
+            extension.note_outsiders(event.body)
         elif isinstance(event.body, StoreLeft):
             for other in parts.values():
                 other.catchup.presence_changed(event.body.store_id, False)

@@ -185,7 +185,9 @@ class ChannelConversation:
 
     def present(self) -> tuple[str, ...]:
         session = self.session
-        return () if session is None else tuple(session.presence.online)
+        if session is None:
+            return ()
+        return tuple(one for one in session.presence.online if not session.is_outsider(one))
 
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
@@ -194,7 +196,7 @@ class ChannelConversation:
     def presence_nick(self, sender_id: str) -> str:
         """Return the nick of a participant who is or was here, as their presence proves it; else an empty text."""
         session = self.session
-        return "" if session is None else session.presence.nick_of(sender_id)
+        return "" if session is None or session.is_outsider(sender_id) else session.presence.nick_of(sender_id)
 
     # State of the user.
 

@@ -1,0 +1,186 @@
+"""Tests of somebody who has the key of a private channel, by a link that was used up, and is no member of it."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from random import Random
+
+from sdschat.identity.content import ContentKind, seal
+from sdschat.identity.key_book import KeyStanding
+from sdschat.identity.keys import Identity
+from sdschat.identity.place import place_of
+from sdschat.identity.private.link import accept, make_link, read_link
+from sdschat.identity.private.roster import SignedOperation, fold, idle_reason
+from sdschat.node.channel.sender_limits import SenderLimits
+from sdschat.node.events import EphemeralSaid, OverLimit, PresenceChanged
+from sdschat.node.node import Node
+from sdschat.node.private.creating import create_private
+from sdschat.node.private.events import MembersChanged, MessageWithheld
+from sdschat.node.sync import extension
+from sdschat.node.sync.events import DirectRefused, DirectSaid
+from sdschat.node.sync.extension import sync_part
+from sdschat.node.view.conversations import Conversations
+from sdschat.sds.events import StateChanged
+from sdschat.sds.ids import content_id
+from sdschat.sds.values import Draft, Message
+from sdschat.wire.private_codec import Genesis, encode_operation
+from sdschat.wire.sds_codec import SdsCodec
+from tests.node.test_private import link_of, private, said, say, until_said
+from tests.node.worlds import Member, World, world
+from tests.transport.worlds import run
+
+CODEC = SdsCodec()
+MALLORY = Identity(b"m" * 32)
+
+
+async def used_up(here: World) -> tuple[Member, Member, str]:
+    """Return ann, bob who joined by a link for one, and that link."""
+
+    def make(node: Node) -> None:
+        extension.install(node)
+        create_private(node.profile.store, node.gate.identity, "garden")
+
+    ann = here.start("ann", "garden", before=make)
+    link = link_of(ann, uses=1)
+    bob = here.start("bob", link, before=extension.install)
+    say(bob, "hello ann")
+    await until_said(ann, "hello ann")
+    return ann, bob, link
+
+
+def packet(
+    member: Member, key: Identity, text: str, kind: ContentKind = ContentKind.TEXT, lamport: int | None = 0
+) -> bytes:
+    """Return a message by this key, dated now. Without a Lamport time it is ephemeral."""
+    (name,) = member.node.sessions
+    lamport = member.node.clock.now().wall if lamport == 0 else lamport
+    place = place_of(secrets.token_bytes(8), 1, "", Draft(lamport, (), None))
+    nonce = secrets.token_bytes(8)
+    content = seal(key, name, text, nick="mal", sent_time=1, nonce=nonce, place=place, kind=kind)
+    return CODEC.encode(Message(key.sender_id, content_id(content), name, lamport, content=content))
+
+
+def hear(members: list[Member], heard: bytes) -> None:
+    for member in members:
+        (session,) = member.node.sessions.values()
+        session.receive(heard, "live")
+
+
+def test_nothing_ephemeral_of_an_outsider_is_shown(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, _ = await used_up(here)
+            hear([ann], packet(ann, MALLORY, "not from a member", lamport=None))
+            bob.node.say(next(iter(bob.node.sessions)), "from a member", ephemeral=True)
+            await ann.until(EphemeralSaid, lambda body: body.said.opened.text == "from a member")
+            assert len(ann.of(EphemeralSaid)) == 1
+
+    run(scenario)
+
+
+def test_an_outsider_is_not_named_and_acknowledges_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, link = await used_up(here)
+            await bob.node.close(0.1)
+            mal = here.start("mal", link, before=extension.install)
+            outsider = mal.node.sender_id
+            await ann.until(PresenceChanged, lambda body: body.sender_id == outsider)
+            say(ann, "who has this?")
+            await ann.until(StateChanged, lambda body: outsider in body.unproven)
+            assert not [body for body in ann.of(StateChanged) if outsider in body.by]
+            assert {body.nick for body in ann.of(PresenceChanged) if body.sender_id == outsider} == {""}
+            view = Conversations(ann.node)
+            assert outsider not in view.channel(next(iter(ann.node.sessions))).present()
+            view.close()
+
+    run(scenario)
+
+
+def test_an_outsider_writes_to_nobody(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, link = await used_up(here)
+            (name,) = ann.node.sessions
+            mal = here.start("mal", link, before=extension.install)
+            await mal.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
+            sync_part(mal.node, name).direct.send(ann.node.sender_id, "not from a member")
+            refused = await ann.until(DirectRefused)
+            assert (refused.sender_id, refused.why) == (mal.node.sender_id, "they are no member of this channel")
+            await bob.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
+            sync_part(bob.node, name).direct.send(ann.node.sender_id, "from a member")
+            assert (await ann.until(DirectSaid)).opened.text == "from a member"
+            assert len(ann.of(DirectSaid)) == 1
+
+    run(scenario)
+
+
+def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, link = await used_up(here)
+            invite = read_link(link, 0)
+            operations = len(private(ann)._operations)
+            keys = [Identity(secrets.token_bytes(32)) for _ in range(100)]
+            for number, key in enumerate(keys):
+                hear([ann], packet(ann, MALLORY, f"text {number}"))
+                hear([ann], packet(ann, key, encode_operation(accept(invite, key)), ContentKind.OPERATION))
+            say(bob, "after")
+            await until_said(ann, "after")
+            assert 0 < len(ann.of(MessageWithheld)) <= 25
+            assert sum("could not join" in text for text in ann.texts()) <= 25
+            assert len(private(ann)._operations) == operations
+            book = ann.node.gate.book
+            assert not [key for key in keys if book.standing(key.sender_id) & KeyStanding.KEPT]
+            assert len(private(ann).roster.members) == 2
+            carol = here.start("carol", link_of(ann, uses=1))
+            await ann.until(MembersChanged, lambda body: carol.node.sender_id in body.members)
+
+    run(scenario)
+
+
+def test_what_was_kept_as_an_id_is_fetched_once_its_author_is_known_to_be_a_member(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, _ = await used_up(here)
+            (session,) = bob.node.sessions.values()
+            session._limits_of_outsiders = SenderLimits(0, 0)
+            joining = encode_operation(accept(read_link(link_of(ann), 0), MALLORY))
+            join = packet(ann, MALLORY, joining, ContentKind.OPERATION)
+            texts = [f"text {number}" for number in range(12)]
+            for text in texts:
+                hear([ann, bob], packet(ann, MALLORY, text, lamport=ann.node.clock.now().wall + 5))
+            await ann.until(OverLimit)
+            assert not set(texts) & set(said(ann))
+            hear([ann, bob], join)
+            for text in texts:
+                await until_said(ann, text)
+
+    run(scenario)
+
+
+def test_joinings_that_count_for_nothing_change_nothing_whatever_comes_before_and_after() -> None:
+    chance, creator = Random(16), Identity(bytes([1]) * 32)
+    joiners = [Identity(bytes([number]) * 32) for number in range(2, 12)]
+    genesis = Genesis(creator.public_key, bytes(16), "garden", False)
+    skipped = 0
+    for _ in range(200):
+        links = [
+            read_link(make_link(creator, genesis, bytes(32), chance.randbytes(32), uses=uses), 0) for uses in (1, 2, 0)
+        ]
+        made = [
+            SignedOperation(chance.randrange(100), f"{number:064x}", key.public_key, accept(chance.choice(links), key))
+            for number, key in enumerate(chance.choice(joiners) for _ in range(12))
+        ]
+        kept: list[SignedOperation] = []
+        for each in made:
+            idle = idle_reason(genesis, fold(genesis, kept), each)
+            skipped += bool(idle)
+            kept += [] if idle else [each]
+        whole, part = fold(genesis, made), fold(genesis, kept)
+        assert whole.members == part.members
+        assert whole.changes == part.changes
+        members = {each.author_key for each in made if not whole.outcomes[each.message_id]}
+        assert all(whole.outcomes[one.message_id] or one.author_key in members for one in made if one not in kept)
+    assert skipped > 200
