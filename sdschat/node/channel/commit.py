@@ -5,7 +5,6 @@ What was taken and could not be saved is kept and tried again. Nothing of it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import ContentKind
@@ -102,7 +101,7 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
 
 def _ephemeral(
     session: ChannelSession, gate: ContentGate, message: Message, wall: int
-) -> tuple[Sequence[BookRow], list[EventBody]]:
+) -> tuple[tuple[BookRow, ...], list[EventBody]]:
     """Read a message that nobody keeps. Return the rows to save, and the events to emit."""
     said = gate.read(message, own=False)
     if session.private is not None and not session.private.has_voice(said.opened):
