@@ -7,9 +7,11 @@ leave. Statements are a set: adding one again, or in another order of writers, c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from sdschat.timber.values import Accept, Ballot, Proposal, Statements, Value, VoteRow
+from sdschat.timber.changes import Wait
+from sdschat.timber.committee import Committee
+from sdschat.timber.values import Accept, Ballot, OperationBody, Proposal, Reason, Statements, Value, VoteRow
 
 Accepted = tuple[Ballot, Value]
 
@@ -42,6 +44,37 @@ class Turn:
         if said.accept is not None:
             ballot, value, need = said.accept
             self.accepted.setdefault(slot, {}).setdefault(ballot, (value, need))
+
+    def may_say(self, slot: int, said: Statements, clock: Mapping[int, int], least: int) -> bool:
+        """Return False if an operation of an elector lies: if it breaks its own promise, or rests on what nobody said.
+
+        `clock` is that of the operation, `least` the smallest number of accepts that can decide. What is true for its
+        writer stays true for all who know more, so that nobody refuses an honest one.
+        """
+        prepare, promise, propose, accept = said
+        bound = self.promise(slot)
+        if prepare is not None and prepare.number > self.highest().number + 1:
+            return False
+        if promise is not None:
+            if promise <= bound or (promise not in self.prepared and promise != prepare):
+                return False
+            bound = promise
+        if propose is not None and not self._may_propose(propose, bound, least):
+            return False
+        if accept is None:
+            return True
+        proposal = propose if propose is not None else self.proposed.get(accept.ballot)
+        if proposal is None or (proposal.ballot, proposal.value) != accept[:2]:
+            return False
+        newer = any(clock.get(one, 0) > last for one, last in accept.value.removed)
+        return accept.ballot >= bound and accept.need >= least and (proposal.forced or not newer)
+
+    def _may_propose(self, propose: Proposal, bound: Ballot, least: int) -> bool:
+        ballot, value, forced = propose
+        if ballot not in self.prepared or ballot < bound or ballot in self.proposed:
+            return False
+        earlier = any(before < ballot and one == value for before, one in self.supporters())
+        return len(self.promisers(ballot, self.electors)) >= least and (earlier or not forced)
 
     def rows(self) -> tuple[VoteRow, ...]:
         """Return all statements, for `load`."""
@@ -118,16 +151,48 @@ class Turn:
     def promisers(self, ballot: Ballot, voters: frozenset[int]) -> frozenset[int]:
         return frozenset(slot for slot in voters if ballot in self.promised.get(slot, ()))
 
-    def forced(self, ballot: Ballot, voters: frozenset[int], least: int) -> Value | None:
-        """Return the value that the proposer of `ballot` must propose: that of the highest earlier ballot in which one
-        may have been decided. `least` is the smallest number of accepts that can decide."""
+    def forced(self, ballot: Ballot, voters: frozenset[int], least: int) -> Accepted | None:
+        """Return the value that `ballot` must propose, with the highest earlier ballot in which one may have been
+        decided. `least` is the smallest number of accepts that can decide."""
         for (earlier, value), needs in sorted(self.supporters().items(), reverse=True):
             if earlier >= ballot:
                 continue
             silent = {slot for slot in voters if slot not in needs and self.promise(slot) <= earlier}
             if len(needs) + len(silent) >= least:
-                return value
+                return earlier, value
         return None
+
+    def contradicts(self, proposal: Proposal, voters: frozenset[int], least: int) -> bool:
+        """True if another value may have been decided, and in a later ballot than the one from which a proposal has
+        its value: an honest proposer, who has the promises of a quorum, would have known it."""
+        must = self.forced(proposal.ballot, voters, least)
+        if must is None or must[1] == proposal.value:
+            return False
+        before = (one for one, value in self.supporters() if value == proposal.value and one < proposal.ballot)
+        return max(before, default=Ballot(0, -1)) < must[0]
+
+
+def check_statements(turn: Turn, committee: Committee, body: OperationBody, least: int) -> Wait | Reason | None:
+    """Return the operation to wait for before what an elector says on a ballot, or a reason to refuse it."""
+    said, slots = body.statements, committee.slots
+    if said.propose is not None:
+        value = said.propose.value
+        newest = max((*(one for one, _ in value.removed), *value.electors), default=0)
+        if newest >= len(slots):
+            return Wait(newest, 0)
+        if not _is_sound(value, turn.electors, committee):
+            return Reason.BALLOT
+    clock = {**slots[body.slot].clock, **dict(body.delta), body.slot: body.seq}
+    return None if turn.may_say(body.slot, said, clock, least) else Reason.BALLOT
+
+
+def _is_sound(value: Value, electors: frozenset[int], committee: Committee) -> bool:
+    """True if a value leaves more than half of the electors, takes the vote from nobody but those it removes, and gives
+    it to nobody who was removed."""
+    gone, slots = {one for one, _ in value.removed}, committee.slots
+    stay = (electors & committee.open) - gone
+    voters = gone.isdisjoint(value.electors) and all(slots[one].why != "removed" for one in value.electors)
+    return gone <= electors and 2 * len(gone) < len(electors) and voters and stay.issubset(value.electors)
 
 
 def _enough(needs: Iterable[int]) -> bool:

@@ -110,6 +110,8 @@ class Committee:
 
     def close(self, slot: Slot, last: int, why: str) -> None:
         slot.last, slot.why = last, why
+        if why == "left":
+            slot.leaving = last  # after a start from a state, its leave is not among the operations
         if slot.number in self.open:
             self.open.discard(slot.number)
             for other in self.slots:

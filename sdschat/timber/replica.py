@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
-from sdschat.timber.ballots import Turn
+from sdschat.timber.ballots import Turn, check_statements
 from sdschat.timber.changes import Admitted, Change, Closed, Settled, TurnEnded, Wait
 from sdschat.timber.chat import Chat, FrontEvents
 from sdschat.timber.committee import Committee, Slot, SlotState
@@ -71,7 +71,10 @@ class Replica:
 
         The next number of its slot, and neither signature nor place are looked at here.
         """
-        return self.committee.check(operation.body, self.turn.number)
+        body = operation.body
+        found = self.committee.check(body, self.turn.number)
+        voting = any(body.statements) and body.turn == self.turn.number and body.slot in self.turn.electors
+        return check_statements(self.turn, self.committee, body, self.least()) if found is None and voting else found
 
     def place(self, operation: Operation) -> TreeNode | Reason:
         """Return the parent of an operation that passed `check`: the last item of the history that its clock names."""
@@ -394,6 +397,12 @@ class Replica:
     def need(self) -> int:
         """Return how many accepts decide: more than half of the voters."""
         return len(self.voters()) // 2 + 1
+
+    def least(self) -> int:
+        """Return the smallest number of accepts that can decide, whoever counts them: of the electors, some may be
+        known to have left."""
+        leaving = sum(self.committee.slots[one].leaving is not None for one in self.turn.electors)
+        return max(1, (len(self.turn.electors) - leaving) // 2 + 1)
 
     def silent(self, rounds: int) -> list[int]:
         """Return the members whose newest operation does not know `rounds` whole rounds of operations held here."""

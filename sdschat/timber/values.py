@@ -251,6 +251,7 @@ class Reason(StrEnum):
     CHECKSUM = "checksum"  # the named operations are others than those held here
     CLOCK = "clock"  # names less than it did before, or what the writer cannot know
     TURN = "turn"  # claims decisions that its past does not hold
+    BALLOT = "ballot"  # says on a ballot what its writer may not say
     AFTER_LEAVE = "after_leave"  # an event or a statement by a member whose leave came before
     REMOVED = "removed"  # by a member that was removed, after its last operation that counts
     NOT_AUTHOR = "not_author"  # an event in the name of somebody who is not there

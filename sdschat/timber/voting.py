@@ -29,6 +29,13 @@ def newer_held(replica: Replica, value: Value) -> bool:
     return any(one == replica.me or replica.committee.slots[one].seq > last for one, last in value.removed)
 
 
+def may_accept(replica: Replica, proposal: Proposal) -> bool:
+    """True if we may accept a proposal, as far as it is known here: its proposer may lie."""
+    if not proposal.forced and newer_held(replica, proposal.value):
+        return False
+    return not replica.turn.contradicts(proposal, replica.voters(), replica.least())
+
+
 def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Statements:
     """Return what we have to say. Nothing where all is said."""
     me, turn = replica.me, replica.turn
@@ -46,7 +53,7 @@ def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset
     accept = None
     for ballot, proposal in sorted(turn.proposed.items()):
         better = ballot >= promised and (last is None or ballot > last[0])
-        if better and (proposal.forced or not newer_held(replica, proposal.value)):
+        if better and may_accept(replica, proposal):
             accept, promised = Accept(ballot, proposal.value, replica.need()), ballot
     if promise is not None or accept is not None:
         return Statements(promise=promise, accept=accept)
@@ -69,11 +76,9 @@ def _proposal(
     turn = replica.turn
     if len(turn.promisers(ballot, voters)) < replica.need():
         return None
-    leaving = sum(replica.committee.slots[one].leaving is not None for one in turn.electors)
-    least = max(1, (len(turn.electors) - leaving) // 2 + 1)
-    forced = turn.forced(ballot, voters, least)
+    forced = turn.forced(ballot, voters, replica.least())
     if forced is not None:
-        return Proposal(ballot, forced, True)
+        return Proposal(ballot, forced[1], True)
     free = wanted_value(replica, rounds, spared)
     return Proposal(ballot, free if free is not None else Value((), tuple(sorted(replica.committee.open))), False)
 

@@ -98,8 +98,17 @@ def everything_is_named() -> Any:
     return patch.object(C, "nameable", lambda self, slot: slot.seq)
 
 
-def quorum_of_a_third() -> Any:
-    return patch.object(R, "need", lambda self: max(1, len(self.voters()) // 3))
+@contextlib.contextmanager
+def nobody_checks() -> Iterator[None]:
+    """Everybody believes what is said on ballots, or others would refuse what follows from a planted defect."""
+    with patch.object(replica, "check_statements", lambda *_: None), patch.object(T, "contradicts", lambda *_: False):
+        yield
+
+
+@contextlib.contextmanager
+def quorum_of_a_third() -> Iterator[None]:
+    with nobody_checks(), patch.object(R, "need", lambda self: max(1, len(self.voters()) // 3)):
+        yield
 
 
 def one_accept_decides() -> Any:
@@ -125,7 +134,8 @@ def nothing_is_forced() -> Any:
     return patch.object(T, "forced", lambda self, ballot, voters, least: None)
 
 
-def promises_are_not_kept() -> Any:
+@contextlib.contextmanager
+def promises_are_not_kept() -> Iterator[None]:
     real = voting.statements
 
     def statements(one: Any, rounds: int) -> Statements:
@@ -135,15 +145,18 @@ def promises_are_not_kept() -> Any:
                 return said._replace(accept=Accept(ballot, proposal.value, one.need()))
         return said
 
-    return patch("tests.timber.world.statements", statements)
+    with nobody_checks(), patch("tests.timber.world.statements", statements):
+        yield
 
 
-def proposals_without_promises() -> Any:
+@contextlib.contextmanager
+def proposals_without_promises() -> Iterator[None]:
     def proposal(one: Any, ballot: Any, voters: Any, rounds: int, spared: Any) -> Proposal:
         free = voting.wanted_value(one, rounds, spared)
         return Proposal(ballot, free or Value((), tuple(sorted(one.committee.open))), False)
 
-    return patch.object(voting, "_proposal", proposal)
+    with nobody_checks(), patch.object(voting, "_proposal", proposal):
+        yield
 
 
 def electors_never_change() -> Any:

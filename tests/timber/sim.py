@@ -20,14 +20,27 @@ from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import CheckpointMoved, EventSettled, Forked, MemberChanged, Rejected, Rewritten
 from sdschat.timber.ids import member_id, operation_bytes
 from sdschat.timber.memory import MemoryStore
-from sdschat.timber.values import Message, Now, Operation, Packet, PostId, Reason, Refusal, Statements, Sync
+from sdschat.timber.values import (
+    Message,
+    Now,
+    Operation,
+    Packet,
+    PostId,
+    Reason,
+    Refusal,
+    Statements,
+    StatePage,
+    Sync,
+)
+from tests.timber.defects import nobody_checks
+from tests.timber.liar import random_lie
 from tests.timber.world import CODEC, key_of, sign_with, verify
 
 SECOND: Final = 1000
 TALK: Final = 240 * SECOND
 HEAL: Final = 400 * SECOND
 QUIET: Final = 60 * SECOND
-CHEATS: Final = ("fork", "clock", "withhold")
+CHEATS: Final = ("fork", "clock", "withhold", "ballot")
 MINE_TO_EXPECT: Final = {
     Reason.STRANGER,
     Reason.REMOVED,
@@ -123,6 +136,8 @@ class World:
                 if wake is not None and wake <= self.time:
                     member.engine.advance(member.now(self.time))
                     self.carry(member)
+                if member.cheat == "ballot" and self.rng.random() < 0.003:  # of what follows a lie, others take nothing
+                    self._lie(member)
             if act:
                 self._act(act)
 
@@ -162,6 +177,8 @@ class World:
         member.boot(self.time)
 
     def _send(self, member: Member, packet: Packet) -> None:
+        if member.cheat == "ballot" and isinstance(packet.message, StatePage):
+            return  # what it holds has its lies in it, and a state is taken at the word of its giver
         packet = self._cheated(member, packet)
         self.sent += 1
         for _ in range(1 + (self.rng.random() < self.twice)):
@@ -173,7 +190,7 @@ class World:
         withholds, in every second run all of them."""
         message = packet.message
         spared = self.by_id[packet.peer].number % 2 and not (member.cheat == "withhold" and self.seed % 20 == 19)
-        if not member.cheat or not isinstance(message, Sync) or spared:
+        if member.cheat in ("", "ballot") or not isinstance(message, Sync) or spared:
             return packet
         changed: list[Operation] = []
         for operation in message.operations:
@@ -191,6 +208,16 @@ class World:
             data_set = member.engine.data_set
             changed.append(Operation(body, raw, sign_with(member.key)(operation_bytes(data_set, raw))))
         return Packet(packet.peer, message._replace(operations=tuple(changed)))
+
+    def _lie(self, member: Member) -> None:
+        """Let a cheating member write, to all, what it may not say on a ballot."""
+        core = member.engine._core
+        if core.replica.me is None:
+            return
+        with nobody_checks():
+            core.write(None, random_lie(self.rng, core.replica))
+        member.engine.advance(member.now(self.time))
+        self.carry(member)
 
     # Oracles.
 
@@ -285,7 +312,7 @@ class World:
                 if member.engine.me is not None:
                     self._say_again(member)
             self.run(self.time + QUIET, 0)
-        if self.honest:
+        if self.honest or any(member.cheat == "ballot" for member in self.members):
             self._check_end()
         before = self.sent
         self.run(self.time + QUIET, 0)
@@ -306,13 +333,15 @@ class World:
         self.carry(member)
 
     def _check_end(self) -> None:
-        inside = [member for member in self.members if member.engine.me is not None]
+        inside = [member for member in self.members if member.engine.me is not None and not member.cheat]
         if not inside:
             raise Broken("nobody is a member")
         best = max(inside, key=lambda member: member.engine.checkpoint.number)
         open_now = best.engine.members()
         gone = [one for one in open_now if self.by_id[one.member].engine.me != one.slot]
-        if 2 * len(gone) >= len(open_now):
+        replica = best.engine._core.replica
+        able = {member.engine.me for member in inside} & replica.voters()
+        if 2 * len(gone) >= len(open_now) or 2 * len(able) <= len(replica.voters()):
             self.facts["no majority"] += 1
             return
         views = [view.post for view in best.engine.posts()]
