@@ -48,6 +48,7 @@ class Syncing:
         self.core = core
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
+        self.asked: dict[bytes, tuple[int, int]] = {}  # peers told what we lack: until when, and what was held then
         self.given: StatePages | None = None
         self.taken: StatePages | None = None
         self.taken_at = 0
@@ -170,10 +171,20 @@ class Syncing:
             core.packets.append(Packet(peer, self._sync(lacking)))
             self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
         elif more:
-            if replica.arrivals > before or not sync.operations:
+            if replica.arrivals > before or (not sync.operations and self._may_ask(peer)):
                 self._say_clock(peer)
         elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
             self._compare(peer, sync)
+
+    def _may_ask(self, peer: bytes) -> bool:
+        """True if we have not told this peer just now that we lack what it says it holds: it may have nothing that we
+        would take, and both would go on."""
+        core = self.core
+        until, arrivals = self.asked.get(peer, (core.mono, -1))
+        if core.mono < until and arrivals == core.replica.arrivals:
+            return False
+        self.asked[peer] = (core.mono + core.config.retry // 4, core.replica.arrivals)
+        return True
 
     def _compare(self, peer: bytes, sync: Sync) -> None:
         """Equal clocks: finish, or find the operations of one number that differ."""

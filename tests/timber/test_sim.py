@@ -7,7 +7,7 @@ import pytest
 from tests.timber.sim import outcome
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 9, 39, 83, 224, 20005])
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 9, 18, 28, 39, 83, 178, 224, 20005])
 def test_random_worlds(seed: int) -> None:
     """T-073: "Note how this algorithm would behave if someone added new transactions while synchronization was already
     in progress."
