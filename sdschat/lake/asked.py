@@ -27,7 +27,6 @@ READ_BY_AUDIT: Final[Mapping[type, str]] = {
 }
 KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
     "silver_event": schemas.Event,
-    "silver_copy": schemas.Copy,
     "silver_presence": schemas.Presence,
     "gold_log": schemas.Log,
     "audit_missing": schemas.AuditMissing,

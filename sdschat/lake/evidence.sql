@@ -1,46 +1,105 @@
--- From silver to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the rest.
+-- From silver and the copies to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the
+-- rest.
 
--- The same with a number for each node in a channel, and one for each channel.
-CREATE TABLE presence AS
-SELECT ROW_NUMBER() OVER (ORDER BY run_id, channel, node) AS member,
-  DENSE_RANK() OVER (ORDER BY run_id, channel) AS chan, run_id, channel, node, nick, origin, horizon, retained_from,
-  first_ms, last_ms
-FROM silver_presence;
-
--- Copies with the numbers of node and channel; the ids of dependencies as one text.
+-- Copies with the numbers of node and channel; the ids of dependencies as one text. A message and each version of it
+-- have numbers that follow from what they are, so that nothing has to be looked up.
 CREATE VIEW numbered AS
-SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_JOIN(c.deps, CHR(31)) AS deps, c.digest,
-  c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage
-FROM silver_copy AS c
-JOIN presence AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node;
+SELECT member, chan, message_id, lamport, sender, deps, digest, received_ms, own, damage,
+  CAST(XXHASH64(chan, message_id) & 9223372036854775807 AS BIGINT) AS message,
+  CAST(XXHASH64(chan, message_id, lamport, sender, deps, digest) & 9223372036854775807 AS BIGINT) AS version
+FROM (
+  SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_JOIN(c.deps, CHR(31)) AS deps, c.digest,
+    c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage
+  FROM possessed AS c
+  JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin
+) AS copies;
 
--- Which versions does each message have? Numbers are given by channel, so that channels can be numbered side by side.
+-- Which versions of which messages are there?
+CREATE TABLE variant AS
+SELECT DISTINCT chan, message, version, message_id, lamport, sender, deps, digest
+FROM numbered;
+
+-- Which of these numbers stand for two things? None, unless somebody looked for such ids. These are counted instead.
+CREATE TABLE ambiguous AS
+SELECT message
+FROM variant
+GROUP BY message
+HAVING MIN(chan) <> MAX(chan) OR MIN(message_id) <> MAX(message_id)
+UNION
+SELECT v.message
+FROM variant AS v
+JOIN (SELECT version FROM variant GROUP BY version HAVING COUNT(*) > 1) AS d ON d.version = v.version;
+
+-- Which versions does each message have?
 CREATE TABLE version AS
-SELECT chan * 1099511627776 + ROW_NUMBER() OVER (
-    PARTITION BY chan ORDER BY message_id, lamport, sender, deps, digest
-  ) AS version,
-  chan * 1099511627776 + DENSE_RANK() OVER (PARTITION BY chan ORDER BY message_id) AS message,
-  chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1,
+SELECT version, message, chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1,
   LANE(SUBSTRING(hash, 17, 16)) AS x2
 FROM (
-  SELECT chan, message_id, lamport, sender, deps, digest,
-    SHA2(CONCAT(CAST(lamport AS STRING), ':', message_id), 256) AS hash
-  FROM numbered
-  GROUP BY chan, message_id, lamport, sender, deps, digest
+  SELECT *, SHA2(CONCAT(CAST(lamport AS STRING), ':', message_id), 256) AS hash
+  FROM (
+    SELECT v.version, v.message, v.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest
+    FROM variant AS v
+    LEFT ANTI JOIN ambiguous AS a ON a.message = v.message
+    UNION ALL
+    SELECT -(v.chan * 1099511627776 + ROW_NUMBER() OVER (
+        PARTITION BY v.chan ORDER BY v.message_id, v.lamport, v.sender, v.deps, v.digest
+      )), -(v.chan * 1099511627776 + DENSE_RANK() OVER (PARTITION BY v.chan ORDER BY v.message_id)), v.chan,
+      v.message_id, v.lamport, v.sender, v.deps, v.digest
+    FROM variant AS v
+    JOIN ambiguous AS a ON a.message = v.message
+  ) AS numbers
 ) AS versions;
 
 -- Which number does each message have?
 CREATE TABLE message AS
-SELECT chan, message_id, MIN(message) AS message
-FROM version
-GROUP BY chan, message_id;
+SELECT DISTINCT chan, message_id, message
+FROM version;
 
 -- Which version of which message does each node have?
 CREATE TABLE copy AS
+SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage
+FROM numbered AS n
+LEFT ANTI JOIN ambiguous AS a ON a.message = n.message
+UNION ALL
 SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage
 FROM numbered AS n
+JOIN ambiguous AS a ON a.message = n.message
 JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport
   AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
+
+-- From when to when was each node seen in each channel?
+CREATE VIEW seen AS
+SELECT member, MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms
+FROM (
+  SELECT m.member, MIN(e.ts_ms) AS first_ms, MAX(e.ts_ms) AS last_ms
+  FROM silver_event AS e
+  JOIN member_of AS m ON m.run_id = e.run_id AND m.channel = e.channel AND m.node = e.node
+  WHERE e.channel <> ''
+  GROUP BY m.member
+  UNION ALL
+  SELECT member, MIN(received_ms) AS first_ms, MAX(received_ms) AS last_ms
+  FROM copy
+  GROUP BY member
+) AS sightings
+GROUP BY member;
+
+-- And from when on are they owed messages?
+CREATE TABLE silver_presence AS
+SELECT m.run_id, m.channel, m.node, r.nick, m.origin,
+  CASE WHEN r.node IS NULL THEN COALESCE(s.first_ms, 0) - u.max_skew ELSE r.horizon END AS horizon,
+  CASE WHEN r.node IS NULL AND b.first_seq > 1 THEN b.begin_ms ELSE 0 END AS retained_from,
+  COALESCE(s.first_ms, 0) AS first_ms, COALESCE(s.last_ms, 0) AS last_ms
+FROM member_of AS m
+CROSS JOIN rule AS u
+LEFT JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node
+LEFT JOIN seen AS s ON s.member = m.member
+LEFT JOIN beginning AS b ON b.run_id = m.run_id AND b.node = m.node;
+
+-- The same with the numbers.
+CREATE TABLE presence AS
+SELECT m.member, m.chan, p.*
+FROM silver_presence AS p
+JOIN member_of AS m ON m.run_id = p.run_id AND m.channel = p.channel AND m.node = p.node;
 
 -- What does each version depend on, of all that any node has?
 CREATE TABLE need AS

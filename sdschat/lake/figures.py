@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _NEEDED: Final[Mapping[type, str]] = {
     tables.Event: "silver_event",
-    tables.Copy: "silver_copy",
     tables.Presence: "silver_presence",
     tables.Message: "bronze_message",
+    tables.Node: "bronze_node",
     tables.Packet: "bronze_packet",
     tables.AuditMissing: "audit_missing",
     tables.AuditChannel: "gold_channel",
@@ -42,8 +42,9 @@ def measure(lake: Asked, *, keep: bool) -> int:
         lake.name(table, name)
     grain = grain_of(at for at in lake.rows("SELECT MIN(ts_ms), MAX(ts_ms) FROM silver_event")[0] if at is not None)
     lake.make("rule", f"SELECT {grain} AS grain, {QUIET} AS quiet", once=False)
-    for name, query, is_table in lake.statements("sdschat.lake", "figures"):
-        lake.make(name, query, once=is_table)
+    for file in ("copies", "figures"):
+        for name, query, is_table in lake.statements("sdschat.lake", file):
+            lake.make(name, query, once=is_table)
     lake.apply("trial", "SELECT run_id, channel, node, raw, ids FROM asked_filter", _tried, FilterTrial)
     kept = {answer: kind for name, (kind, answer) in answers().items() if name in METRICS} if keep else {}
     for name, query, is_table in lake.statements("sdschat.audit", "figures"):

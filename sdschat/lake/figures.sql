@@ -1,7 +1,7 @@
 -- From silver and bronze to the tables that figures.sql of sdschat/audit needs, in Spark's dialect: see silver.sql for
--- the rest.
+-- the rest. It follows copies.sql.
 --
--- An engine brings silver_event, silver_copy, silver_presence, bronze_message, bronze_packet, audit_missing, gold_channel.
+-- An engine brings silver_event, silver_presence, bronze_message, bronze_node, bronze_packet, audit_missing, gold_channel.
 
 -- What happened, in which order at each node?
 CREATE TABLE event AS
@@ -12,8 +12,9 @@ FROM silver_event;
 
 -- Which node has which message?
 CREATE VIEW had AS
-SELECT run_id, channel, node, message_id, received_ms
-FROM silver_copy;
+SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms
+FROM possessed AS c
+JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin;
 
 -- Which nodes are in each channel?
 CREATE VIEW seen AS
@@ -51,7 +52,7 @@ SELECT run_id, channel, node, message_id, ROW_NUMBER() OVER (
   ) AS rank, COUNT(*) OVER (
     PARTITION BY run_id, channel, node ORDER BY received_ms RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
   ) AS until
-FROM silver_copy;
+FROM had;
 
 -- Which 50 ids did the sender of a filter get next? It cannot have put them into that filter.
 CREATE VIEW later AS

@@ -15,7 +15,8 @@ from sdschat.lake.places import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "contested", "preferred", "log")
 _GOLD_LOG: Final = "gold_log"
-_STATEMENTS: Final = (("lake", "silver"), ("lake", "evidence"), ("audit", "views"), ("lake", "gold"))
+SILVER: Final = ("silver", "copies", "evidence")
+_STATEMENTS: Final = (*(("lake", name) for name in SILVER), ("audit", "views"), ("lake", "gold"))
 
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
@@ -40,7 +41,8 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
     lake.name(AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
-    _run(lake, lake.statements("sdschat.lake", "silver"))
+    for file in SILVER:
+        _run(lake, lake.statements("sdschat.lake", file))
 
 
 def _within(buckets: Collection[str]) -> str:
@@ -58,7 +60,6 @@ def rule_query(rules: Rules) -> str:
 
 def consolidate(lake: Asked) -> None:
     """Make the canonical log from silver, which `refine` has just made."""
-    _run(lake, lake.statements("sdschat.lake", "evidence"))
     _run(lake, (each for each in lake.statements("sdschat.audit", "views") if each[0] in _LOG))
     _run(lake, (each for each in lake.statements("sdschat.lake", "gold") if each[0] == _GOLD_LOG))
 

@@ -19,7 +19,6 @@ PLACES: Final[dict[type, str]] = {
     schemas.Quarantine: f"{BRONZE}/quarantine",
     schemas.Whole: f"{BRONZE}/wholes",
     schemas.Event: f"{SILVER}/events",
-    schemas.Copy: f"{SILVER}/copies",
     schemas.Presence: f"{SILVER}/presences",
     schemas.Log: f"{GOLD}/log",
     schemas.AuditBase: f"{GOLD}/audit_base",
@@ -50,7 +49,6 @@ BUCKET: Final = "bucket"
 BUCKETED: Final = frozenset(
     {
         schemas.Event,
-        schemas.Copy,
         schemas.Presence,
         schemas.Log,
         schemas.AuditChannel,

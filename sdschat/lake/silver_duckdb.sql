@@ -1,7 +1,5 @@
 -- Written from silver.sql by `python -m tests.audit.transpile`: change that file, not this one.
 
-CREATE TABLE reading AS SELECT run_id, channel, node, as_of, read_ms, nick, horizon, claimed, claimed_fingerprint, counted, counted_fingerprint, source FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source NULLS FIRST) AS rank FROM bronze_node) AS readings WHERE rank = 1;
-
 CREATE TABLE begun AS SELECT run_id, node, boot, MIN(ts_ms) AS began FROM (SELECT run_id, node, boot, ts_ms FROM bronze_journal UNION ALL SELECT run_id, node, boot, first_ms FROM old_journal) AS moments GROUP BY run_id, node, boot;
 
 CREATE TABLE retold AS SELECT HASH(run_id, node, boot, seq) AS mark FROM bronze_journal GROUP BY HASH(run_id, node, boot, seq) HAVING COUNT(*) > 1;
@@ -10,20 +8,6 @@ CREATE VIEW happened AS SELECT j.run_id, j.channel, j.node, j.boot, j.seq, j.ts_
 
 CREATE TABLE silver_event AS SELECT h.run_id, h.channel, h.node, b.began, h.boot, h.seq, h.ts_ms, h.event, h.message_id, h.sender, h.lamport, h.peer, h.bytes, h.payload_bytes, h.overhead_bytes, h.deps, h.attempt, h.cause FROM happened AS h JOIN begun AS b ON b.run_id = h.run_id AND b.node = h.node AND b.boot = h.boot ANTI JOIN kept_event AS k ON k.run_id = h.run_id AND k.node = h.node AND k.boot = h.boot AND k.seq = h.seq;
 
-CREATE TABLE reread AS SELECT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message GROUP BY HASH(run_id, channel, node, message_id) HAVING COUNT(*) > 1;
-
-CREATE VIEW logged AS SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.via, m.received_ms, m.damage FROM bronze_message AS m JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node ANTI JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id) WHERE NOT m.gone UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, via, received_ms, damage FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
-
-CREATE VIEW heard AS SELECT * FROM (SELECT e.run_id, e.channel, e.node, e.message_id, e.lamport, e.sender, e.deps, e.cause, e.ts_ms, ROW_NUMBER() OVER (PARTITION BY e.run_id, e.channel, e.node, e.message_id ORDER BY e.began NULLS FIRST, e.boot NULLS FIRST, e.seq NULLS FIRST) AS rank FROM silver_event AS e ANTI JOIN reading AS r ON r.run_id = e.run_id AND r.channel = e.channel AND r.node = e.node WHERE e.event = 'delivered' AND NOT e.message_id IS NULL) AS deliveries WHERE rank = 1;
-
-CREATE TABLE silver_copy AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, via, received_ms, 'log' AS origin, damage FROM logged UNION ALL SELECT run_id, channel, node, message_id, COALESCE(lamport, 0), COALESCE(sender, ''), COALESCE(deps, TRY_CAST([] AS TEXT[])), '', COALESCE(sender = node, FALSE), cause, ts_ms, 'journal', TRY_CAST(NULL AS TEXT) FROM heard;
-
 CREATE TABLE silver_journal AS SELECT run_id, node, boot, MIN(seq) AS first_seq, MAX(seq) AS last_seq, COUNT(*) AS rows, MIN(ts_ms) AS first_ms, MAX(ts_ms) AS last_ms, ARG_MIN(ts_ms, seq) AS begin_ms FROM (SELECT run_id, node, boot, seq, ts_ms FROM silver_event UNION ALL SELECT run_id, node, boot, seq, ts_ms FROM kept_event) AS every_event GROUP BY run_id, node, boot;
 
 CREATE VIEW beginning AS SELECT run_id, node, first_seq, begin_ms FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY first_ms NULLS FIRST, boot NULLS FIRST) AS rank FROM silver_journal) AS journals WHERE rank = 1;
-
-CREATE VIEW seen AS SELECT run_id, channel, node, MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (SELECT run_id, channel, node, MIN(ts_ms) AS first_ms, MAX(ts_ms) AS last_ms FROM silver_event WHERE channel <> '' GROUP BY run_id, channel, node UNION ALL SELECT run_id, channel, node, MIN(received_ms) AS first_ms, MAX(received_ms) AS last_ms FROM silver_copy GROUP BY run_id, channel, node) AS sightings GROUP BY run_id, channel, node;
-
-CREATE VIEW member_of AS SELECT run_id, channel, node FROM seen UNION SELECT run_id, channel, node FROM reading;
-
-CREATE TABLE silver_presence AS SELECT m.run_id, m.channel, m.node, r.nick, CASE WHEN r.node IS NULL THEN 'journal' ELSE 'log' END AS origin, CASE WHEN r.node IS NULL THEN COALESCE(s.first_ms, 0) - u.max_skew ELSE r.horizon END AS horizon, CASE WHEN r.node IS NULL AND b.first_seq > 1 THEN b.begin_ms ELSE 0 END AS retained_from, COALESCE(s.first_ms, 0) AS first_ms, COALESCE(s.last_ms, 0) AS last_ms FROM member_of AS m CROSS JOIN rule AS u LEFT JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node LEFT JOIN seen AS s ON s.run_id = m.run_id AND s.channel = m.channel AND s.node = m.node LEFT JOIN beginning AS b ON b.run_id = m.run_id AND b.node = m.node;

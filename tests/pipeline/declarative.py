@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import Copy, Event, Presence
+from sdschat.audit.schemas import Event, Presence
 from sdschat.lake.duck import open_duck
 from sdschat.lake.ingest import ingest
 from sdschat.lake.judge import refine
@@ -28,7 +28,7 @@ from tests.lake.bronze import rows_in
 from tests.lake.stream_kills import Arriving
 from tests.needs import needs_program
 
-TABLES = {"silver_event": Event, "silver_copy": Copy, "silver_presence": Presence}
+TABLES = {"silver_event": Event, "silver_presence": Presence}
 
 
 def lake_of_journals(folder: Path) -> Path:

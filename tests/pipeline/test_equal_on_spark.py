@@ -23,7 +23,6 @@ from sdschat.audit.schemas import (
     AuditJournal,
     AuditMissing,
     AuditNode,
-    Copy,
     Log,
     Presence,
 )
@@ -89,7 +88,6 @@ def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (Copy, lambda both: both.silver.copies),
         (Presence, lambda both: both.silver.presences),
         (Log, lambda both: both.log),
         (AuditMissing, lambda both: both.audit.missing),

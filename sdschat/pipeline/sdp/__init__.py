@@ -13,7 +13,7 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import AuditJournal, Event
 from sdschat.audit.verdict import DEFAULT
 from sdschat.lake.asked import READ_BY_AUDIT
-from sdschat.lake.judge import rule_query
+from sdschat.lake.judge import SILVER, rule_query
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import table_rows
 
@@ -57,7 +57,7 @@ def define(lake: str) -> None:
     for table, name in ((Event, "kept_event"), (AuditJournal, "old_journal")):  # every channel is made anew
         dp.temporary_view(name=name)(functools.partial(_rows, table, []))
     dp.temporary_view(name="rule")(lambda: SparkSession.active().sql(rule_query(DEFAULT)))
-    for name, query, is_table in statements("sdschat.lake", "silver"):
+    for name, query, is_table in (each for file in SILVER for each in statements("sdschat.lake", file)):
         kind = dp.materialized_view if is_table else dp.temporary_view
         kind(name=name)(functools.partial(_asked, query))
 
