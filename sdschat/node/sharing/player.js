@@ -80,7 +80,7 @@ function nickOf(event) {
   return made;
 }
 
-const SIGNS = {queued: ["⧗", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◌", "warn"], acked: ["✓", "good"]};
+const SIGNS = {queued: ["⋯", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◌", "warn"], acked: ["✓", "good"]};
 function fateOf(event) {
   const fate = state.fates.get(event.message_id);
   if (!fate) return cell("span", event.late ? "late" : event.cause === "live" ? "" : event.cause || "", "quiet");

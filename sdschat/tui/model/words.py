@@ -70,11 +70,6 @@ def day_number(milliseconds: int) -> int:
     return local(milliseconds).toordinal()
 
 
-def date_and_time(milliseconds: int) -> str:
-    """Return local date and time to the second, always of the same width."""
-    return local(milliseconds).isoformat(sep=" ", timespec="seconds")
-
-
 def when(milliseconds: int, now: int) -> str:
     """Return the time of a message in a list: of today without the date."""
     same_day = day_number(milliseconds) == day_number(now)
@@ -88,6 +83,11 @@ def stamp(milliseconds: int) -> str:
         return moment.astimezone().isoformat(sep=" ", timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return f"@{milliseconds}"
+
+
+def day_and_time(milliseconds: int) -> str:
+    """Return a date as people read it, with time and zone: Tue 24 Nov 2026 05:49:10 +01:00."""
+    return f"{day(milliseconds)} {clock(milliseconds)} {stamp(milliseconds)[-6:]}"
 
 
 def duration(milliseconds: int) -> str:
@@ -195,5 +195,5 @@ class Glyphs(NamedTuple):
     nothing: str  # in a cell: who told nothing of it yet
 
 
-UNICODE: Final = Glyphs._make("⧗⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗●◌○")  # noqa: RUF001
+UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗●◌○")  # noqa: RUF001
 ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-")

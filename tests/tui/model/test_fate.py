@@ -63,7 +63,7 @@ def test_with_nobody_here_the_tick_is_a_word() -> None:
 
 
 def test_what_is_not_sent_or_is_of_an_earlier_run_has_no_cells() -> None:
-    assert drawn(Fate(Phase.QUEUED), HERE) == "⧗ queued"
+    assert drawn(Fate(Phase.QUEUED), HERE) == "⋯ queued"
     assert drawn(Fate(Phase.ACKED, some("bob"), past=True), HERE) == "✓ acked 1"
 
 

@@ -227,3 +227,8 @@ def test_no_text_can_end_its_isolation() -> None:
     assert line.count("\u2069") == 1
     assert " evil\u2069" in line
     assert "\u202e" not in line
+
+
+def test_signs_are_of_blocks_that_monospaced_fonts_have() -> None:
+    blocks = ((0x20, 0xFF), (0x2010, 0x2044), (0x2190, 0x21FF), (0x2200, 0x22FF), (0x2500, 0x25FF), (0x2713, 0x2717))
+    assert [sign for sign in UNICODE if not any(low <= ord(sign) <= high for low, high in blocks)] == []
