@@ -15,7 +15,8 @@ from textual.widgets import Input, OptionList
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import nick_text, short, when
+from sdschat.tui.model.words import ASCII, UNICODE, nick_text, short, when
+from sdschat.tui.model.wrapping import fitted
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched
@@ -23,6 +24,10 @@ _MESSAGES: Final = 6
 _TEXT: Final = 80
 _NAMED: Final = 100.0  # more than any score of scattered letters
 _SCORE: Final = 0.1  # of messages: below everything that is called so
+_WIDTH: Final = 96  # columns of the palette, at most
+_SIDES: Final = 6  # columns of frame, margins and scroll bar
+_TITLE: Final = 30  # columns of a title in front of its explanation
+_LEAST_SAID: Final = 8  # columns below which an explanation says nothing
 
 Offer = tuple[str, str, Callable[[], object]]  # title, explanation and action
 
@@ -58,7 +63,16 @@ class ChatCommands(Provider):
 
     async def discover(self) -> Hits:
         for title, explanation, run in self._offers():
-            yield DiscoveryHit(Content(title), run, text=title, help=explanation)
+            yield DiscoveryHit(self._row(Content(title), explanation), run, text=title)
+
+    def _row(self, title: Content, explanation: str) -> Content:
+        """Return an offer in one row: its title, and what it is as far as there is room."""
+        room = min(_WIDTH, self.app.size.width) - _SIDES
+        title = title.pad_right(max(0, min(_TITLE, room // 2) - title.cell_length))
+        left = room - title.cell_length - 2
+        if left < _LEAST_SAID or not explanation:
+            return title.truncate(room, ellipsis=True)
+        return Content.assemble(title, "  ", (fitted(explanation, left, _host(self).glyphs.cut).rstrip(), "dim"))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -66,9 +80,9 @@ class ChatCommands(Provider):
             score = max(matcher.match(title), matcher.match(explanation) * 0.9)
             score += _NAMED * (query.strip().casefold() in title.casefold())
             if score > 0:
-                yield Hit(score, matcher.highlight(title), run, text=title, help=explanation)
+                yield Hit(score, self._row(matcher.highlight(title), explanation), run, text=title)
         async for title, explanation, run in self._messages(query):
-            yield Hit(_SCORE, Content(title), run, text=title, help=explanation)
+            yield Hit(_SCORE, self._row(Content(title), explanation), run, text=title)
 
     async def _messages(self, query: str) -> AsyncIterator[Offer]:
         """Yield messages of the channel that is shown, the newest ones."""
@@ -96,18 +110,33 @@ class ChatPalette(CommandPalette):
 
     DEFAULT_CSS: ClassVar[str] = """
     ChatPalette SearchIcon { display: none; }
-    ChatPalette.-ascii #--input { border: ascii; }
-    ChatPalette.-ascii CommandList { border: ascii; }
-    ChatPalette.-ascii LoadingIndicator, ChatPalette.-ascii LoadingIndicator.--visible { display: none; }
+    ChatPalette > Vertical { margin-top: 2; width: 96; max-width: 100%; background: $surface; }
+    ChatPalette #--input, ChatPalette #--input.--list-visible { border: round $accent; border-bottom: none;
+        background: $surface; border-title-color: $accent; }
+    ChatPalette CommandInput, ChatPalette CommandInput:focus { border: none; height: 1; padding: 0 1; }
+    ChatPalette CommandList, ChatPalette CommandList.--populating { border: round $accent; background: $surface;
+        border-subtitle-color: $accent; max-height: 70vh; scrollbar-size-vertical: 1;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
+        scrollbar-color: $secondary 60%; }
+    ChatPalette CommandList > .option-list--option { padding: 0 1; text-style: none; }
+    ChatPalette.-ascii #--input, ChatPalette.-ascii #--input.--list-visible { border: ascii $accent;
+        border-bottom: none; }
+    ChatPalette.-ascii CommandList, ChatPalette.-ascii CommandList.--populating { border: ascii $accent; }
+    ChatPalette LoadingIndicator, ChatPalette LoadingIndicator.--visible { display: none; }
     """
 
     def __init__(self, *, ascii_only: bool) -> None:
-        super().__init__(placeholder="Go to a channel, person, message, command or theme", id="--command-palette")
+        super().__init__(placeholder="a channel, person, message, command or theme", id="--command-palette")
         self.set_class(ascii_only, "-ascii")
         self._theme: str | None = None  # what `theme_now` was before a theme was shown
         self._shows = False  # a theme is shown that nobody has chosen yet
         self._listed = False  # the list is that of the text in the input, and not of an earlier one
         self._entered = False  # Enter was pressed before it was
+
+    def on_mount(self) -> None:
+        between = UNICODE.between if not self.has_class("-ascii") else ASCII.between
+        self.query_one("#--input").border_title = "go to"
+        self.query_one(CommandList).border_subtitle = f"Enter chooses {between} Esc closes"
 
     @on(Input.Changed)
     def _look_again(self) -> None:

@@ -39,7 +39,7 @@ async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
 @staged(size=(60, 15))
 async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
     await s.press("ctrl+p")
-    await s.until_text("Go to a channel")
+    await s.until_text("a channel, person, message")
     assert "\N{RIGHT-POINTING MAGNIFYING GLASS}" not in s.text()
 
 
@@ -70,3 +70,12 @@ async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> N
     await s.press("enter")
     await s.until(lambda: s.app.preferences.theme == "light", "the choice")
     assert s.app.theme == "chat-light"
+
+
+@staged("lobby", "dev", size=(80, 24))
+async def test_an_offer_is_one_row_with_what_it_is(s: Stage) -> None:
+    await s.press("ctrl+p")
+    await s.until_text("channel dev")
+    rows = [line.strip("│ ") for line in s.lines()]
+    assert any(row.split() == ["channel", "dev", "Show", "this", "channel"] for row in rows)
+    assert any("Enter chooses" in line and "Esc closes" in line for line in s.lines())
