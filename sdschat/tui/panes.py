@@ -12,16 +12,16 @@ from textual.widgets import Static
 
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
-from sdschat.tui.model.status import Health, health, last_heard_words, offline_words, provenance
-from sdschat.tui.model.words import clean, nick_text, short
+from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
+from sdschat.tui.model.words import clean, nick_text, short, when
 from sdschat.tui.model.wrapping import whole_parts
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
+WIDEST: Final = 140  # and for one beside the log and the Lens
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
-_LOW: Final = 20  # lines up to which details are one sentence
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
 _ROOM_FOR_HELP: Final = 60  # and from which help has one
@@ -169,13 +169,13 @@ class Panes:
             return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
         if not isinstance(item, MessageItem):
             return ""
-        told = model.told_of(item)
-        if told and screen.height < _LOW:  # the sentence alone: the log needs the lines
-            return f"{told.partition(' | ')[0]} | F5 all of it"
-        about = f"{provenance(item)} | id {short(item.message_id, 8)} | F5 all of it"
-        return "\n".join(filter(None, (told, about)))
+        told = first_sentence(model.told_of(item)) or provenance(item, when(item.at, now))
+        whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
+        return whole if cell_len(whole) <= screen.width - 2 else f"{told} | F5 all of it"
 
-    def hint(self, text: str) -> None:
+    def hint(self, text: str, *, wrong: bool = False) -> None:
+        """Show a line above the input; if something was `wrong`, in the colour of a warning."""
+        self.notice.set_class(wrong, "-wrong")
         self._put(self.notice, Text(text), hide=True)
 
     def said(self, name: str) -> str:
@@ -188,7 +188,7 @@ class Panes:
         if screen.width < WIDE or self.bare:
             return False
         if what == "channels":
-            return several
+            return several and (not screen.lens_open or screen.width >= WIDEST)
         return not screen.lens_open and (screen.width >= WIDER or not (self.channels and several))
 
     def fit(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -123,7 +124,7 @@ async def test_info_tells_everything_of_a_message(s: Stage) -> None:
     await s.press("alt+up")
     await s.enter("/info")
     assert (s.app.selection or "nothing") in s.text()
-    assert "known: bob" in s.text()
+    assert "known    bob (" in s.text()
 
 
 @staged(peers=("bob",))
@@ -140,23 +141,30 @@ async def test_without_a_selection_info_and_why_tell_of_the_newest_own_message(s
     await s.until_text("did this arrive?")
 
 
-@staged(peers=("bob",))
-async def test_details_begin_with_the_answer(s: Stage) -> None:
+@staged(peers=("bob",), size=(80, 24))
+async def test_details_of_a_selection_are_one_sentence(s: Stage) -> None:
     await s.enter("did this arrive?")
     await s.until_text("✓")
     await s.press("alt+up")
-    first, second = s.app.panes.said("details").split("\n")
-    assert first.startswith("bob is known to have it.")
-    assert second.startswith("you | ")
-    assert second.endswith(" | F5 all of it")
+    assert re.fullmatch(r"bob is known to have it\. \| id [0-9a-f]{8} \| F5 all of it", s.app.panes.said("details"))
+    s.say("it did")
+    await s.until_text("it did")
+    await s.press("alt+down")
+    who, at, how, keys = s.app.panes.said("details").split(" | ")
+    assert who == f"bob ({s.peers['bob'].node.sender_id[:8]})"
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", at)
+    assert how.startswith("signed, by a key")
+    assert keys == "F5 all of it"
 
 
-@staged(peers=("bob",), size=(60, 15))
-async def test_details_on_a_small_screen_are_the_answer_alone(s: Stage) -> None:
-    await s.enter("did this arrive?")
-    await s.until_text("✓")
-    await s.press("alt+up")
-    assert s.app.panes.said("details") == "bob is known to have it. | F5 all of it"
+@staged(peers=("bob",), size=(100, 40))
+async def test_info_says_what_a_message_follows_and_when_it_was_written(s: Stage) -> None:
+    asked = s.say("who has the rope?")
+    await s.until_text("who has the rope?")
+    await s.enter("I do")
+    await s.press("f5")
+    assert f"follows  {asked[:8]} bob: who has the rope?" in s.text()
+    assert re.search(r"written  \w{3} \d+ \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d\d:\d\d", s.text())
 
 
 @staged(peers=("bob",))

@@ -13,9 +13,10 @@ from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, S
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, clean, count, countdown, date_and_time, duration, listed, nick_text, short
+from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short
 
 _DETAIL: Final = 300
+_PART: Final = " | "  # between two parts of what is told of a message
 _VERDICTS: Final = {
     "known": "signed, by a key known before",
     "new": "signed, by a key never met before: /verify compares it",
@@ -110,6 +111,11 @@ def heard_words(person: Participant, now: int) -> str:
     return heard if person.online else f"left, {heard}"
 
 
+def first_sentence(told: str) -> str:
+    """Return who has not confirmed a message and when the next chance is, without the rest of `fate_sentence`."""
+    return told.partition(_PART)[0]
+
+
 def fate_sentence(
     entry: MessageItem,
     fate: Fate,
@@ -152,7 +158,12 @@ def _absence(partner: Participant) -> str:
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
     """Return in words the participants proven to have a message, those that perhaps have it, and those who say so
     without a signature."""
-    how = {"mention": "named it", "filter": "its filter has it", "range": "same log", RECEIPT: "said so, signed"}
+    how = {
+        "mention": "named it",
+        "filter": "its filter has it",
+        "range": "its log is the same",
+        RECEIPT: "said so, signed",
+    }
     found: dict[str, list[str]] = {"known": [], "perhaps": [], "unproven, for it is not signed": []}
     proven, perhaps, unproven = found.values()
     for item in evidence:
@@ -162,15 +173,12 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
     return " | ".join(f"{word}: {listed(sorted(each), 5)}" for word, each in found.items() if each)
 
 
-def provenance(entry: MessageItem) -> str:
-    """Return author, date, result of the signature check and origin of a message in words."""
+def provenance(entry: MessageItem, at: str) -> str:
+    """Return author, time, result of the signature check and origin of a message in words. `at`: the time in words."""
     who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
     verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")
     if entry.verified:
         verdict = "signed, by a key that you have verified"
     late = " | late: put in above what was there" if entry.late else ""
     via = "" if entry.via == "live" else f" | came by {entry.via}"
-    when = date_and_time(entry.at)
-    if entry.own:
-        return f"you | {when}"
-    return f"{who} | {when} | {verdict}{via}{late}"
+    return f"you | {at}" if entry.own else f"{who} | {at} | {verdict}{via}{late}"

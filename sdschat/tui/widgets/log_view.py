@@ -20,6 +20,7 @@ from textual.strip import Strip
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Item, MessageItem, Place
+from sdschat.tui.model.status import first_sentence
 from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
@@ -369,7 +370,7 @@ class LogView(LogLines, can_focus=True):
         if item is not self._pointed:
             self._pointed = item
             told = self.model.told_of(item) if self.model is not None and isinstance(item, MessageItem) else ""
-            self.tooltip = Text(told) if told else None
+            self.tooltip = Text(first_sentence(told)) if told else None
 
     def on_click(self, event: events.Click) -> None:
         at, _ = self._layout_of_rows.row_at(round(self.scroll_y) + event.y)

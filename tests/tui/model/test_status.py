@@ -163,8 +163,8 @@ def test_when_somebody_was_heard(person: Participant, expected: str) -> None:
 
 
 def test_where_a_message_is_from() -> None:
-    found = provenance(entry(1, verdict="unsigned", nick="", via="repair"))
-    assert "nobody proven (b0b00000)" in found
+    found = provenance(entry(1, verdict="unsigned", nick="", via="repair"), "10:02:00")
+    assert "nobody proven (b0b00000) | 10:02:00 | " in found
     assert "nothing vouches" in found
     assert "came by repair" in found
 
