@@ -235,6 +235,7 @@ class ChatApp(Ending, KeyedHost):
             self.composer.input_history.add(message.text, saved=saved)
         else:
             self.composer.put(message.text)  # for the user to correct
+        self.draw_prompt()
 
     @on(TextArea.Changed)
     def _typed(self) -> None:

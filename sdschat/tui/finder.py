@@ -38,9 +38,9 @@ class FindBar(Horizontal):
     DEFAULT_CSS = """
     FindBar { height: 1; display: none; background: $panel; }
     FindBar Static { width: auto; background: $panel; padding: 0 1; }
-    FindBar #found { color: $warning; }
+    FindBar #found { color: $foreground 70%; }
     FindBar FindInput, FindBar FindInput:focus { width: 1fr; height: 1; border: none; padding: 0;
-        background: $surface; }
+        background: $panel; }
     """
 
     def __init__(self, typed: Callable[[], None], *, id: str) -> None:

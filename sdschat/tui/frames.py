@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from sdschat.tui.model.words import clean
+from sdschat.tui.model.wrapping import fitted
 from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
 
@@ -17,6 +18,8 @@ _RULED: Final = (60, 20)  # columns and lines from which a line stands above the
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
+_KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Alt+Right views")
+_KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
 
 
 class Frames:
@@ -26,6 +29,7 @@ class Frames:
         self._screen = screen
         self._lists = lists
         self._keys = _INPUT_KEYS
+        self._answered = ""  # in words, the message that the next one answers
         self._others: list[str] = []  # the channels that are not shown, with their unread marks
         self.ruled = False  # a line stands above the input, and on it the other channels
 
@@ -40,9 +44,20 @@ class Frames:
             each.set_class(framed, "-framed")
         self.draw()
 
+    @property
+    def titled(self) -> bool:
+        """True if it stands above the input where a text goes."""
+        return self.ruled or self._screen.entry.has_class("-framed")
+
     def focus(self, widget: Widget) -> None:
         """Name the keys of what has the focus now."""
         self._keys = getattr(widget, "KEYS", _INPUT_KEYS)
+        self.draw()
+
+    def answer(self, words: str) -> None:
+        """Say that the next message is an answer; with no words, that it is none."""
+        room = max(_NAME, self._screen.width // 2)
+        self._answered = fitted(words, room, self._screen.line_style.glyphs.cut).rstrip()
         self.draw()
 
     def show_others(self, lines: list[ChannelLine]) -> None:
@@ -63,16 +78,24 @@ class Frames:
         entry, alone = screen.entry, bool(model.conversation.peer)
         name = clean(screen.label(screen.desktop.shown), limit=_NAME)
         entry.set_class(alone, "-alone")
-        title = f"to {name} alone" if alone else f"message {name}"
+        title = self._answered or (f"to {name} alone" if alone else f"message {name}")
         entry.border_title = self._rule(title) if self.ruled else Content(title)
-        entry.border_subtitle = Content(self._fitted(self._keys, screen.width - len(name) - 30))
+        entry.border_subtitle = Content(self._fitted(self._named_keys(), screen.width - len(name) - 30))
         channels, _ = self._lists
         channels.border_title = "channels"
+
+    def _named_keys(self) -> Sequence[str]:
+        if self._keys is not _INPUT_KEYS:
+            return self._keys
+        if self._answered:
+            return _KEYS_OF_ANSWER
+        return _KEYS_OF_LENS if self._screen.lens_open else _INPUT_KEYS
 
     def _rule(self, title: str) -> Content:
         """Return the line above the input: where the text goes, and at its right the other channels."""
         width = self._screen.width
-        badges = self._fitted(self._others, width - cell_len(title) - 10)
+        keys = self._named_keys()
+        badges = self._fitted(self._others if keys is _INPUT_KEYS else keys, width - cell_len(title) - 10)
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)

@@ -166,6 +166,10 @@ class Host:
     def warn(self, text: str) -> None:
         """Show one line above the input."""
 
+    def refuse(self, text: str) -> None:
+        """Show one line above the input that says why something was not done."""
+        self.warn(text)
+
     @abstractmethod
     async def close_channel(self, name: str) -> None:
         """Leave a channel or conversation, and show another one if it was shown."""

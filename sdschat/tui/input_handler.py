@@ -34,7 +34,7 @@ class InputHandler:
                 host.send(text.removeprefix("/") if text.startswith("//") else text, reply_to=self.reply_to)
                 self.reply_to = ""
         except CommandError as error:
-            host.warn(str(error))
+            host.refuse(str(error))
             return False
         self._doubted = ""
         return True

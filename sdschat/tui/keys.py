@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import nick_text, short
+from sdschat.tui.model.words import count, nick_text, short
+from sdschat.tui.model.wrapping import fitted
 from sdschat.tui.screen_host import ScreenHost
 from sdschat.tui.terminal import install
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
+_QUOTED: Final = 40  # letters of a message that is answered
+_MOST: Final = 24  # columns of a name in a list
 
 
 class KeyedHost(ScreenHost):
     """The host with keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "command('help')", "Help", id="help", priority=True),
-        Binding("f2", "lens", "Lens", id="lens", priority=True),
-        Binding("f3", "pane('channels')", "Channels", id="channels", priority=True),
-        Binding("f4", "pane('members')", "Members", id="members", priority=True),
-        Binding("f5", "command('info')", "Details", id="details", priority=True),
-        Binding("f6", "focus_log", "Log", id="log", priority=True),
-        Binding("f7", "swap", "Swap the two channels of a split", id="swap", priority=True),
-        Binding("alt+up", "choose(-1)", "Select the message above", id="choose-up", priority=True),
-        Binding("alt+down", "choose(1)", "Select the message below", id="choose-down", priority=True),
-        Binding("alt+a", "command('next')", "Next activity", id="next-activity", priority=True),
-        Binding("alt+l", "command('late')", "Late messages", id="late", priority=True),
-        Binding("alt+u", "command('unread')", "First unread", id="unread", priority=True),
-        Binding("alt+end", "command('end')", "Newest", id="end", priority=True),
-        Binding("alt+left", "turn_lens(-1)", "The view of the Lens before", id="lens-before", priority=True),
-        Binding("alt+right", "turn_lens(1)", "The next view of the Lens", id="lens-next", priority=True),
-        Binding("alt+e", "editor", "Write in your editor", id="editor", priority=True),
-        Binding("ctrl+f", "find", "Search", id="search", priority=True),
-        Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
-        Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
+        Binding("f1", "command('help')", "this help", id="help", priority=True),
+        Binding("f2", "lens", "the Lens: what the protocol knows", id="lens", priority=True),
+        Binding("f3", "pane('channels')", "the list of channels", id="channels", priority=True),
+        Binding("f4", "pane('members')", "the list of members", id="members", priority=True),
+        Binding("f5", "command('info')", "details of a message", id="details", priority=True),
+        Binding("f6", "focus_log", "into the log, and back", id="log", priority=True),
+        Binding("f7", "swap", "swaps the two channels of a split", id="swap", priority=True),
+        Binding("alt+up", "choose(-1)", "selects the message above", id="choose-up", priority=True),
+        Binding("alt+down", "choose(1)", "selects the message below", id="choose-down", priority=True),
+        Binding("alt+a", "command('next')", "the next channel with news", id="next-activity", priority=True),
+        Binding("alt+l", "command('late')", "the next message that came late", id="late", priority=True),
+        Binding("alt+u", "command('unread')", "the first unread message", id="unread", priority=True),
+        Binding("alt+end", "command('end')", "the newest message", id="end", priority=True),
+        Binding("alt+left", "turn_lens(-1)", "the view of the Lens before", id="lens-before", priority=True),
+        Binding("alt+right", "turn_lens(1)", "the next view of the Lens", id="lens-next", priority=True),
+        Binding("alt+e", "editor", "writes in your editor", id="editor", priority=True),
+        Binding("ctrl+f", "find", "searches while you type", id="search", priority=True),
+        Binding("ctrl+c", "copy_or_quit", "copies, else leaves at the second press", id="copy", priority=True),
+        Binding("ctrl+q", "quit_twice", "leaves at the second press", id="quit", priority=True, show=False),
         Binding("escape", "escape", "Back", show=False),
         *(Binding(f"alt+{n}", f"channel({n})", f"Channel {n}", show=False, priority=True) for n in range(1, 10)),
     ]
@@ -56,7 +61,7 @@ class KeyedHost(ScreenHost):
         try:
             await self.input_handler.run(f"/{line}")
         except CommandError as error:
-            self.warn(str(error))
+            self.refuse(str(error))
 
     def action_start(self, text: str) -> None:
         """Begin to write a command."""
@@ -84,13 +89,13 @@ class KeyedHost(ScreenHost):
         try:
             await self.edit_draft(self.composer.text)
         except CommandError as error:
-            self.warn(str(error))
+            self.refuse(str(error))
 
     def action_lens(self) -> None:
         try:
             self.lens.toggle()
         except CommandError as error:
-            self.warn(str(error))
+            self.refuse(str(error))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys of the Lens to the input while the Lens is closed."""
@@ -122,8 +127,10 @@ class KeyedHost(ScreenHost):
             self.warn("Select a message first.")
             return
         self.input_handler.reply_to = entry.message_id
-        name = self.model.name_of(entry.sender_id, entry.nick)
-        self.panes.hint(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
+        self.draw_prompt()
+        if not self.panes.frames.titled:
+            name = self.model.name_of(entry.sender_id, entry.nick)
+            self.warn(f"answering {name}: {first_line(entry)[:_QUOTED]} | Esc: not an answer")
         self.composer.focus()
 
     def action_choose(self, step: int) -> None:
@@ -147,6 +154,7 @@ class KeyedHost(ScreenHost):
             self.lens.close()
         elif self.input_handler.reply_to:
             self.input_handler.reply_to = ""
+            self.draw_prompt()
         elif self.selection is not None:
             self.log_view.unchoose()
             self.mark("")
@@ -167,19 +175,36 @@ class KeyedHost(ScreenHost):
             self.exit(0)
             return
         self._quit_asked = now
-        self.warn("Once more to leave. What you wrote is kept, and what is not sent yet goes out next time.")
+        self.warn(" ".join(("Once more to leave.", *self._left_behind())))
+
+    def _left_behind(self) -> Iterator[str]:
+        """Yield what becomes of what one leaves."""
+        waiting = sum(self.view.conversation(name).sync().queued for name in self.order)
+        if waiting:
+            go = "goes" if waiting == 1 else "go"
+            yield f"{count(waiting, 'message')} not sent yet {go} out at the next start."
+        if self.composer.text.strip():
+            yield "What stands in the input is kept."
+        if self.desktop.hosting and any(model.present for model in self.models.values()):
+            yield "The broker runs in this program: somebody else on this machine goes on with it."
 
 
 def _channels_page(host: Host) -> Page:
     """Return the open channels and conversations, for a terminal too narrow to list them. Enter shows one."""
-    lines = []
-    for number, name in enumerate(host.order, 1):
+    names = [f"{number} {host.label(name)}" for number, name in enumerate(host.order, 1)]
+    width = min(_MOST, max(map(cell_len, names)))
+    lines, marks = [], list[list[Mark]]()
+    for name, label in zip(host.order, names, strict=True):
         unread, mentions = host.desktop.counted(name)
-        news = f", {unread} unread" if unread else ""
-        to_you = f", {mentions} to you" if mentions else ""
-        lines.append(f"{number} {host.label(name)}: {host.badge(name)}{news}{to_you}")
+        news = f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
+        shown = fitted(label, width, host.glyphs.cut)
+        line = f"{shown}  {host.badge(name)}{', ' if news else ''}"
+        style = "heading" if name == host.channel else "key"
+        marks.append([(0, len(shown), style), (len(line), len(line + news), "mention" if mentions else "new")])
+        lines.append(line + news)
     lines.append("/join CHANNEL opens another one")
-    return Page("channels", lines, [*(f"go {number}" for number in range(1, len(lines))), "join"])
+    marks.append([(0, len("/join CHANNEL"), "key")])
+    return Page("channels", lines, [*(f"go {number}" for number in range(1, len(lines))), "join"], marks=marks)
 
 
 def _people_page(host: Host) -> Page:
@@ -187,12 +212,18 @@ def _people_page(host: Host) -> Page:
     now, glyphs = host.view.now().wall, host.glyphs
     connected = host.view.connected(host.room)
     people = host.view.channel(host.room).people()
-    lines, runs = [], []
-    for person in people:
+    nicks = [
+        f"{nick_text(person.nick) or '(nothing signed yet)'}{f' {glyphs.verified}' if person.verified else ''}"
+        for person in people
+    ]
+    width = min(_MOST, max(map(cell_len, nicks), default=0))
+    lines, marks, runs = [], list[list[Mark]](), []
+    for person, nick in zip(people, nicks, strict=True):
         here = person.online and connected
-        nick = nick_text(person.nick) or "(nothing signed yet)"
-        sign = glyphs.online if here else glyphs.offline
-        lines.append(f"{sign} {nick} {short(person.sender_id, 8)}  {heard_words(person._replace(online=here), now)}")
+        shown = fitted(nick, width, glyphs.cut)
+        line = f"{glyphs.online if here else glyphs.offline} {shown}  "
+        marks.append([(0, 1, "acked" if here else "time"), (2, 2 + len(shown), f"nick:{person.sender_id}")])
+        lines.append(f"{line}{short(person.sender_id, 8)}  {heard_words(person._replace(online=here), now)}")
         runs.append("nick" if person.own else f"msg {person.sender_id}")
-    count = sum(person.online for person in people)
-    return Page(f"{count} here" if connected else "not connected", lines, runs)
+    present = sum(person.online for person in people)
+    return Page(f"{present} here" if connected else "not connected", lines, runs, marks=marks)

@@ -70,17 +70,12 @@ def rows_of(section: Section) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.replace("`", "").strip("|").split("|")) for line in lines[2:]]
 
 
-def lines_of(section: Section, glyphs: Glyphs = UNICODE, *, only_tables: bool = False) -> list[str]:
-    """Return a section as lines of plain text, each paragraph on one, with the signs of `glyphs`.
-
-    `only_tables`: without everything between the heading and the tables.
-    """
+def lines_of(section: Section, glyphs: Glyphs = UNICODE) -> list[str]:
+    """Return a section as lines of plain text, each paragraph on one, with the signs of `glyphs`."""
     lines: list[str] = []
     for block in re.split(r"\n\n+", text_of(section).strip()):
         if block.startswith("|"):
             lines += _table(block, glyphs)
-        elif only_tables and lines:
-            continue
         elif block.startswith("    "):
             lines += block.splitlines()
         else:

@@ -36,15 +36,15 @@ def pattern_of(words: str) -> re.Pattern[str] | None:
     return re.compile(f"{start}(?:{'|'.join(parts)})", re.IGNORECASE)
 
 
-def marked(line: Sequence[Segment], pattern: re.Pattern[str] | None) -> Iterator[Segment]:
-    """Yield the segments of a text, with what the pattern matches marked."""
+def marked(line: Sequence[Segment], pattern: re.Pattern[str] | None, mark: Style = _MARK) -> Iterator[Segment]:
+    """Yield the segments of a text, with what the pattern matches marked, as hits are if nothing else is wanted."""
     for segment in line:
         at = 0
         for found in () if pattern is None else pattern.finditer(segment.text):
             low, high = found.span()
             if low > at:
                 yield Segment(segment.text[at:low], segment.style)
-            yield Segment(segment.text[low:high], (segment.style or Style()) + _MARK)
+            yield Segment(segment.text[low:high], (segment.style or Style()) + mark)
             at = high
         if at < len(segment.text):
             yield Segment(segment.text[at:], segment.style)
@@ -103,6 +103,7 @@ _MARKS: Final = 18  # columns for the marks beside a text of full width
 _ID: Final = 6  # and for the id
 _FURTHER_IN: Final = 2
 _NOTHING: Final = Style()
+FIRST_COLUMN: Final = re.compile(r"(\s{2,16})(\S.*?)(?=\s{2,}\S)")  # of a line in a table
 _COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
 
 
@@ -160,7 +161,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     ]
     lines: list[Line] = []
     if entry.quote is not None:
-        lines.append([*head, *_isolated([Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])])
+        lines.append([*head, *isolated([Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])])
         head = below
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
@@ -169,7 +170,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     left = len(parts) - _FOLDED if len(parts) > _WHOLE else 0
     for low, high in parts[: len(parts) - left]:
         text = _linked(entry.text, low, high, style, line_style)
-        lines.append([*head, *_isolated([*marked(text, line_style.marked)])])
+        lines.append([*head, *isolated([*marked(text, line_style.marked)])])
         head = below
     if left:
         rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
@@ -201,7 +202,7 @@ def _nick(entry: MessageItem, width: int, line_style: LineStyle) -> Segment:
     shown = f"* {nick}" if entry.action else nick
     mark = f"{line_style.glyphs.verified} " if entry.verified else " "
     drawn = Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id))
-    return _isolated([drawn])[0]
+    return isolated([drawn])[0]
 
 
 def _with_mark(nick: str, mark: str, width: int, line_style: LineStyle) -> str:
@@ -218,7 +219,7 @@ def _quote(entry: MessageItem, line_style: LineStyle) -> str:
     return f"{line_style.glyphs.reply} {quote.nick}: {quote.text}"
 
 
-def _isolated(text: Line) -> Line:
+def isolated(text: Line) -> Line:
     """Return a text so that a terminal that draws some of it from right to left leaves what is beside it in place."""
     if not any(goes_left(segment.text) for segment in text):
         return text
@@ -286,8 +287,14 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
     wide, _, _ = _columns(width)
     tag = short(message_id) if wide and line_style.ids and message_id else ""
     room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
-    shown = (part for line in text.split("\n") for part in hanging(line, room))
-    lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
+    lines: list[Line] = []
+    for line in text.split("\n"):
+        column = FIRST_COLUMN.match(line)
+        for number, part in enumerate(hanging(line, room)):
+            low, high = column.span(2) if column is not None and not number else (0, 0)
+            marked_part = Segment(part[low:high], line_style.style("key"))
+            drawn = [Segment(part[:low], style), marked_part, Segment(part[high:], style)]
+            lines.append([Segment(f"{sign} ", style), *(segment for segment in drawn if segment.text)])
     if tag:
         _add_marks(lines, [[Segment(tag, line_style.style("id"))]], [Segment("  ")], width, line_style)
     return lines

@@ -23,6 +23,7 @@ from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.model.channel import ChannelModel, ModelChange
+from sdschat.tui.model.items import first_line
 from sdschat.tui.model.line_input import InputHistory
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
@@ -125,6 +126,7 @@ class ScreenHost(Window, App[int]):
             self.close_sheet()
             return
         self.panes.hint("")
+        self.sheet.marked = self.log_view.line_style.marked
         self.sheet.open(pages, title)
         self.sheet.focus()
 
@@ -134,8 +136,14 @@ class ScreenHost(Window, App[int]):
         self.sheet.close()
 
     def warn(self, text: str) -> None:
+        self._say(text, wrong=False)
+
+    def refuse(self, text: str) -> None:
+        self._say(text, wrong=True)
+
+    def _say(self, text: str, *, wrong: bool) -> None:
         """Show a line above the input for as long as it takes to read it."""
-        self.panes.hint(text)
+        self.panes.hint(text, wrong=wrong)
         if self._reading is not None:
             self._reading.stop()
         self._reading = self.set_timer(max(_READ, len(text) * _READ_LETTER), lambda: self._forget(text))
@@ -290,13 +298,23 @@ class ScreenHost(Window, App[int]):
         self.log_view.show(model)
         self.composer.put(self.user_state.draft(name))
         self.input_handler.reply_to = ""
-        self.prompt.update("@ " if model.conversation.peer else "> ")
         self.panes.hint("")
+        self.draw_prompt()
         self.lens.switch(model.conversation.channel)
         self.look_at(model)
         self._show_beside()
         self.panes.fit()
         self.draw(EVERYTHING)
+
+    def draw_prompt(self) -> None:
+        """Say in front of the input and in its frame where the text goes: here, to one alone, or as an answer."""
+        entry = self.model.timeline.entries.get(self.input_handler.reply_to)
+        sign = "@" if self.conversation.peer else ">"
+        if entry is not None:
+            sign = self.glyphs.reply
+        self.prompt.update(f"{sign} ")
+        name = "" if entry is None else self.model.name_of(entry.sender_id, entry.nick)
+        self.panes.frames.answer("" if entry is None else f"answer to {name}: {first_line(entry)}")
 
     def looking(self, name: str) -> bool:
         """True if the user sees the end of this log."""

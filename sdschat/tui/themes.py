@@ -86,6 +86,7 @@ DARK: Final = Palette(
         link="underline #7dcfff",
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
         refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
+        heading="bold #d5d9e4", key="#bb9af7",
     ),
     hues_on((0x14, 0x16, 0x1B)),
 )  # fmt: skip
@@ -101,6 +102,7 @@ LIGHT: Final = Palette(
         link="underline #1f5fa8",
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
         refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic", chosen="on #dbe4fa",
+        heading="bold #20242e", key="#7847bd",
     ),
     hues_on((0xFB, 0xFB, 0xFA)),
 )  # fmt: skip
@@ -115,7 +117,7 @@ CONTRAST: Final = Palette(
         gap="bold #ff80ff", lost="bold #ff6060", day="#ffffff", new="bold #ffff00", quote="italic #e0e0e0",
         link="underline #00ffff", mention="bold reverse #ffff00", queued="#ffffff", unacked="bold #ffff00",
         maybe="bold #00ffff", acked="bold #00ff00", refused="bold reverse #ff6060", remark="bold #ffff00",
-        late="bold #ff80ff", action="italic", chosen="on #444444",
+        late="bold #ff80ff", action="italic", chosen="on #444444", heading="bold #ffffff", key="bold #00ffff",
     ),
     (Style.parse("bold #ffffff"),),
 )  # fmt: skip
@@ -145,7 +147,7 @@ PLAIN: Final = Palette(
         text="none", time="dim", id="dim", note="dim", alert="bold reverse", help="none", gap="bold", lost="bold",
         day="dim", new="bold", quote="italic", link="underline", mention="bold", queued="dim", unacked="none",
         maybe="none", acked="none", refused="bold reverse", remark="bold", late="bold", action="italic",
-        chosen="reverse",
+        chosen="reverse", heading="bold underline", key="bold",
     ),
     (Style.parse("bold"),),
 )  # fmt: skip
@@ -167,6 +169,7 @@ def theme_in_force(name: str, on_light: bool | None = None) -> str:
 Line = list[Segment]
 
 _NOTHING: Final = Style()
+_OF_NICK: Final = "nick:"
 _HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
 
 
@@ -182,6 +185,9 @@ class LineStyle:
     hues: dict[str, int] = field(default_factory=dict, compare=False)  # the place of each participant's colour
 
     def style(self, name: str) -> Style:
+        """Return the style with this name; `nick:ID` is that of the nick of a participant."""
+        if name.startswith(_OF_NICK):
+            return self.nick_style(name[len(_OF_NICK) :])
         return self.palette.styles.get(name, _NOTHING)
 
     def nick_style(self, sender_id: str) -> Style:

@@ -94,10 +94,10 @@ async def test_who_tells_who_is_here(s: Stage) -> None:
 @pytest.mark.parametrize(
     ("person", "expected"),
     [
-        (Participant("a" * 32, "ann", True, 0, True), "ann aaaaaaaa you"),
-        (Participant("b" * 32, "bob", True, 1000, False), "bob bbbbbbbb here, heard 4s ago"),
-        (Participant("b" * 32, "bob", True, 0, False), "bob bbbbbbbb here, not heard"),
-        (Participant("b" * 32, "bob", False, 1000, False), "bob bbbbbbbb not here, heard 4s ago"),
+        (Participant("a" * 32, "ann", True, 0, True), "aaaaaaaa  you"),
+        (Participant("b" * 32, "bob", True, 1000, False), "bbbbbbbb  here, heard 4s ago"),
+        (Participant("b" * 32, "bob", True, 0, False), "bbbbbbbb  here, not heard"),
+        (Participant("b" * 32, "bob", False, 1000, False), "bbbbbbbb  not here, heard 4s ago"),
     ],
 )
 def test_who_says_of_everybody_when_they_were_heard(person: Participant, expected: str) -> None:

@@ -82,7 +82,7 @@ async def test_help_explains_one_command(s: Stage) -> None:
 @staged(size=(100, 50))
 async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
     await s.enter("/keys")
-    assert "Next activity" in s.text()
+    assert "the next channel with news (next-activity)" in s.text()
     await s.press("escape")
     await s.enter("/keys members f9")
     assert s.app.query_one("#members").display
@@ -100,7 +100,7 @@ async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
 @staged(size=(100, 60))
 async def test_legend_shows_every_sign_with_its_word(s: Stage) -> None:
     await s.enter("/legend")
-    for shown in ("⧗ queued", "⇡ unacked", "◐ perhaps", "✓ acked", "✗ refused"):
+    for shown in ("⋯ queued", "⇡ unacked", "◐ perhaps", "✓ acked", "✗ refused"):
         assert shown in s.text()
 
 
@@ -205,3 +205,12 @@ def test_a_guest_has_no_command_that_reaches_the_machine() -> None:
     assert {"export", "share", "log", "open", "editor"} == set(load().names()) - set(guests.names())
     with pytest.raises(CommandError, match="not for guests"):
         guests.find("export")
+
+
+@staged()
+async def test_what_was_not_done_is_told_in_another_colour_than_an_answer(s: Stage) -> None:
+    await s.enter("/theme pink")
+    assert s.app.panes.notice.has_class("-wrong")
+    await s.enter_instead("/outbox")
+    assert "nothing waits" in s.hint()
+    assert not s.app.panes.notice.has_class("-wrong")

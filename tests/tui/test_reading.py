@@ -347,17 +347,17 @@ async def test_a_refusal_of_the_broker_is_in_the_head_with_its_reason(s: Stage) 
 
 @staged()
 async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> None:
-    assert "no messages here yet | what you write goes out with Enter" in s.text()
-    assert f"you are ann, with the key {s.app.node.sender_id[:8]}" in s.text()
-    assert "others join with:  sdschat join lobby" in s.text()
+    assert "nobody has written anything here yet" in s.text()
+    assert f"you          ann, with the key {s.app.node.sender_id[:8]}" in s.text()
+    assert "others join  sdschat join lobby" in s.text()
     assert "Ctrl+C twice leaves" in s.text()
     await s.enter("is anybody there?")
-    assert "no messages here yet" not in s.text()
+    assert "nobody has written" not in s.text()
 
 
 @staged(guest=True)
 async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
-    assert "others join by opening the address of this page" in s.text()
+    assert "others join  by opening the address of this page" in s.text()
     assert "sdschat join" not in s.text()
 
 

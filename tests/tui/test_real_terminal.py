@@ -247,7 +247,7 @@ def test_without_arguments_a_person_is_offered_what_there_is(tmp_path: Path) -> 
         terminal.enter("1")
         terminal.until_text("The channel [lobby]")
         terminal.enter("")
-        terminal.until_text("others join with: sdschat join lobby", "the user's name on this machine")
+        terminal.until_text("others join sdschat join lobby", "the user's name on this machine")
         terminal.enter("/quit")
         assert terminal.wait() == 0
     with Terminal(command(), tmp_path) as terminal:

@@ -86,7 +86,7 @@ async def test_a_short_answer_stands_above_the_input_and_goes(s: Stage) -> None:
 @staged("lobby", "dev", "attic", size=(80, 24))
 async def test_f3_lists_the_channels_where_no_list_has_room_and_enter_shows_one(s: Stage) -> None:
     await s.press("f3")
-    assert "1 lobby: " in s.text()
+    assert "1 lobby  alone" in s.text()
     await s.press("down", "enter")
     assert s.app.channel == "dev"
     assert s.app.sheet.page is None
@@ -100,9 +100,9 @@ async def test_f4_lists_who_is_here_with_their_ids(s: Stage) -> None:
     await s.until_text("2 here")
     await s.press("f4")
     bob = s.peers["bob"].node.sender_id
-    assert f"bob {bob[:8]}" in s.text()
+    assert f"bob  {bob[:8]}" in s.text()
     await s.press("f4")
-    assert f"bob {bob[:8]}" not in s.text()
+    assert f"bob  {bob[:8]}" not in s.text()
 
 
 @staged(size=(60, 15))
@@ -124,3 +124,57 @@ async def test_a_short_sheet_leaves_the_log_below_it_in_sight(s: Stage) -> None:
     await s.press("escape", "f1")
     assert sheet.outer_size.height > 15, "a long page has all the room there is"
     assert "Esc closes" in s.text()
+
+
+def _styles_of(s: Stage, text: str) -> set[str]:
+    """Return the colours in which a text stands on the sheet, by the names of styles."""
+    sheet = s.app.query_one(Sheet)
+    names = {sheet.line_style.style(name).color: name for name in ("key", "heading", "help", "time")}
+    found = (segment for y in range(sheet.size.height) for segment in sheet.render_line(y))
+    return {names.get(each.style.color, "?") for each in found if text in each.text and each.style is not None}
+
+
+@staged(size=(80, 24))
+async def test_keys_and_commands_stand_out_in_help(s: Stage) -> None:
+    await s.press("f1")
+    assert _styles_of(s, "Alt+Enter") == {"key"}
+    await s.press("tab")
+    assert _styles_of(s, "Ctrl+R") == {"key"}
+    assert _styles_of(s, "searches what you wrote") == {"help"}
+    await s.press("tab")
+    assert _styles_of(s, "/reply [ID] TEXT") == {"key"}
+
+
+@staged(size=(60, 15))
+async def test_a_filter_leaves_a_command_together_with_what_it_does(s: Stage) -> None:
+    await s.press("f1", "tab", "tab", *"qr", "space", *"code")
+    assert "A link and a QR code" in s.text()
+    await s.press(*("backspace",) * 7)
+    await s.press(*"members|")
+    assert "/create CHANNEL [members|since-join]" in s.text()
+    assert "Make a private channel" in s.text(), "it stands in a line of its own, and belongs to the command"
+    assert "/join" not in s.text()
+
+
+@staged(size=(100, 30))
+async def test_every_command_has_a_line_in_help(s: Stage) -> None:
+    await s.press("f1", "tab", "tab")
+    page = s.app.query_one(Sheet).page
+    assert page is not None
+    listed = [line.split()[0] for line in page.lines if line.startswith("  /")]
+    assert sorted(listed) == sorted(f"/{name}" for name in s.app.registry.names())
+
+
+@staged(size=(80, 24), peers=("bob",))
+async def test_hits_are_marked_in_their_list_and_what_goes_left_is_isolated(s: Stage) -> None:
+    s.say("the long rope")
+    s.say("\u05e9\u05dc\u05d5\u05dd rope 12")
+    await s.until_text("rope 12")
+    await s.enter("/search rope")
+    await s.enter("/hits")
+    sheet = s.app.query_one(Sheet)
+    rows = [sheet.render_line(y) for y in range(2)]
+    for row in rows:
+        assert [each.text for each in row if each.style is not None and each.style.reverse] == ["rope"]
+    assert rows[0].text.startswith("\u2068")
+    assert "\u2069" in rows[0].text

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
+
+from rich.cells import cell_len
 
 from sdschat.node.view.values import Participant
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import clean, count, nick_text, short
+from sdschat.tui.model.wrapping import fitted
 from sdschat.tui.preferences import LEVELS
+
+_MOST: Final = 24  # columns of a nick in a list
 
 
 def _join(host: Host, argument: str) -> None:
@@ -70,17 +76,22 @@ def _who(host: Host, argument: str) -> None:
     people = host.conversation.people()
     here = f"{sum(person.online for person in people)} here" if host.view.connected(host.room) else "not connected"
     lines = [f"{here}, {len(people)} known:"]
-    lines += [f"  {person_line(person, now)}" for person in people]
+    width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))
+    lines += [f"  {fitted(person_name(person), width)}  {person_line(person, now)}" for person in people]
     host.answer("\n".join(lines), "people")
 
 
+def person_name(person: Participant) -> str:
+    return nick_text(person.nick) or "(nothing signed yet)"
+
+
 def person_line(person: Participant, now: int) -> str:
-    nick = nick_text(person.nick) or "(nothing signed yet)"
+    """Return what is known of a participant, without the nick."""
     words = heard_words(person, now).removeprefix("left, ")
     if not person.own:
         words = f"{'here' if person.online else 'not here'}, {'heard ' if person.heard_at else ''}{words}"
     verified = ", verified" if person.verified else ""
-    return f"{nick} {short(person.sender_id, 8)} {words}{verified}"
+    return f"{short(person.sender_id, 8)}  {words}{verified}"
 
 
 def _split(host: Host, argument: str) -> None:

@@ -9,7 +9,7 @@ from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.values import Shown
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.words import clock, count, short
 
 _HIGHEST: Final = 100  # answers to answers that are followed upwards
@@ -70,17 +70,21 @@ async def _thread(host: Host, argument: str) -> None:
         raise CommandError("That message answers no other one, and nobody answered it.")
     lines = [f"answers {short(absent, 8)}, which is not here"] if absent else []
     runs = [f"goto {top.message_id}"] if absent else []
+    marks: list[list[Mark]] = [[] for _ in lines]
     for depth, shown in chain:
         entry = host.model.entry_for(shown)
         who = host.model.name_of(entry.sender_id, entry.nick)
         here = "  (the one you chose)" if shown.message_id == chosen else ""
-        lines.append(f"{'  ' * min(depth, _DEEPEST)}{clock(entry.at)} {who}: {first_line(entry)[:_TEXT]}{here}")
+        head = f"{'  ' * min(depth, _DEEPEST)}{clock(entry.at)} "
+        lines.append(f"{head}{who}: {first_line(entry)[:_TEXT]}{here}")
+        marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
         runs.append(f"goto {shown.message_id}")
     if more:
         lines.append(f"answers more than {_LATER:,} messages later are not shown")
         runs.append(f"goto {chain[-1][1].message_id}")
+        marks.append([])
     title = f"answers: {count(len(chain), 'message')}"
-    host.show_pages([Page(title, lines, runs)], title)
+    host.show_pages([Page(title, lines, runs, marks=marks)], title)
 
 
 COMMANDS = (

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
-from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
+from sdschat.tui.manual import SIGNS, TOPICS, lines_of
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
 FIRST_STEPS: Final = "first steps"
+_USAGE: Final = 22  # columns of a command and its arguments
+_GROUPS: Final = {
+    "chat": "writing, and people",
+    "reading": "reading and finding",
+    "channels": "channels",
+    "private": "private channels",
+    "members": "members' channels",
+    "screen": "this program",
+    "lens": "the Lens (F2)",
+    "replay": "the recording",
+}
 _IN_INPUT: Final = (
     ("Enter", "sends"),
     ("Alt+Enter, Ctrl+J", "begins a new line"),
@@ -53,10 +62,10 @@ def _help(host: Host, argument: str) -> None:
 def _pages(host: Host) -> list[Page]:
     """Return the pages of help."""
     return [
-        Page(FIRST_STEPS, list(_spaced(_chat_first(lines_of(TOPICS["chat"], host.glyphs))))),
+        Page(FIRST_STEPS, list(_spaced(_chat_first(lines_of(TOPICS["chat"], host.glyphs)))), names_keys=True),
         Page("keys", _key_lines(host)),
         Page("commands", _command_lines(host)),
-        Page("signs", lines_of(SIGNS, host.glyphs)),
+        Page("signs", lines_of(SIGNS, host.glyphs), names_keys=True),
     ]
 
 
@@ -76,14 +85,22 @@ def _spaced(lines: list[str]) -> Iterator[str]:
 
 
 def _command_lines(host: Host) -> list[str]:
-    listed = [each for page in (COMMANDS_PAGE, LENS) for each in lines_of(page, host.glyphs, only_tables=True)]
-    named = set(re.findall(r"/(\w+)", "\n".join(listed)))
-    listed += [f"  {each.usage:<21} {each.summary}" for each in host.registry.commands if each.name not in named]
-    listed.append(
+    """Return all commands by group, one on each line."""
+    lines = []
+    for group, title in _GROUPS.items():
+        of_it = [each for each in host.registry.commands if each.group == group]
+        lines += [f"{title}:"] if of_it else []
+        for each in of_it:
+            line = f"  {each.usage:<{_USAGE}}  "
+            if len(each.usage) > _USAGE:  # it has a line of its own
+                lines.append(line.rstrip())
+                line = " " * (_USAGE + 4)
+            lines.append(line + each.summary)
+    lines.append(
         f"/help NAME tells more of a command, or of {', '.join(TOPICS)}; /keys lists the keys, /legend the signs. "
         "//x sends /x."
     )
-    return listed
+    return lines
 
 
 def _explained(host: Host, name: str) -> list[str]:

@@ -9,7 +9,7 @@ from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_call
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.words import clean, count, when
 
 FOUND: Final = 200
@@ -89,16 +89,20 @@ def hits_page(host: Host) -> Page:
     """Return the hits of the last search, newest first; Enter jumps to one. Raises CommandError if there is none."""
     if not host.model.hits:
         raise CommandError("There was no search here. /search WORDS looks through the whole history.")
-    lines, now = [], host.view.now().wall
+    lines, marks, now = [], list[list[Mark]](), host.view.now().wall
     for number, key in enumerate(reversed(host.model.hits), 1):
         shown = host.conversation.message(key[1])
         if shown is None:
             lines.append(f"{number:>3} (not here any more)")
+            marks.append([])
             continue
         entry = host.model.entry_for(shown)
+        head = f"{number:>3} {when(entry.at, now)}  "
         who = host.model.name_of(entry.sender_id, entry.nick)
-        lines.append(f"{number:>3} {when(entry.at, now)}  {who}: {first_line(entry)[:_SHOWN]}")
-    return Page(count(len(lines), "hit"), lines, [f"hit {number}" for number in range(1, len(lines) + 1)])
+        lines.append(f"{head}{who}: {first_line(entry)[:_SHOWN]}")
+        marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
+    runs = [f"hit {number}" for number in range(1, len(lines) + 1)]
+    return Page(count(len(lines), "hit"), lines, runs, marks=marks)
 
 
 def _hits(host: Host, argument: str) -> None:

@@ -24,20 +24,13 @@ from sdschat.tui.themes import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns
-_HEADING: Final = Style(bold=True)
 _CHOSEN: Final = Style(bold=True, reverse=True)
 DEFAULT: Final = "repair"
 
 
 def styled(line: Line, line_style: LineStyle) -> Strip:
     """Return a line in the colours of the theme."""
-    return Strip([Segment(text, style_of(name, line_style)) for text, name in line if text])
-
-
-def style_of(name: str, line_style: LineStyle) -> Style:
-    if name.startswith("nick:"):
-        return line_style.nick_style(name[5:])
-    return _HEADING if name == "lens-heading" else line_style.style(name or "text")
+    return Strip([Segment(text, line_style.style(name or "text")) for text, name in line if text])
 
 
 def seen_names(names: Sequence[str], shown: str, width: int) -> tuple[int, int]:

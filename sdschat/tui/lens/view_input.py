@@ -28,7 +28,7 @@ def plain(shown: Line) -> str:
 
 
 def heading(text: str) -> Line:
-    return ((text, "lens-heading"),)
+    return ((text, "heading"),)
 
 
 def paragraph(text: str, width: int, style: str = "note", indent: int = 0) -> list[Line]:

@@ -15,31 +15,30 @@ from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
-_EMPTY: Final = "no messages here yet | what you write goes out with Enter"
-_HELP: Final = "F1 help"
+_EMPTY: Final = "nobody has written anything here yet"
+_WRITE: Final = "a line, and Enter sends it"
+_KEYS: Final = "F1 help, Esc one step back, Ctrl+C twice leaves"
+_LABEL: Final = 11  # columns of what a line of the first screen is about
 _TOP: Final = (0, "")  # a key before that of every message
 
 
 def beginning(view: Conversations, channel: str, conversation: Conversation) -> str:
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
     node = view.node
-    if conversation.peer or privacy(node, channel) is not None:
-        return f"{_EMPTY} | {_HELP}"  # others cannot join by a command
-    return "\n".join(
-        (
-            _EMPTY,
-            f"you are {nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}",
-            "others join by opening the address of this page" if view.guest else _command(channel, node.broker),
-            *(["each of them knocks, and a member lets them in: /invite NICK"] if has_members(node, channel) else []),
-            f"{_HELP}, Esc back, Ctrl+C twice leaves",
-        )
-    )
+    lines = {"write": _WRITE}
+    if not conversation.peer and privacy(node, channel) is None:  # else others cannot join by a command
+        lines["you"] = f"{nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}; /nick changes the name"
+        lines["others join"] = "by opening the address of this page" if view.guest else _command(channel, node.broker)
+        if has_members(node, channel):
+            lines["let them in"] = "each of them knocks: /invite NICK"
+    lines["keys"] = _KEYS
+    return "\n".join((_EMPTY, *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items())))
 
 
 def _command(channel: str, broker: str) -> str:
     where = f" --broker {clean(broker, limit=200)}" if broker else ""
-    near = "" if broker else "   (on this machine)"
-    return f"others join with:  sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}"
+    near = "" if broker else " (on this machine)"
+    return f"sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}"
 
 
 def badge(history: CatchingUp | None) -> str:

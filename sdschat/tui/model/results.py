@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+Mark = tuple[int, int, str]  # the first letter, the end, and the name of the style of what is between
+
 
 class Page(NamedTuple):
     """One page: its title, its lines, and what Enter does on each line of a list."""
@@ -13,6 +15,8 @@ class Page(NamedTuple):
     lines: Sequence[str]
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
     renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
+    marks: Sequence[Sequence[Mark]] = ()  # of each line; without any, the first column of a table is marked
+    names_keys: bool = False  # a text about the program: keys and commands that it names are marked
 
 
 class CommandError(Exception):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -15,14 +17,37 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sdschat.tui.model.results import Page
-from sdschat.tui.row_lines import hanging
-from sdschat.tui.themes import LineStyle
+from sdschat.tui.model.results import Mark, Page
+from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
+from sdschat.tui.themes import Line, LineStyle
 
-_KEYS_OF_A_TEXT: Final = "type to filter | Esc closes"
-_KEYS_OF_PAGES: Final = "Tab next page | type to filter | Esc closes"
-_KEYS_OF_A_LIST: Final = "Enter chooses | type to filter | Esc closes"
+_KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
+_KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
+_KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
+_KEYS_FROM_INPUT: Final = ("PgUp PgDn", "Esc closes")  # while the input has the focus
 _BORDERS: Final = 2  # lines
+_KEY_NAMES: Final = re.compile(
+    r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+[A-Z]\w*|Enter|Esc|Tab|/[a-z]+|--[a-z]+)(?![\w./])(?: [A-Z]{3,}\b)?"
+)
+_GOES_ON: Final = " " * 20  # a line that begins so belongs to the one above it, whose first column is long
+
+
+def _goes_on(lines: Sequence[str], at: int) -> bool:
+    """True if the line at this place goes on with the one above it."""
+    return 0 < at < len(lines) and lines[at].startswith(_GOES_ON)
+
+
+def _matching(lines: Sequence[str], words: Sequence[str]) -> Iterator[int]:
+    """Yield the lines that have all these words, each together with what goes on with it."""
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        while _goes_on(lines, end):
+            end += 1
+        text = " ".join(lines[at:end]).lower()
+        if all(word in text for word in words):
+            yield from range(at, end)
+        at = end
 
 
 class Sheet(ScrollView, can_focus=True):
@@ -58,7 +83,8 @@ class Sheet(ScrollView, can_focus=True):
         self._filter = ""
         self._found: list[int] = []  # the lines of the page that the filter leaves
         self._chosen = 0  # index in `_found` of the line that is chosen, in a list
-        self._rows: list[tuple[str, int]] = []  # text of each row, and the index in `_found` of its line
+        self.marked: re.Pattern[str] | None = None  # what a search marks in a list
+        self._rows: list[tuple[str, int, bool]] = []  # text, index in `_found` of its line, True in its first row
 
     @property
     def page(self) -> Page | None:
@@ -100,12 +126,16 @@ class Sheet(ScrollView, can_focus=True):
         if page is None:
             return
         words = self._filter.lower().split()
-        self._found = [at for at, line in enumerate(page.lines) if all(word in line.lower() for word in words)]
+        self._found = list(_matching(page.lines, words))
         width = max(10, self.scrollable_content_region.width)
-        self._rows = [(part, place) for place, at in enumerate(self._found) for part in hanging(page.lines[at], width)]
+        self._rows = [
+            (part, place, not number)
+            for place, at in enumerate(self._found)
+            for number, part in enumerate(hanging(page.lines[at], width))
+        ]
         if not self._found and words:
             none = f"No line here has {' and '.join(words)}. Backspace takes a letter back."
-            self._rows = [(part, -1) for part in hanging(none, width)]
+            self._rows = [(part, -1, False) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
         if not words:  # as high as the page; it does not shrink while one filters
             self.styles.height = len(self._rows) + _BORDERS
@@ -120,21 +150,50 @@ class Sheet(ScrollView, can_focus=True):
         )
         keys = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if len(self._pages) > 1 else _KEYS_OF_A_TEXT
         if not self.has_focus:
-            keys = "PgUp PgDn | Esc closes"
-        self.border_subtitle = escape(f" filter: {self._filter}_ " if self._filter else f" {keys} ")
+            keys = _KEYS_FROM_INPUT
+        named = f" {self.line_style.glyphs.between} ".join(keys)
+        self.border_subtitle = escape(f" filter: {self._filter}_ " if self._filter else f" {named} ")
 
     def render_line(self, y: int) -> Strip:
         at, width, base = y + round(self.scroll_y), self.scrollable_content_region.width, self.rich_style
         if at >= len(self._rows):
             return Strip.blank(width, base)
-        text, place = self._rows[at]
+        text, place, first = self._rows[at]
         page = self.page
-        chosen = page is not None and bool(page.runs) and place == self._chosen
-        style = self.line_style.style("mention" if text.endswith(":") and not text.startswith(" ") else "help")
-        if chosen:
-            style += self.line_style.style("chosen")
-        strip = Strip([Segment(text, style)])
-        return strip.crop_extend(0, width, style if chosen else base).apply_style(base)
+        if page is None:
+            return Strip.blank(width, base)
+        line = self._found[place] if first else None
+        drawn = Strip(isolated([*marked(self._drawn(page, text, line), self.marked if page.runs else None)]))
+        chosen = self.line_style.style("chosen") if page.runs and place == self._chosen else Style()
+        return drawn.apply_style(chosen).crop_extend(0, width, base + chosen).apply_style(base)
+
+    def _drawn(self, page: Page, text: str, line: int | None) -> Line:
+        """Return a row with the styles of its parts. `line`: the line that begins with it, if one does."""
+        style = self.line_style.style("help")
+        if line is None:
+            return self._with_keys(page, [Segment(text, style)])
+        if not page.marks and text.endswith(":") and not text.startswith(" "):
+            return [Segment(text, self.line_style.style("heading"))]
+        found: Line = []
+        at = 0
+        for low, high, name in page.marks[line] if page.marks else self._first_column(page, text, line):
+            found += [Segment(text[at:low], style), Segment(text[low:high], self.line_style.style(name))]
+            at = high
+        found.append(Segment(text[at:], style))
+        return self._with_keys(page, [segment for segment in found if segment.text])
+
+    def _with_keys(self, page: Page, drawn: Line) -> Line:
+        """Return a row with the keys and commands that it names marked, if the page is about the program."""
+        pattern = _KEY_NAMES if page.names_keys else None
+        return [*marked(drawn, pattern, self.line_style.style("key"))]
+
+    def _first_column(self, page: Page, text: str, line: int) -> Iterator[Mark]:
+        """Yield the mark of the first column, if the line is one of a table."""
+        column = FIRST_COLUMN.match(text)
+        if column is not None:
+            yield column.start(2), column.end(2), "key"
+        elif text.startswith("  ") and _goes_on(page.lines, line + 1):
+            yield 0, len(text), "key"
 
     # Keys.
 
@@ -158,7 +217,7 @@ class Sheet(ScrollView, can_focus=True):
             self.scroll_relative(y=by, animate=False)
             return
         self._chosen = max(0, min(len(self._found) - 1, self._chosen + by))
-        row = next((row for row, (_, place) in enumerate(self._rows) if place == self._chosen), 0)
+        row = next((row for row, (_, place, _) in enumerate(self._rows) if place == self._chosen), 0)
         height = self.scrollable_content_region.height
         if not self.scroll_y <= row < self.scroll_y + height:
             self.scroll_to(y=row if by < 0 else row - height + 1, animate=False)

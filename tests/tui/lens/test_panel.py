@@ -349,3 +349,26 @@ def test_completion_knows_views_faults_and_people(tmp_path: Path) -> None:
             assert expected in list(complete(s.app, argument))
 
     play(tmp_path, story, "bob")
+
+
+def listed(s: Stage) -> bool:
+    """True if the list of channels stands beside the log."""
+    return bool(s.app.panes.channel_list.display)
+
+
+def test_the_list_of_channels_gives_its_room_to_the_lens_which_names_its_keys(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("/join dev")
+        assert listed(s)
+        await s.press("f2")
+        assert not listed(s)
+        assert s.app.log_view.size.width > 60
+        assert "Alt+Left Alt+Right views" in s.lines()[-1]
+        await s.press("escape")
+        assert listed(s)
+        assert "Enter send" in s.lines()[-1]
+        await s.pilot.resize_terminal(80, 24)
+        await s.press("f2")
+        assert "Esc closes the Lens ⋅ Alt+Left Alt+Right views" in s.lines()[-2]
+
+    play(tmp_path, story)
