@@ -120,16 +120,13 @@ def open_as(content: bytes, domain: bytes, channel: str, sender_id: str, keys: K
     return None if envelope is None else _judge(envelope, content, domain, channel, sender_id, keys)
 
 
-def open_content(
-    content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys, *, verified: bool = False
-) -> OpenedContent:
-    """Verify the content of a received message. Any bytes give a verdict, never an exception. `verified`: this was
-    done for the same content before, and its signature need not be checked again."""
+def open_content(content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys) -> OpenedContent:
+    """Verify the content of a received message. Any bytes give a verdict, never an exception."""
     envelope = decode_envelope(content)
     if envelope is None:
         return _unsigned(content, sender_id, keys)
     domain = CONTENT_DOMAIN if envelope.place is None else PLACED_DOMAIN
-    opened = _judge(envelope, content, domain, channel, sender_id, keys, verified)
+    opened = _judge(envelope, content, domain, channel, sender_id, keys)
     if opened.verdict.signed and message_id != hashlib.sha256(content).hexdigest():
         # Without this check anybody could repeat one signed message under many message ids.
         return opened._replace(verdict=Verdict.MISMATCHED, why="it is not the message whose id it bears")
@@ -137,6 +134,27 @@ def open_content(
         # Whoever passes such a message on chooses its place, and the messages that it seems to answer.
         return opened._replace(verdict=Verdict.UNSIGNED, why="its author signed its text, but not its place in the log")
     return opened
+
+
+def open_verified(content: bytes, message_id: str, keys: Keys) -> OpenedContent | None:
+    """Decode the content of a message whose ids, place and signature were checked before (`place.refusal_of`,
+    `place.forged`): only the knowledge of its author's key may have changed since. None if this is another content
+    under the same id."""
+    envelope = decode_envelope(content)
+    if envelope is None or hashlib.sha256(content).hexdigest() != message_id:
+        return None
+    return _opened(envelope, _verdict_on(envelope.author_key, keys), "")
+
+
+def signature_problem(envelope: Envelope, domain: bytes, channel: str) -> str:
+    """Return the problem with the signature of an envelope, in words for the user; empty if there is none."""
+    try:
+        signed = _signed(domain, channel, envelope)
+    except UnicodeEncodeError:  # a channel name from outside with half of a surrogate pair
+        return "its channel has no readable name"
+    if not verify(envelope.author_key, signed, envelope.signature):
+        return "its author did not sign this, or not for this channel"
+    return ""
 
 
 def misnamed(content: bytes, sender_id: str, message_id: str) -> str:
@@ -201,15 +219,22 @@ def _signed(domain: bytes, channel: str, envelope: Envelope) -> bytes:
 
 
 def _judge(
-    envelope: Envelope,
-    content: bytes,
-    domain: bytes,
-    channel: str,
-    sender_id: str,
-    keys: Keys,
-    verified: bool = False,
+    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys
 ) -> OpenedContent:
-    verdict, why = _verdict(envelope, content, domain, channel, sender_id, keys, verified)
+    if not is_canonical(envelope, content):
+        return _opened(envelope, Verdict.BAD_SIGNATURE, "it was encoded anew by somebody")
+    if why := signature_problem(envelope, domain, channel):
+        return _opened(envelope, Verdict.BAD_SIGNATURE, why)
+    if sender_id_of(envelope.author_key) != sender_id:
+        return _opened(envelope, Verdict.MISMATCHED, "it was signed by another than the packet says")
+    return _opened(envelope, _verdict_on(envelope.author_key, keys), "")
+
+
+def _verdict_on(author_key: bytes, keys: Keys) -> Verdict:
+    return Verdict.KNOWN if keys.knows(author_key) else Verdict.NEW
+
+
+def _opened(envelope: Envelope, verdict: Verdict, why: str) -> OpenedContent:
     return OpenedContent(
         verdict,
         envelope.text,
@@ -221,23 +246,6 @@ def _judge(
         envelope.place,
         why,
     )
-
-
-def _verdict(
-    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys, verified: bool
-) -> tuple[Verdict, str]:
-    if not verified:
-        if not is_canonical(envelope, content):
-            return Verdict.BAD_SIGNATURE, "it was encoded anew by somebody"
-        try:
-            signed = _signed(domain, channel, envelope)
-        except UnicodeEncodeError:  # a channel name from outside with half of a surrogate pair
-            return Verdict.BAD_SIGNATURE, "its channel has no readable name"
-        if not verify(envelope.author_key, signed, envelope.signature):
-            return Verdict.BAD_SIGNATURE, "its author did not sign this, or not for this channel"
-    if sender_id_of(envelope.author_key) != sender_id:
-        return Verdict.MISMATCHED, "it was signed by another than the packet says"
-    return (Verdict.KNOWN if keys.knows(envelope.author_key) else Verdict.NEW), ""
 
 
 def _unsigned(content: bytes, sender_id: str, keys: Keys) -> OpenedContent:

@@ -36,6 +36,7 @@ class KeyStanding(IntFlag):
 
 _PERSON: Final = int(KeyStanding.PERSON)
 _WAITING: Final = int(KeyStanding.WAITING)
+_WELCOME: Final = int(KeyStanding.PERSON | KeyStanding.KEPT)
 _CROWD: Final = (KeyStanding.PERSON, KeyStanding.UNSIGNED)  # anybody gets one of these by speaking
 _STRANGE: Final = KeyStanding.WAITING | KeyStanding.UNSIGNED  # nothing else is known of somebody of this standing
 
@@ -238,9 +239,9 @@ class KeyBook:
         standing = self.standing(sender_id)
         if not standing & ~_STRANGE:
             if welcome or self._admits(now, now if dated is None else dated):
-                rows.append(StandingRow(sender_id, KeyStanding.PERSON | KeyStanding.KEPT * welcome, now))
+                rows.append(StandingRow(sender_id, _WELCOME if welcome else _PERSON, now))
             elif not standing:
-                rows.append(StandingRow(sender_id, KeyStanding.WAITING, now))
+                rows.append(StandingRow(sender_id, _WAITING, now))
         if before is None or before.nick != opened.nick:
             rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
             facts += self._naming(key, sender_id, opened.nick, before)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
-from sdschat.identity.content import Keys, misnamed, open_content
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.content import misnamed, signature_problem
+from sdschat.identity.signing import PLACED_DOMAIN, sender_id_of
 from sdschat.sds.values import Draft, HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import DIGEST_BYTES, PLACED_MAGIC, Place, decode_envelope, is_canonical
 
@@ -57,13 +57,15 @@ def refusal_of(message: Message) -> Refusal | None:
     return Refusal(reason, why, message.sender_id, message.message_id) if why else None
 
 
-def forged(message: Message, keys: Keys) -> Refusal | None:
-    """Return a refusal if the author of a message with a signed place did not sign it."""
-    content = message.content or b""
-    opened = open_content(content, message.channel_id, message.sender_id, message.message_id, keys)
-    if opened.verdict.signed:
-        return None
-    return Refusal(Reason.ALTERED, opened.why, message.sender_id, message.message_id)
+def forged(message: Message) -> Refusal | None:
+    """Return a refusal if the author of a message with a signed place, which `refusal_of` found to be what it says, did
+    not sign it."""
+    envelope = decode_envelope(message.content or b"")
+    if envelope is None:
+        why = "its content is not in the one form that can be signed"
+    else:
+        why = signature_problem(envelope, PLACED_DOMAIN, message.channel_id)
+    return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id) if why else None
 
 
 def altered(message: Message) -> str:

@@ -33,7 +33,6 @@ START: Final = 1_760_000_000_000
 TICK: Final = 100  # milliseconds
 HONEST: Final = 4
 LIMIT: Final = 12  # messages of one sender in a minute; the honest stay below it nearly always
-_BOOK: Final = KeyBook()
 
 
 @lru_cache(maxsize=4096)
@@ -41,7 +40,7 @@ def _refused(packet: bytes) -> bool:
     """True if the content of a packet is not what its author signed: the same answer at every node."""
     message = CODEC.decode(packet)
     assert isinstance(message, Message)
-    return (refusal_of(message) or (forged(message, _BOOK) if is_placed(message) else None)) is not None
+    return (refusal_of(message) or (forged(message) if is_placed(message) else None)) is not None
 
 
 class Honest:

@@ -7,7 +7,15 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
+from sdschat.identity.content import (
+    ContentKind,
+    OpenedContent,
+    Verdict,
+    claims_identity,
+    open_content,
+    open_verified,
+    seal,
+)
 from sdschat.identity.key_book import (
     BookRow,
     KeyBook,
@@ -124,7 +132,7 @@ class ContentGate:
         checked = held and message.message_id in self._verified
         if refusal is not None or checked or not is_placed(message):
             return refusal
-        if (refusal := forged(message, self.book)) is not None:
+        if (refusal := forged(message)) is not None:
             return refusal
         self._verified[message.message_id] = None
         if len(self._verified) > _VERIFIED_KEPT:
@@ -142,16 +150,18 @@ class ContentGate:
         why = "it is not signed, and its id is not made of it"
         return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id)
 
-    def _open(self, message: Message, verified: bool) -> OpenedContent:
+    def _open(self, message: Message) -> OpenedContent:
         content = message.content or b""
-        return open_content(
-            content, message.channel_id, message.sender_id, message.message_id, self.book, verified=verified
-        )
+        if message.message_id in self._verified:
+            opened = open_verified(content, message.message_id, self.book)
+            if opened is not None:
+                return opened
+        return open_content(content, message.channel_id, message.sender_id, message.message_id, self.book)
 
     def read(self, message: Message, own: bool) -> Said:
         opened = self._own.pop(message.message_id, None) if own else None
         if opened is None:
-            opened = self._open(message, message.message_id in self._verified)
+            opened = self._open(message)
         nick = opened.nick if opened.verdict.signed else (self.nick if own else "")
         return Said(message, opened, nick, own)
 

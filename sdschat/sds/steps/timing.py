@@ -18,8 +18,10 @@ def traffic_heard(s: ChannelState) -> None:
     """Others' traffic puts our sync message off, so that a large group does not burst; but never beyond `latest`,
     because only our own filter tells the others what we lack."""
     sync, mono = s.sync, s.now.mono
-    if sync.due - mono < s.config.sync_interval // 2:
-        sync.due = min(mono + _jittered(s), max(sync.latest, mono))
+    half = s.config.sync_interval // 2
+    if sync.due - mono < half:
+        most = max(sync.latest, mono)
+        sync.due = most if mono + half >= most else min(mono + _jittered(s), most)  # drawn where it can matter
 
 
 def traffic_sent(s: ChannelState) -> None:
@@ -53,9 +55,11 @@ def confirm_soon(s: ChannelState, before: int) -> None:
         # They are heard later or not at all: until then at least as many count. Nobody is counted for each message.
         sync.crowded_until = nlargest(SMALL_GROUP + 1, heard)[-1] + 3 * interval
         return
-    due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
-    sync.due = min(sync.due, before, max(due, sync.spoke_at + interval // 8))
-    if sync.count >= _SPOKEN:
+    sync.due = min(sync.due, before)
+    if mono + interval // 32 < sync.due:  # each number is drawn where it can matter: this is done for each message
+        due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
+        sync.due = min(sync.due, max(due, sync.spoke_at + interval // 8))
+    if sync.count >= _SPOKEN and mono + interval // 3 < sync.latest:
         by = mono + interval // 3 + s.jitter.below(max(1, interval // 4), "all", sync.count, mono)
         sync.latest = min(sync.latest, by)
 
