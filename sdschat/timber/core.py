@@ -236,7 +236,8 @@ class EngineState:
 
     def _closed(self, change: Closed) -> None:
         slot = self.replica.committee.slots[change.slot]
-        self.events.append(MemberChanged(slot.number, slot.member, "left" if change.why == "left" else "removed"))
+        if self.replica.committee.slot_of(slot.key) is None:  # somebody may be let in who is there
+            self.events.append(MemberChanged(slot.number, slot.member, "left" if change.why == "left" else "removed"))
         for node in change.lost:
             event = node.operation.body.event
             if event is None or self.where.get(event.name) is not node:

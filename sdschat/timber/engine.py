@@ -334,7 +334,7 @@ class TimberEngine:
         replica = self._core.replica
         ends = [slot.why for slot in replica.committee.slots if slot.member == peer]
         invited = any(member_id(key) == peer for key in replica.front.invitations)
-        return bool(ends) and ends[-1] == "removed" and not invited
+        return bool(ends) and ends[-1] == "removed" and "" not in ends and not invited
 
     def delivery(self, name: PostId) -> Delivery:
         return delivery_of(self._core, name)

@@ -16,6 +16,7 @@ from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.ids import interval_for, member_id, operation_bytes, running_hashes
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
+from sdschat.timber.soundness import check_state
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
@@ -353,6 +354,7 @@ class Syncing:
             return core.verify(key, operation_bytes(core.data_set, node.operation.raw), node.operation.signature)
 
         try:
+            check_state(state)
             replica.load(state, [core.node_of(operation) for operation in state.operations], may_enter)
         except (ValueError, IndexError):
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")

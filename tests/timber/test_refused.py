@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sdschat.timber.config import Config
-from sdschat.timber.events import Forked
+from sdschat.timber.events import Forked, MemberChanged
 from sdschat.timber.ids import operation_bytes, operation_id
 from sdschat.timber.values import (
     CheckpointMark,
@@ -18,6 +18,7 @@ from sdschat.timber.values import (
     Packet,
     Reason,
     Refusal,
+    Statements,
     StatePage,
     StateWanted,
     Submit,
@@ -190,6 +191,24 @@ def test_buffers_are_bounded() -> None:
     group.say("carol", "nobody else is hurt")
     group.settle()
     assert "nobody else is hurt" in group["alice"].texts()
+
+
+def test_an_invitation_of_a_member_changes_nothing_for_it() -> None:
+    """The engine makes none. Written all the same, it gives a second slot, which ends by silence."""
+    group = Group("ann", "bob", "cas", rounds=6)
+    core = group["cas"].engine._core
+    body = EventBody(Kind.INVITE, 2, 1, 0, "", None, group["bob"].key, 1)
+    core.write(signed_event(group.data_set, group["cas"].key, body), Statements())
+    group["cas"].engine.advance(group.now)
+    group.carry(group["cas"])
+    for number in range(12):
+        for name in ("ann", "bob", "cas"):
+            group.say(name, f"{number}")
+    ann = group["ann"].engine
+    assert [slot.why for slot in ann._core.replica.committee.slots] == ["", "", "", "removed"]
+    assert not ann.put_out(group["bob"].id)
+    assert "removed" not in [one.status for one in group["ann"].heard(MemberChanged)]
+    assert group["bob"].texts() == group["ann"].texts()
 
 
 def test_wrong_use_is_told() -> None:

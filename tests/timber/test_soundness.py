@@ -1,0 +1,148 @@
+"""States that a lying member gives: they are refused, and neither end nor hang the program of who asked for one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from sdschat.timber.events import StateAdopted
+from sdschat.timber.soundness import check_state
+from sdschat.timber.values import (
+    Accept,
+    AuthorRow,
+    Ballot,
+    CheckpointMark,
+    Now,
+    Reason,
+    State,
+    StatePage,
+    Sync,
+    Value,
+    VoteRow,
+)
+from tests.timber.group import Group, Node
+from tests.timber.world import CODEC
+
+AT = Now(1_700_000_000_000, 0)
+
+
+@cache
+def given() -> tuple[Group, State]:
+    """Return a group of which one was put out, and a state of it with operations in front."""
+    group = Group("ann", "bob", "cas", "dan", rounds=6)
+    group.say("ann", "one", "two")
+    group.say("bob", "three")
+    group.settle(9000)
+    group["cas"].up = False
+    for number in range(14):
+        group.say("bob", f"{number} of bob")
+        group.say("ann", f"{number} of ann")
+    core, state = group["bob"].engine._core, None
+    while state is None or not state.order:
+        group.say("ann", "in front")
+        core.compact()
+        state = core.replica.state()
+    oldest_first = sorted(core.replica.in_front(), key=lambda node: node.arrival)
+    state = state._replace(operations=tuple(node.operation for node in oldest_first))
+    assert [row.why for row in state.slots] == ["", "", "removed", ""]
+    return group, state
+
+
+def newcomer(state: State) -> Node:
+    """Return a node that was given a state."""
+    group, _ = given()
+    node = Node("new", 9, rounds=6)
+    node.engine.join(group.data_set, [group["bob"].id], AT)
+    page = StatePage(CheckpointMark(state.mark.number, bytes(32)), 0, 1, CODEC.encode_state(state))
+    node.engine.receive(group["bob"].id, page, AT)
+    ready = node.engine.take()
+    node.store.apply(ready.writes)
+    node.reports += ready.events
+    return node
+
+
+def test_a_state_as_it_is_is_taken() -> None:
+    _, state = given()
+    check_state(state)
+    assert newcomer(state).heard(StateAdopted)
+
+
+WRONG: dict[str, Callable[[State], State]] = {
+    "an operation stands twice in the order": lambda s: s._replace(order=(*s.order, s.order[0])),
+    "an elector that there is not": lambda s: s._replace(electors=(*s.electors, 99)),
+    "no electors": lambda s: s._replace(electors=()),
+    "a vote by nobody": lambda s: s._replace(votes=(VoteRow(99, promise=Ballot(1, 0)),)),
+    "a vote about nobody": lambda s: s._replace(
+        votes=(VoteRow(0, accept=Accept(Ballot(1, 0), Value(((99, 1),), (0,)), 1)),)
+    ),
+    "a post twice": lambda s: s._replace(posts=(*s.posts, s.posts[0])),
+    "a post of nobody": lambda s: s._replace(posts=(s.posts[0]._replace(name=s.posts[0].name._replace(author=99)),)),
+    "a post of no event": lambda s: s._replace(authors=()),
+    "a post from nowhere": lambda s: s._replace(posts=(s.posts[0]._replace(place=2**40),)),
+    "events out of order": lambda s: s._replace(authors=(AuthorRow(0, ((5, 9), (1, 3))),), posts=()),
+    "an author twice": lambda s: s._replace(authors=(*s.authors, s.authors[0])),
+    "a clock of nobody": lambda s: s._replace(slots=(*s.slots[:-1], s.slots[-1]._replace(clock=((99, 1),)))),
+    "a clock that knows what is not there": lambda s: s._replace(
+        slots=(*s.slots[:-1], s.slots[-1]._replace(clock=((0, 2**40),)))
+    ),
+    "a member from the future": lambda s: s._replace(slots=(*s.slots[:-1], s.slots[-1]._replace(turn=2**30))),
+    "no members": lambda s: s._replace(slots=tuple(row._replace(why="left", last=row.seq) for row in s.slots)),
+}
+
+
+@pytest.mark.parametrize("problem", WRONG)
+def test_a_state_that_does_not_fit_together_is_refused(problem: str) -> None:
+    _, state = given()
+    node = newcomer(WRONG[problem](state))
+    assert not node.heard(StateAdopted)
+    assert node.engine.refusals == {Reason.OTHER_STATE: 1}
+
+
+def changed(rng: random.Random, value: Any) -> Any:
+    """Return a value with one part of it changed."""
+    if isinstance(value, tuple) and value:
+        parts, at, chance = list(value), rng.randrange(len(value)), rng.random()
+        fixed = hasattr(value, "_fields")
+        if fixed or chance < 0.6:
+            parts[at] = changed(rng, parts[at])
+        elif chance < 0.75:
+            del parts[at]
+        elif chance < 0.9:
+            parts.insert(at, parts[at])
+        else:
+            rng.shuffle(parts)
+        return type(value)(*parts) if fixed else tuple(parts)
+    if isinstance(value, bytes):
+        return rng.choice([b"", bytes(32), value[::-1]])
+    if isinstance(value, str):
+        return rng.choice(["", "left", "removed"])
+    return rng.choice([0, 1, 2, 3, 7, 99, 4095, 2**31]) if isinstance(value, int) else value
+
+
+def test_whatever_is_in_a_state_the_program_goes_on() -> None:
+    group, state = given()
+    taken = 0
+    for seed in range(300):
+        rng = random.Random(seed)
+        try:
+            node = newcomer(changed(rng, changed(rng, state)))
+        except (ValueError, TypeError, OverflowError, AttributeError):
+            continue  # nothing that could be sent
+        if not node.heard(StateAdopted):
+            continue
+        taken += 1
+        for again in (node.engine, node.boot(AT)):
+            for turn, following in enumerate(group["bob"].engine.operations()):
+                now = Now(AT.wall, turn * 1000)
+                sync = Sync(CheckpointMark(0, b""), (), bytes(32), (following.operation,))
+                again.receive(group["bob"].id, sync, now)
+                again.advance(now)
+            again.take()
+            again.posts()
+            again.members()
+            again.waiting_for()
+    assert 30 < taken < 200
