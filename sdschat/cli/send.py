@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from sdschat.catchup.values import CatchUpState
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input, time_option
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
-from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotPublished, PresenceChanged
+from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotAMember, NotPublished, PresenceChanged
+from sdschat.node.private.record import is_link
+from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
 
@@ -39,6 +43,8 @@ _SETTLED: Final = 1.0  # seconds without a change of presence, after which all p
 _LONGEST_NEWS: Final = 10.0
 _NOT_KEPT: Final = "The text was not kept: send it again."
 _FORBIDDEN: Final = "Not authorized"  # the name of MQTT's reason code 0x87
+_PRESENCES: Final = 1.5  # seconds until we know who is here
+_OTHERS_ANSWER: Final = 10.0
 _PAUSE: Final = 1.0  # seconds without input that end a message
 
 
@@ -107,6 +113,9 @@ class _Sending:
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
         self._moved = asyncio.Event()
         self._refused = ""
+        self._joins = is_link(order.channel)
+        self._caught_up = asyncio.Event()
+        self._no_member = ""  # why others do not show what we write
         self._news_at = 0.0  # monotonic time of the last change of presence, in seconds
 
     async def run(self) -> int:
@@ -128,7 +137,25 @@ class _Sending:
                         raise self._not_sent()
         except TimeoutError as error:
             raise CommandProblem(self._late(), NOT_IN_TIME) from error
+        await self._require_voice()
         return DONE
+
+    async def _require_voice(self) -> None:
+        """Raise CommandProblem if others do not show what we write. Only they know who is a member of a private
+        channel: wait for them, where we join by a link or wait for them anyway."""
+        session = self._node.sessions[self._order.channel]
+        if session.private is None or not (self._joins or self._order.wait in _WANTED):
+            return
+        for seconds in (_PRESENCES, _OTHERS_ANSWER):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._caught_up.wait(), seconds)
+                break
+            if self._joins and not session.presence.online:
+                say("nobody else is here: whether the invite is still of use shows once somebody is")
+                break
+        if not session.private.is_member:
+            why = self._no_member or f"you are no member of {self._order.channel}"
+            raise CommandProblem(f"Others do not show this message: {why}.", WRONG_USE)
 
     async def _connect(self) -> None:
         order = self._order
@@ -196,7 +223,11 @@ class _Sending:
 
     def _hear(self, event: NodeEvent) -> None:
         body = event.body
-        if isinstance(body, PresenceChanged):
+        if isinstance(body, NotAMember):
+            self._no_member = body.why
+        elif isinstance(body, CatchingUp) and body.state == CatchUpState.DONE:
+            self._caught_up.set()
+        elif isinstance(body, PresenceChanged):
             self._news_at = time.monotonic()
         if isinstance(body, NotPublished) and body.message_id in self._open:
             if body.failure in ("too_large", "refused"):

@@ -58,7 +58,7 @@ def run_node(
 
     `channels`: names or links; the broker of private ones among them is used if the user names no other.
     `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
-    `catches_up`: fetch missing history. Other participants can always fetch ours.
+    `catches_up`: fetch missing history, also of open channels. Other participants can always fetch ours.
     `keeps`: keep the database within `store.max_size`; a Store does that itself.
     `data_set`: of the first channel, which is a members' channel then.
     `takes_another`: if the profile is in use and the user did not name it, take the next one that is free.
@@ -285,6 +285,8 @@ class EventPrinter:
                 return f"{sender_id} says two things: message {number} of theirs is there twice ({message_id})"
             case events.OwnOverLimit():
                 return _TOO_FAST
+            case events.NotAMember(why):
+                return why
             case events.SavingFailed(detail):
                 return f"nothing can be saved, so nothing is sent or shown: {detail}"
             case events.SavingResumed():

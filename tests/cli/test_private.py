@@ -87,6 +87,26 @@ def test_a_link_that_is_altered_or_has_expired_is_refused_in_a_line(tmp_path: Pa
         assert words in done.stderr
 
 
+def test_who_sends_by_a_link_that_is_used_up_is_told_that_nobody_shows_it(tmp_path: Path) -> None:
+    def story(home: Path, url: str) -> None:
+        where = ("--broker", url, "--timing", "demo")
+        run(home, "create", "garden", "--private", "--name", "ann", *where)
+        link = run(home, "invite", "garden", "--uses", "1", "--name", "ann", *where).stdout.strip()
+        ann = Pipe(home, "garden", "--name", "ann", "--linger", "forever", *where)
+        ann.until_event("connection", state="connected")
+        joined = run(home, "send", link, "hello", "--name", "bob", *where)
+        assert joined.returncode == 0, joined.stderr
+        late = run(home, "send", link, "me too", "--name", "carol", *where)
+        assert late.returncode == 2, late.stderr
+        assert "Others do not show this message: your invite is of no use: the invite was used up" in late.stderr
+        late = run(home, "send", "garden", "me too", "--name", "carol", "--wait", "acked", *where)
+        assert late.returncode == 2, late.stderr
+        assert "You are no member of garden" in late.stderr
+        ann.kill(signal.SIGTERM)
+
+    beside_mosquitto(tmp_path, story)
+
+
 def forms(text: str) -> list[bytes]:
     """Return a text as somebody might find it in a packet: plain, in hex, base64 or base32; an id also as its bytes."""
     plain = text.encode()
@@ -249,7 +269,8 @@ def _removal(home: Path, broker: str) -> None:
         bob.until(lambda lines: "for bob" in bob.texts(lines), "bob heard nothing")
         carol.say("still here?")
         refused = run(home, "send", link, "may I?", "--name", "dora", "--timing", "demo", "--timeout", "5s")
-        assert refused.returncode in (0, 6)
+        assert refused.returncode == 2
+        assert "before the key of the channel was changed" in refused.stderr
         assert "for bob" not in carol.texts()
         assert "still here?" not in bob.texts()
         assert "may I?" not in bob.texts()

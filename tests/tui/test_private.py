@@ -17,6 +17,8 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     await stage.enter("/create garden")
     await stage.until_text("garden~")
     await stage.until_text("private, epoch 1")
+    await stage.until_text("by a link: /invite makes one")
+    assert "sdschat join" not in stage.text()
     link, picture = await invited(stage)
     assert modules(picture) == matrix(link)
 

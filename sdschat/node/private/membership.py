@@ -122,7 +122,7 @@ class PrivateChannel(PassiveExtension):
     def require_voice(self) -> None:
         """Raise ValueError, for a person, if others would not show what we write."""
         if not self.is_member and not self.record.link:
-            raise ValueError(f"You are no member of {self.record.name} any more: nobody would see this message.")
+            raise ValueError(f"You are no member of {self.record.name}: nobody would see this message.")
 
     def nick_of(self, key: bytes) -> str:
         """Return the nick of a member; empty for somebody who signed nothing yet."""

@@ -146,12 +146,14 @@ def _reach(node: Node, session: ChannelSession) -> str:
 
 
 def install(node: Node, *, asks: bool = True) -> None:
-    """Every channel that is joined from now on catches up, and lets others catch up."""
+    """Every channel that is joined from now on catches up, and lets others catch up. `asks` false: only private ones
+    catch up."""
     parts: dict[str, SyncExtension] = {}
 
     def make(session: ChannelSession) -> SyncExtension:
+        is_private = session.private is not None  # its history tells who is a member
         extension = parts[session.name] = SyncExtension(
-            HistorySync(session, node.profile, node.gate, node.clock, _reach(node, session), asks=asks),
+            HistorySync(session, node.profile, node.gate, node.clock, _reach(node, session), asks=asks or is_private),
             DirectMessaging(session, node.profile, node.gate, node.clock),
             node.gate.identity,
         )

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.people import member_called
+from sdschat.node.private.record import load_record
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node
     from sdschat.node.private.membership import PrivateChannel
 
-__all__ = ["Privacy", "appoint", "create", "invite", "privacy", "remove"]
+__all__ = ["Privacy", "appoint", "create", "invite", "is_private", "privacy", "remove"]
 
 
 class Privacy(NamedTuple):
@@ -37,6 +38,14 @@ def privacy(node: Node, channel: str) -> Privacy | None:
         session.members is not None,
         private.gives_since_join,
     )
+
+
+def is_private(node: Node, channel: str) -> bool:
+    """True if a channel, joined or not, is a private one."""
+    session = node.sessions.get(channel)
+    if session is not None:
+        return session.private is not None
+    return load_record(node.profile.store, channel) is not None
 
 
 def create(node: Node, name: str, *, since_join: bool = False) -> str:

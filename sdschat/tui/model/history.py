@@ -9,7 +9,7 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
-from sdschat.node.view.private import privacy
+from sdschat.node.view.private import is_private
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean, clock, day, nick_text, short
@@ -26,13 +26,19 @@ def beginning(view: Conversations, channel: str, conversation: Conversation) -> 
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
     node = view.node
     lines = {"write": _WRITE}
-    if not conversation.peer and privacy(node, channel) is None:  # else others cannot join by a command
+    if not conversation.peer:
         lines["you"] = f"{nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}; /nick changes the name"
-        lines["others join"] = "by opening the address of this page" if view.guest else _command(channel, node.broker)
+        lines["others join"] = _way_in(view, channel)
         if has_members(node, channel):
             lines["let them in"] = "each of them knocks: /invite NICK"
     lines["keys"] = _KEYS
     return "\n".join((_EMPTY, *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items())))
+
+
+def _way_in(view: Conversations, channel: str) -> str:
+    if is_private(view.node, channel):
+        return "by a link: /invite makes one"
+    return "by opening the address of this page" if view.guest else _command(channel, view.node.broker)
 
 
 def _command(channel: str, broker: str) -> str:
