@@ -17,7 +17,7 @@ from sdschat.node.view.members import has_members, peek_members
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
-from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput
+from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput, folded
 from sdschat.tui.model.words import UNICODE, Glyphs, count
 
 T = TypeVar("T")
@@ -133,7 +133,9 @@ class LensInspector:
         show = view_named(view)
         if channel not in self.node.sessions:
             raise ValueError(f"The channel {channel!r} is not open.")
-        return show(self._view_input(channel, selection, argument, max(20, width), glyphs))
+        width = max(20, width)
+        drawn = show(self._view_input(channel, selection, argument, width, glyphs))
+        return [part for line in drawn for part in folded(line, width)]
 
     def _view_input(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, log = self.node, self._view.channel(channel)

@@ -5,8 +5,10 @@ Views are pure: the same input gives the same lines. The theme turns the names o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
+
+from rich.cells import cell_len
 
 from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek
@@ -15,6 +17,7 @@ from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.words import UNICODE, Glyphs, clean, nick_text, short
 from sdschat.tui.model.wrapping import fitted, wrapped
 
+_FURTHER_IN: Final = 2
 Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text
 Line = tuple[Span, ...]
 
@@ -35,6 +38,36 @@ def paragraph(text: str, width: int, style: str = "note", indent: int = 0) -> li
     """Return a text, broken into as many lines as it needs."""
     lead = " " * indent
     return [((lead + text[low:high], style),) for low, high in wrapped(text, max(8, width - indent))]
+
+
+def folded(shown: Line, width: int) -> Iterator[Line]:
+    """Yield a line that is no wider than this; the rest of it below, where its last column begins if that is not far
+    to the right."""
+    text = plain(shown)
+    if cell_len(text) <= width:
+        yield shown
+        return
+    (low, high), *more = wrapped(text, width)
+    yield _cut_out(shown, low, high)
+    if not more:  # only spaces were too many
+        return
+    lead = len(text) - len(shown[-1][0])
+    indent = lead if lead <= width // 2 else _FURTHER_IN
+    rest = more[0][0]
+    for low, high in wrapped(text[rest:], width - indent):
+        yield ((" " * indent, ""), *_cut_out(shown, rest + low, rest + high))
+
+
+def _cut_out(shown: Line, low: int, high: int) -> Line:
+    """Return the letters of a line between two places, with their styles."""
+    found: list[Span] = []
+    at = 0
+    for text, style in shown:
+        piece = text[max(0, low - at) : max(0, high - at)]
+        if piece:
+            found.append((piece, style))
+        at += len(text)
+    return tuple(found)
 
 
 def columns(widths: tuple[int, ...], *cells: str | Span) -> Line:

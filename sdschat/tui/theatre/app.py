@@ -31,7 +31,7 @@ _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
 _KEYS: Final = "1-6 cut · s split · m mend · l loss · k kill · space pause · → step · Enter write · ? help · q quit"
-_SHORT_KEYS: Final = "1-6 cut s split m mend l loss k kill ? help q quit"
+_SHORT_KEYS: Final = "1-6 cut  s split  m mend  l loss  k kill  ? help  q quit"
 _HELP: Final = """\
 Four participants, each a real node with a database of its own, on a broker of this process.
 Behind each name stands the fingerprint of its log: equal logs have equal fingerprints.
@@ -41,7 +41,7 @@ Behind each name stands the fingerprint of its log: equal logs have equal finger
   s            cuts all links between left and right
   m            mends all links, and ends the loss
   l            loses packets on all links, or no more
-  Tab, k       chooses a participant; kills its program, which saves and says nothing more, and starts it again
+  Tab, k       chooses a participant; kills its program without a word, and starts it again
   space, →     pauses the script; plays its next act
   Enter        writes for ann; Esc goes back to the keys
   q            quits
