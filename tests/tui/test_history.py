@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from sdschat.node.events import Joined, MessageDelivered, NodeEvent
@@ -156,3 +157,32 @@ async def test_what_an_earlier_run_left_unsent_for_long_is_said_aloud_with_its_a
     assert "written 3d ago; what was never sent goes out now: /outbox lists it" in stale.text
     await s.enter("/outbox")
     assert re.search(r"written \d+s ago: never acknowledged", s.text())
+
+
+@staged(peers=("bob",))
+async def test_a_line_stands_above_what_was_said_while_one_was_away_though_one_sees_it_come(s: Stage) -> None:
+    s.say("hello")
+    told = await s.peers["bob"].until(MessageDelivered)
+    await s.until_text("hello")
+    s.app.model.save_mark()
+    mark = s.app.conversation.read_mark()
+    assert mark is not None
+    for via, dated, missed in (
+        ("store", 1, True),
+        ("live", 1, True),
+        ("store", -60_000, False),
+        ("live", 60_000, False),
+    ):
+        await asyncio.sleep(0.01)  # they come back later than that
+        model = ChannelModel(s.app.view, "lobby")
+        message = told.said.message
+        moved = type(message)(
+            message.sender_id, f"{via}{dated}", "lobby", mark[0] + dated, (), None, (), message.content
+        )
+        said = told.said._replace(message=moved, own=False)
+        model.hear(NodeEvent("lobby", s.app.view.now().wall, MessageDelivered(said, False, (), via)), looking=True)
+        assert (model.unread_after == mark) is missed, (via, dated)
+        assert model.unread == 0
+        model.forget_line()
+        model.hear(NodeEvent("lobby", s.app.view.now().wall, MessageDelivered(said, False, (), via)), looking=True)
+        assert model.unread_after is None, "it is drawn once"

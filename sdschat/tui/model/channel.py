@@ -30,6 +30,7 @@ from sdschat.tui.model.words import clean, short
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _LATE_KEPT: Final = 1000
+_NOTHING_READ: Final = (0, "")
 
 
 class ModelChange(Flag):
@@ -72,8 +73,9 @@ class ChannelModel:
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)
+        self._left_at = (conversation.read_mark() or _NOTHING_READ, self.live_since)  # key and time
         if self.unread:
-            self.unread_after = conversation.read_mark()
+            self.unread_after = self._left_at[0]
         self._look_around()
 
     def watch_for(self, words: Sequence[str]) -> None:
@@ -246,6 +248,8 @@ class ChannelModel:
         if body.late and not shown.own and not history:
             self._note_late(shown.message_id, looking)
         self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
+        if self.unread_after is None and not shown.own:
+            self._note_missed(shown.key)
         self._take(shown, looking)
 
     def _take(self, shown: Shown, looking: bool) -> None:
@@ -260,6 +264,13 @@ class ChannelModel:
         if not shown.own and not looking:
             self._count_unread(entry)
         self.changes |= ModelChange.BADGES
+
+    def _note_missed(self, key: Key) -> None:
+        """Draw the unread line where the user left the log, if this message was said after that and before they came
+        back: they see it come in, and not that it is new."""
+        left, came = self._left_at
+        if _NOTHING_READ < left < key and key[0] < came:
+            self.unread_after = left
 
     # Members' channels.
 
@@ -382,7 +393,12 @@ class ChannelModel:
     def leave(self) -> None:
         """Forget the unread line, because another channel is shown now, unless something is unread."""
         if not self.unread:
-            self.unread_after = None
+            self.forget_line()
+
+    def forget_line(self) -> None:
+        """Forget the unread line, and the place where the user left the log the last time."""
+        self.unread_after = None
+        self._left_at = (_NOTHING_READ, 0)
 
     def save_mark(self) -> None:
         """Save the place up to which the log is read. Raises StoreError."""
