@@ -54,9 +54,13 @@ def command(chosen: Chosen, as_json: bool) -> None:
     for info in found:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}  {info.held:7}  "
-            f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {moment(info.newest)}  {info.fingerprint[:8]}"
+            f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info):19}  {info.fingerprint[:8]}"
             f"{_words(private.get(info.channel), members.get(info.channel))}"
         )
+
+
+def _newest(info: ChannelInfo) -> str:
+    return moment(info.newest) if info.messages else "-"
 
 
 def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:

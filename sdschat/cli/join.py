@@ -145,7 +145,10 @@ async def _chat(
         said=said,
         guest=guest,
     )
-    return await run_chat(app)
+    code = await run_chat(app)
+    if app.left_unsent and not guest:
+        say(app.left_unsent)
+    return code
 
 
 async def _plain(node: Node, channels: list[str], said: list[str]) -> int:

@@ -29,11 +29,12 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
         raise CommandProblem(f"{path} cannot be read: no permission. Is it another user's?", PROFILE) from error
     except OSError as error:
         known = profile_names(chosen.data_dir)
-        there = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}." if known else "It has none yet."
-        raise CommandProblem(
-            f"There is no profile {chosen.profile} in {chosen.data_dir}. {there} Choose one with --profile or --name.",
-            WRONG_USE,
-        ) from error
+        there = "There is none at all: sdschat join CHANNEL --name NICK begins one."
+        if known:
+            are = "is" if len(known) == 1 else "are"
+            there = f"There {are} {', '.join(known[:8])}. Choose one with --profile or --name."
+        absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
+        raise CommandProblem(f"{absent} {there}", WRONG_USE) from error
     reader = Store.open_read_only(path, codec_of(chosen))
     try:
         yield reader

@@ -59,6 +59,7 @@ class ChatApp(Ending, KeyedHost):
     opening: Startup | None = None
     away: Away | None = None  # while another window has the keys
     notifier: Notifier | None = None  # from the first notification on
+    left_unsent = ""  # in words, once it has ended
     _draw_due = False
     _drawn_at = 0.0
     _rest = FRAME
@@ -343,6 +344,7 @@ async def run_chat(app: ChatApp) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
     try:
         await app.run_async()
+        app.left_unsent = app.unsent_words()
     finally:
         app.view.close()
     if app.crash is not None:

@@ -18,7 +18,7 @@ from sdschat.node.view.values import ContentKind, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
-from sdschat.tui.model.words import Glyphs, clean_name, reason_text
+from sdschat.tui.model.words import Glyphs, clean_name, count, reason_text
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
@@ -325,6 +325,13 @@ class Host:
             self.conversation.say(text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {reason_text(error)}") from error
+
+    def unsent_words(self) -> str:
+        """Return what becomes of messages that are not sent yet, for whoever leaves; empty if there are none."""
+        waiting = sum(self.view.conversation(name).sync().queued for name in self.order)
+        if not waiting:
+            return ""
+        return f"{count(waiting, 'message')} not sent yet {'goes' if waiting == 1 else 'go'} out at the next start."
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most."""

@@ -13,7 +13,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import count, nick_text, short
+from sdschat.tui.model.words import nick_text, short
 from sdschat.tui.model.wrapping import fitted
 from sdschat.tui.screen_host import ScreenHost
 from sdschat.tui.terminal import install
@@ -179,10 +179,8 @@ class KeyedHost(ScreenHost):
 
     def _left_behind(self) -> Iterator[str]:
         """Yield what becomes of what one leaves."""
-        waiting = sum(self.view.conversation(name).sync().queued for name in self.order)
-        if waiting:
-            go = "goes" if waiting == 1 else "go"
-            yield f"{count(waiting, 'message')} not sent yet {go} out at the next start."
+        if waiting := self.unsent_words():
+            yield waiting
         if self.composer.text.strip():
             yield "What stands in the input is kept."
         if self.desktop.hosting and any(model.present for model in self.models.values()):

@@ -170,6 +170,8 @@ class Panes:
         if not isinstance(item, MessageItem):
             return ""
         told = first_sentence(model.told_of(item)) or provenance(item, when(item.at, now))
+        if screen.height <= _TINY:  # the log needs the lines
+            return told
         whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
         return whole if cell_len(whole) <= screen.width - 2 else f"{told} | F5 all of it"
 

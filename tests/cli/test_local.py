@@ -163,6 +163,26 @@ def test_channels(home: Path, lines: Lines) -> None:
     assert "späti" in run(home, "channels", "--name", "ann").stdout
 
 
+def test_an_empty_channel_has_no_newest_message(tmp_path: Path) -> None:
+    async def visit() -> None:
+        settings = make_settings({})
+        profile = open_profile(database_path(tmp_path / "data" / "sdschat", "ann"), settings)
+        node = Node(profile, "ann", settings, InMemory(MemoryNetwork(lambda _: None), settings))
+        node.join("attic")
+        await node.close(0)
+
+    asyncio.run(visit())
+    printed = run(tmp_path, "channels", "--name", "ann").stdout
+    assert "1970" not in printed
+    assert printed.splitlines()[1].split()[-2] == "-"
+
+
+def test_where_nothing_was_said_yet_the_first_step_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, "log", "lobby")
+    assert done.returncode == 2
+    assert "There is none at all: sdschat join CHANNEL --name NICK begins one." in done.stderr
+
+
 def test_inspect_a_channel(home: Path, lines: Lines) -> None:
     (report,) = lines("inspect", "lobby", "--json")
     assert report["messages"] == 2

@@ -51,6 +51,7 @@ def test_two_terminals_talk_and_go_on_when_the_host_of_the_broker_is_killed(tmp_
             bob.enter("are you still there?")
             with Terminal(join("ann", port), tmp_path) as again:
                 again.until_text("are you still there?", "hello from ann")
+                assert "─ new ─" in again.text(), "ann sees it come, and that it was said while she was away"
                 bob.until_text("✓")
 
 
@@ -89,6 +90,18 @@ def test_however_it_ends_the_terminal_is_as_it_was(tmp_path: Path, how: str | in
             ann.kill(how)
         assert ann.wait() == code
         assert ann.restored()
+
+
+def test_whoever_leaves_with_something_unsent_reads_that_it_goes_out_later(tmp_path: Path) -> None:
+    away = command("join", "lobby", "--name", "ann", "--broker", f"mqtt://127.0.0.1:{free_port()}")
+    with Terminal(away, tmp_path) as ann:
+        ann.until_text("OFFLINE")
+        ann.enter("nobody has this")
+        ann.until_text("queued")
+        ann.enter("/quit")
+        assert ann.wait() == 0
+        after = bytes(ann.written).rpartition(b"\x1b[?1049l")[2].decode()
+    assert "1 message not sent yet goes out at the next start." in after
 
 
 def test_a_terminal_that_is_closed_takes_the_program_with_it(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ class LocalGroup:
         network = MqttNetwork(options, self._settings, embedded=True)
         profile = open_profile(database_path(self._folder, nick), self._settings)
         node = self.nodes[nick] = Node(profile, nick, self._settings, network)
+        node.broker = str(options.address)  # not the broker that a command without --broker finds
         self._networks[nick] = network
         present(node)
         return node
