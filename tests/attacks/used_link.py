@@ -16,7 +16,7 @@ from sdschat.sds.values import Draft, Message
 from sdschat.transport.sealing import SealedTopics
 from sdschat.transport.topics import Topics
 from sdschat.wire.chat_codec import DEVICE_BYTES, PLACED_NONCE_BYTES
-from sdschat.wire.private_codec import encode_operation
+from sdschat.wire.private_codec import Remove, encode_operation
 from sdschat.wire.sds_codec import SdsCodec
 from tests.attacks.attacker import new_key, now, presence
 from tests.attacks.flood import memory_of
@@ -42,28 +42,35 @@ class Outsider:
         self._listener = listener
         self._sealer = ChannelSealer(genesis_digest(genesis), genesis.salt, self.link.epoch_secret)
         self._names = SealedTopics(self._sealer, self.topics)
+        self._removals: tuple[str, ...] = ()
 
     def publish(self, topic: str, packet: bytes) -> None:
         outside = self._names.outside(topic)
         self._listener.publish(outside, self._sealer.seal(outside, self._names.frame(topic, packet)))
 
-    def say(self, key: Identity, text: str, kind: ContentKind = ContentKind.TEXT, *, back: int = 0) -> None:
-        lamport = now() - back
+    def say(self, key: Identity, text: str, kind: ContentKind = ContentKind.TEXT) -> str:
+        lamport = now()
         place = place_of(secrets.token_bytes(DEVICE_BYTES), 1, "", Draft(lamport, (), None))
         nonce = secrets.token_bytes(PLACED_NONCE_BYTES)
         content = seal(key, self.channel, text, nick="mal", sent_time=lamport, nonce=nonce, place=place, kind=kind)
         message = Message(key.sender_id, content_id(content), self.channel, lamport, (), content=content)
         self.publish(self.topics.msg, _CODEC.encode(message))
+        return message.message_id
 
-    def join(self, key: Identity, *, back: int = 0) -> None:
-        self.say(key, encode_operation(accept(self.link, key)), ContentKind.OPERATION, back=back)
+    def join(self, key: Identity) -> None:
+        self.say(key, encode_operation(accept(self.link, key)), ContentKind.OPERATION)
+
+    def remove(self, key: Identity) -> None:
+        """Remove the creator, without the right to, and build upon the removal before."""
+        removal = Remove(self.link.genesis.creator_key, self._removals[-1:], bytes(8), ())
+        self._removals = (self.say(key, encode_operation(removal), ContentKind.OPERATION),)
 
     def show(self, key: Identity) -> None:
         self.publish(self.topics.who(key.sender_id), presence(key, self.channel, "not invited"))
 
 
 def used_link(stage: Stage, size: int) -> bool:
-    """Somebody has a link that bob used up, and with it the key of the channel: texts, joinings and presences follow.
+    """Somebody has a link that bob used up, and so the key of the channel: texts, joinings, removals, presences follow.
 
     Defended if little of it is kept and shown, nobody is shown as here who is no member, and an honest message comes
     through at once.
@@ -85,13 +92,14 @@ def used_link(stage: Stage, size: int) -> bool:
         for number in range(size):
             outsider.say(mallory, f"text {number} {'x' * 500}")
             outsider.join(new_key())
+            outsider.remove(mallory)
         bob.say("after")
         delay = seconds_until(ann, has_text(ann, "after"))
     here = sum(line["event"] == "presence" and line.get("nick") == "not invited" for line in ann.lines)
     lines = sum(_is_told(line) for line in ann.lines)
     rows = stage.count("ann", "SELECT count(*) FROM body") - 4
     grown = memory_of(ann.process.pid) - memory
-    stage.saw("texts, and as many joinings, sent", size)
+    stage.saw("texts, and as many joinings and removals, sent", size)
     stage.saw("lines about them", lines)
     stage.saw("bodies of them that are kept", rows)
     stage.saw("shown as here", here)
@@ -105,8 +113,9 @@ def _is_told(line: Line) -> bool:
     """True for an event about the attacker that is a line on a screen."""
     if line["event"] == "withheld":
         return True
-    return line["event"] == "delivered" and str(line["message"].get("text", "")).startswith("could not join")
+    text = str(line["message"].get("text", "")) if line["event"] == "delivered" else ""
+    return text.startswith(("could not join", "tried to"))
 
 
 if __name__ == "__main__":
-    main(used_link, 1000, "texts, and as many joinings")
+    main(used_link, 1000, "texts, and as many joinings and removals")

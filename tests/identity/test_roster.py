@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from hashlib import blake2b
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from sdschat.identity.private.epochs import epoch_mark, renewed_secret, secrets_known
 from sdschat.identity.private.link import LinkError, accept, read_link
-from sdschat.identity.private.roster import Rank, fold
+from sdschat.identity.private.roster import Rank, SignedOperation, fold
 from sdschat.wire.private_codec import Join, Remove, Renew, Share
 from tests.identity.channels import Person, World, channel, everybody
 
@@ -338,3 +339,19 @@ def test_a_secret_that_operations_bring_goes_before_one_of_a_link() -> None:
     assert found == expected
     assert bytes(32) not in found.values()
     assert len(found) == 3
+
+
+def test_thousands_that_build_upon_each_other_take_little_room() -> None:
+    world, (ann, bob, _) = channel(3)
+    operations, before = dict(world.log), ""
+    for number in range(3000):
+        name = f"{number:064x}"
+        removal = Remove(bob.key, (before,) if before else (), bytes(8), ())
+        operations[name] = SignedOperation(world.now + number, name, bytes(32), removal)
+        before = name
+    tracemalloc.start()
+    roster = fold(world.genesis, operations.values())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert roster.members.keys() == ann.roster.members.keys()
+    assert peak < 10_000_000

@@ -6,6 +6,8 @@ import secrets
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from sdschat.identity.content import ContentKind, seal
 from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.keys import Identity
@@ -15,8 +17,10 @@ from sdschat.identity.private.roster import SignedOperation, fold, idle_reason
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import EphemeralSaid, OverLimit, PresenceChanged
 from sdschat.node.node import Node
+from sdschat.node.private import membership
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.events import MembersChanged, MessageWithheld
+from sdschat.node.private.record import load_operations
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
@@ -136,6 +140,26 @@ def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_pa
             assert len(private(ann).roster.members) == 2
             carol = here.start("carol", link_of(ann, uses=1))
             await ann.until(MembersChanged, lambda body: carol.node.sender_id in body.members)
+
+    run(scenario)
+
+
+def test_of_joinings_that_may_count_yet_the_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(membership, "_USELESS", 8)
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, link = await used_up(here)
+            (name,), of_link = ann.node.sessions, read_link(link, 0)
+            keys = [Identity(secrets.token_bytes(32)) for _ in range(20)]
+            for key in keys:  # each invites another one, and nobody invited them
+                invite = read_link(make_link(key, of_link.genesis, of_link.epoch_secret, secrets.token_bytes(32)), 0)
+                hear([ann], packet(ann, key, encode_operation(accept(invite, key)), ContentKind.OPERATION))
+            say(bob, "after")
+            await until_said(ann, "after")
+            kept = load_operations(ann.node.profile.store, name)
+            assert sum(each.author_key in {key.public_key for key in keys} for each in kept) == 8
+            assert {each.message_id for each in kept} == private(ann)._operations.keys()
 
     run(scenario)
 

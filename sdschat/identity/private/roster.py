@@ -125,17 +125,19 @@ class _Fold:
         self._genesis = genesis
         self._all = operations
         self._ordered = sorted(operations.values(), key=lambda each: each.position)
-        self._pasts: dict[str, frozenset[str] | None] = {}
+        # Sets of operations are numbers with a bit for each: there may be thousands that build upon each other.
+        self._bits = {each.message_id: 1 << number for number, each in enumerate(self._ordered)}
+        self._pasts: dict[str, int | None] = {}
         self._of_creator = [
             each
             for each in self._ordered
             if each.author_key == genesis.creator_key and not isinstance(each.operation, Join)
         ]
-        self._removals = {one for one, each in operations.items() if isinstance(each.operation, Remove)}
-        self._renewals = defaultdict[bytes, set[str]](set)  # by the mark of the epoch that they end
+        self._removals = self._set_of(one for one, each in operations.items() if isinstance(each.operation, Remove))
+        self._renewals = defaultdict[bytes, int](int)  # by the mark of the epoch that they end
         for one, each in operations.items():
             if isinstance(each.operation, Renew):
-                self._renewals[each.operation.before].add(one)
+                self._renewals[each.operation.before] |= self._bits[one]
         creator = genesis.creator_key
         self._state = Roster({creator: Member(creator, Rank.CREATOR, False)})
         self._state.changes[creator] = [_Change((0, ""), True)]
@@ -153,23 +155,29 @@ class _Fold:
 
     # What an operation builds upon.
 
-    def _past(self, seen: tuple[str, ...]) -> frozenset[str] | None:
-        """Return the ids of all operations that these build upon, themselves included. None if one is not here."""
-        found: set[str] = set()
+    def _set_of(self, ids: Iterable[str]) -> int:
+        return sum({self._bits.get(one, 0) for one in ids})
+
+    def _is_in(self, message_id: str, past: int) -> bool:
+        return self._bits.get(message_id, 0) & past != 0
+
+    def _past(self, seen: tuple[str, ...]) -> int | None:
+        """Return all operations that these build upon, themselves included. None if one is not here."""
+        found = 0
         for message_id in seen:
             past = self._past_of(message_id)
             if past is None:
                 return None
             found |= past
-        return frozenset(found)
+        return found
 
-    def _past_of(self, message_id: str) -> frozenset[str] | None:
+    def _past_of(self, message_id: str) -> int | None:
         """The same for one operation. Walks without recursion: a chain may be long."""
-        stack = [message_id]
+        stack, on_stack = [message_id], {message_id}
         while stack:
             at = stack[-1]
             if at in self._pasts:
-                stack.pop()
+                on_stack.discard(stack.pop())
                 continue
             each = self._all.get(at)
             if each is None or isinstance(each.operation, Join):
@@ -177,25 +185,24 @@ class _Fold:
                 continue
             seen = each.operation.seen
             # An id is a hash over what it builds upon, so there are no circles; a made-up one is no operation.
-            open_ones = [one for one in seen if one not in self._pasts and one not in stack]
+            open_ones = [one for one in seen if one not in self._pasts and one not in on_stack]
             if open_ones:
                 stack += open_ones
+                on_stack.update(open_ones)
                 continue
-            pasts = [self._pasts.get(one) for one in seen]
-            whole = all(past is not None for past in pasts)
-            self._pasts[at] = frozenset({at}.union(*(past or () for past in pasts))) if whole else None
+            pasts, found = [self._pasts.get(one) for one in seen], self._bits[at]
+            for past in pasts:
+                found |= past or 0
+            self._pasts[at] = found if None not in pasts else None
         return self._pasts[message_id]
 
-    def _epoch_of(self, past: frozenset[str]) -> EpochName:
+    def _epoch_of(self, past: int) -> EpochName:
         """The epoch after these operations, as far as they count: its removals that no other one has seen."""
-        removals = [one for one in past if one in self._state.epoch_before]
-        return tuple(
-            sorted(
-                one
-                for one in removals
-                if not any(one in (self._past_of(other) or ()) for other in removals if other != one)
-            )
-        )
+        changes = [one for one in self._state.epoch_before if self._is_in(one, past)]
+        built_upon = 0
+        for one in changes:
+            built_upon |= (self._past_of(one) or 0) & ~self._bits[one]
+        return tuple(sorted(one for one in changes if not self._is_in(one, built_upon)))
 
     # Judging.
 
@@ -248,14 +255,14 @@ class _Fold:
     def _outranked(self, each: SignedOperation, renew: Renew, rank: Rank) -> bool:
         """True if somebody of a higher rank, who had not seen this renewal, built upon another change of the same key.
         So no member puts out whom others invited by dating a renewal back."""
-        past = self._past(renew.seen) or frozenset()
-        rivals = self._renewals[renew.before] - {each.message_id} | self._removals - past
+        past = self._past(renew.seen) or 0
+        rivals = self._renewals[renew.before] & ~self._bits[each.message_id] | self._removals & ~past
         for other in self._ordered if rivals else ():
             author = self._state.members.get(other.author_key)
             if isinstance(other.operation, Join) or author is None or author.rank <= rank:
                 continue
-            built_upon = self._past(other.operation.seen) or frozenset()
-            if each.message_id not in built_upon and not rivals.isdisjoint(built_upon):
+            built_upon = self._past(other.operation.seen) or 0
+            if not self._is_in(each.message_id, built_upon) and rivals & built_upon:
                 return True
         return False
 
@@ -281,7 +288,7 @@ class _Fold:
             if other.position < each.position or isinstance(other.operation, Join | Renew):
                 continue
             past = self._past(other.operation.seen)
-            if past is None or each.message_id in past:
+            if past is None or self._is_in(each.message_id, past):
                 continue
             raises = isinstance(other.operation, Admin) and other.operation.granted
             if other.operation.target == (remove.target if raises else each.author_key):
@@ -299,10 +306,9 @@ class _Fold:
                     state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent, each.position)
                     self._note(each, each.author_key, not silent)
             case Remove(target, seen, _, shares):
-                past = self._past(seen) or frozenset()
+                past = self._past(seen) or 0
                 state.epoch_before[each.message_id] = self._epoch_of(past)
-                known = frozenset(state.epoch_before)
-                state.epoch = self._epoch_of(frozenset(state.epoch) - past | {each.message_id} & known)
+                state.epoch = self._epoch_of(self._set_of(state.epoch) & ~past | self._bits[each.message_id])
                 state.removals += 1
                 state.epochs.append((each.position, state.epoch))
                 state.open_to = {epoch_mark(state.epoch)}
@@ -317,14 +323,14 @@ class _Fold:
                 state.renewals += 1
                 state.epochs.append((each.position, state.epoch))
                 state.open_to.add(epoch_mark(state.epoch))
-                self._add_head(each, self._past(seen) or frozenset())
+                self._add_head(each, self._past(seen) or 0)
             case Admin(target, seen, granted):
                 rank = Rank.ADMIN if granted else Rank.MEMBER
                 state.members[target] = state.members[target]._replace(rank=rank)
-                self._add_head(each, self._past(seen) or frozenset())
+                self._add_head(each, self._past(seen) or 0)
 
-    def _add_head(self, each: SignedOperation, past: frozenset[str]) -> None:
-        self._heads = (*(one for one in self._heads if one not in past), each.message_id)
+    def _add_head(self, each: SignedOperation, past: int) -> None:
+        self._heads = (*(one for one in self._heads if not self._is_in(one, past)), each.message_id)
 
     def _note(self, each: SignedOperation, key: bytes, speaks: bool) -> None:
         self._state.changes.setdefault(key, []).append(_Change(each.position, speaks))

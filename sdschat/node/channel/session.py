@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
-# Of what somebody says who has the key of a private channel and is no member, so much is kept; and of operations, which
+# Of what somebody says who has the key of a private channel and is no member, so much is kept; and of joinings, which
 # may come before those of whoever invited their authors.
 _OUTSIDERS: Final = 5  # messages of one of them in a minute
-_OPERATIONS: Final = 60
+_JOININGS: Final = 60
 _EARLY_KEPT: Final = 64
 
 Emit = Callable[[str, EventBody], None]
@@ -88,7 +88,7 @@ class ChannelSession:
         self._sent = SentPackets()
         self._limits = limits
         self._limits_of_outsiders = SenderLimits(_OUTSIDERS, _OUTSIDERS)
-        self._limits_of_operations = SenderLimits(_OPERATIONS, _OPERATIONS)
+        self._limits_of_joinings = SenderLimits(_JOININGS, _JOININGS)
         self.was_connected = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
@@ -336,7 +336,7 @@ class ChannelSession:
         fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self._connected_at))
         if self.private is not None:
             may_count = self.private.may_count(message)
-            limits = self._limits_of_operations if may_count else self._limits_of_outsiders
+            limits = self._limits_of_joinings if may_count else self._limits_of_outsiders
             return limits.exceeded(sender_id, now.mono, fresh=fresh, sync=sync, stranger=True)
         return self._limits.exceeded(
             sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
 _HEARD: Final = 64  # operations that are here and not in the log yet
+_USELESS: Final = 512  # joinings that do not count, though they may yet
 _IDLE: Final = 1024  # joinings that count for nothing and are not in the log yet
 _JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
 _WITHHELD: Final = 1000  # ids of messages that may be shown later
@@ -78,6 +79,7 @@ class PrivateChannel(PassiveExtension):
         self._msg_topic = msg_topic
         self._silent = silent
         self._unsaved: list[SignedOperation] = []
+        self._gone: list[str] = []  # ids of operations that are forgotten
         self._record_changed = False
         self._events: list[EventBody] = []
         self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
@@ -116,8 +118,9 @@ class PrivateChannel(PassiveExtension):
         return opened.verdict.signed and member is not None and not member.silent
 
     def may_count(self, message: Message) -> bool:
-        """True for an operation, but for a joining that counts for nothing whatever else comes."""
-        return message.message_id not in self._idle and has_operation(message)
+        """True for a joining that came just now, but for one that counts for nothing whatever else comes."""
+        heard = self._heard.get(message.message_id)
+        return heard is not None and isinstance(heard[0].operation, Join)
 
     def require_voice(self) -> None:
         """Raise ValueError, for a person, if others would not show what we write."""
@@ -244,13 +247,14 @@ class PrivateChannel(PassiveExtension):
         texts, self._texts = self._texts, []
         events, self._events = self._events, []
         operations, self._unsaved = self._unsaved, []
+        gone, self._gone = self._gone, []
         record = self.record if self._record_changed else None
         self._record_changed = False
         if not (texts or operations or record is not None):
             return ExtensionOutput(events=events)
 
         def save(transaction: Transaction) -> None:
-            save_operations(transaction, self._session.name, operations)
+            save_operations(transaction, self._session.name, operations, gone)
             if record is not None:
                 record.save(transaction)
             for text in texts:
@@ -279,7 +283,22 @@ class PrivateChannel(PassiveExtension):
         self._heard.pop(signed.message_id, None)
         self._unsaved.append(signed)
         self._refold(signed.lamport, signed.message_id)
+        if len(self._operations) > _USELESS:
+            self._forget_useless()
         self._announce_own(signed)
+
+    def _forget_useless(self) -> None:
+        """Forget the first joinings that do not count, if there are too many: whoever has a link can make them. Nothing
+        builds upon a joining."""
+        outcomes, members = self.roster.outcomes, self.roster.members
+        useless = [
+            message_id
+            for message_id, each in self._operations.items()
+            if isinstance(each.operation, Join) and outcomes.get(message_id) and each.author_key not in members
+        ]
+        for message_id in useless[: max(0, len(useless) - _USELESS)]:
+            del self._operations[message_id]
+            self._gone.append(message_id)
 
     def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
         if self.record.genesis.data_set:

@@ -97,10 +97,15 @@ def load_operations(store: PrivateValues, channel: str) -> list[SignedOperation]
     return [_operation(name.removeprefix(prefix), kept) for name, kept in store.values(prefix).items()]
 
 
-def save_operations(transaction: Transaction, channel: str, operations: Iterable[SignedOperation]) -> None:
+def save_operations(
+    transaction: Transaction, channel: str, operations: Iterable[SignedOperation], gone: Iterable[str] = ()
+) -> None:
+    """Save operations of the channel's log, and forget those of these ids."""
     for each in operations:
         values = (each.lamport, each.author_key.hex(), encode_operation(each.operation), each.problem)
         transaction.set_value(f"{_OPERATION}{channel}/{each.message_id}", json.dumps(values).encode())
+    for message_id in gone:
+        transaction.forget_value(f"{_OPERATION}{channel}/{message_id}")
 
 
 def _operation(message_id: str, kept: bytes) -> SignedOperation:
