@@ -127,7 +127,7 @@ async def _session(
     node.broker = "" if embedded else str(options.address)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
-        node.listen(EventPrinter(chosen.verbose))
+        node.listen(EventPrinter(chosen.verbose, node.sender_id))
     stopped = _listen_to_signals()
     keeping = start(_keep(node), node.fail) if keeps else None
     try:
@@ -243,8 +243,8 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
 class EventPrinter:
     """Tells the user on standard error about connections, troubles and claimed names."""
 
-    def __init__(self, verbose: int) -> None:
-        self._verbose = verbose
+    def __init__(self, verbose: int, me: str) -> None:
+        self._verbose, self._me = verbose, me
         self._said = ""
 
     def __call__(self, event: events.NodeEvent) -> None:
@@ -266,6 +266,13 @@ class EventPrinter:
                     f"a members' channel, with the data set {data_set}. You knock: a member has to invite you. "
                     "What you write until then waits"
                 )
+            case events.MemberStatusChanged(self._me, _, "evicted"):
+                return (
+                    "you were put out, since you were silent. You knock: a member has to let you in again. "
+                    "What you write until then waits"
+                )
+            case events.MemberStatusChanged(self._me, _, "left"):
+                return "you have left: what you write is neither kept nor sent. A member can let you in again"
             case events.Knocked(sender_id, nick):
                 return f"{safe(nick)} ({sender_id[:8]}) knocks, to be invited"
             case events.KindRefused(data_set, detail):

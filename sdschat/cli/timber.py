@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -20,6 +20,10 @@ from sdschat.node.view.members import answering
 from sdschat.store.reader import Reader
 
 _DIGITS = 8
+_ABSENT: Final = {  # phases in which nothing is written here
+    "knocking": "not let in: a member has to invite you",
+    "left": "you have left, and write nothing more: a member can invite you again",
+}
 
 
 @click.group("timber")
@@ -71,8 +75,8 @@ def statuses(chosen: Chosen, reader: Reader) -> dict[str, ChannelStatus]:
 
 def in_a_line(found: ChannelStatus) -> str:
     """Return the state of a channel, in one line."""
-    if found.phase == "knocking":
-        return "not let in yet: a member has to invite you"
+    if found.phase in _ABSENT:
+        return _ABSENT[found.phase]
     names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
     waits = ", ".join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)
     words = f"{counted(len(names), 'member')}, checkpoint {found.number}, {counted(found.posts, 'post')}"
@@ -102,8 +106,11 @@ def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:
 
 def print_status(name: str, found: ChannelStatus) -> None:
     click.echo(f"{safe(name)}: a members' channel, data set {found.data_set}")
-    if found.phase == "knocking":
-        click.echo("not let in yet: a member has to invite you")
+    if found.phase in _ABSENT:
+        click.echo(_ABSENT[found.phase])
+    if not found.committee:
+        if found.unwritten:
+            click.echo(f"posts that wait until then: {found.unwritten}")
         return
     names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
     click.echo(

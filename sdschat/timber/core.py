@@ -76,6 +76,7 @@ class EngineState:
         self.replica = Replica()
         self.intake = OperationIntake(self.replica, b"", verify, self._added)
         self.own: dict[PostId, OwnEvent] = {}
+        self.leave: PostId | None = None  # our newest event by which we leave
         self.routing: Agenda[PostId] = Agenda()  # our own events: when each is sent to the next members
         self.inbox = Inbox()
         self.writing: Agenda[PostId] = Agenda()
@@ -254,6 +255,8 @@ class EngineState:
         self.routing.set(name, self.mono)
 
     def add_own(self, event: SignedEvent, *, lost: bool = False) -> None:
+        if event.body.kind is Kind.LEAVE:
+            self.leave = event.name
         self.own[event.name] = OwnEvent(event, event_id(self.data_set, event.raw), lost)
 
     def known(self, name: PostId) -> bool:

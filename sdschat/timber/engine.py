@@ -9,7 +9,7 @@ from sdschat.timber.chat import CREATOR, ChatLayer
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
-from sdschat.timber.ids import checksum, event_bytes, member_id, operation_bytes, operation_id
+from sdschat.timber.ids import checksum, event_bytes, member_id, operation_bytes, operation_id, sender_of
 from sdschat.timber.intake import MissingOperation
 from sdschat.timber.posts import Head
 from sdschat.timber.replica import Replica
@@ -41,10 +41,12 @@ from sdschat.timber.values import (
 from sdschat.timber.views import (
     BallotView,
     Delivery,
+    MemberStanding,
     MemberView,
     PostView,
     chat_in_front,
     delivery_of,
+    standing_of,
     view_ballot,
     view_members,
 )
@@ -325,6 +327,10 @@ class TimberEngine:
         """Return the number of posts that are alive at the checkpoint."""
         return len(self._core.replica.chat.posts)
 
+    def standing(self, sender_id: str = "") -> MemberStanding:
+        """Return the standing of a person; ours without an id."""
+        return standing_of(self._core, sender_id or sender_of(self._core.identity.member))
+
     def admits(self, peer: bytes) -> bool:
         """True if a peer is, or was, a member, or is invited."""
         return self._sync.knows(peer)
@@ -363,7 +369,7 @@ class TimberEngine:
         if core.replica.me is None:
             add_draft(core, kind, text, target, key)
             return None
-        if core.replica.committee.slots[core.replica.me].leaving is not None:
+        if self.standing() is MemberStanding.LEAVING:
             raise ValueError("we have left")
         name = make_event(core, kind, text, target, key, now.wall)
         self._work()

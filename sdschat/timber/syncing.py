@@ -364,7 +364,8 @@ class Syncing:
         if first:
             core.events.append(Founded(core.data_set))
         again = sum(not core.known(name) for name in core.own)
-        returned = any(slot.member == core.identity.member and slot.seq for slot in replica.committee.slots)
+        mine = [slot for slot in replica.committee.slots if slot.member == core.identity.member]
+        returned = any(slot.seq and slot.why != "left" for slot in mine)
         core.events.append(StateAdopted(state.mark, peer, again, returned))
         self._say_clock(peer)  # what was written since the state was made
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from sdschat.timber.chat import ChatLayer
 from sdschat.timber.core import EngineState
+from sdschat.timber.ids import member_id, sender_of
 from sdschat.timber.replica import Replica
 from sdschat.timber.values import Clock, Post, PostId
 
@@ -42,6 +44,36 @@ class Delivery(NamedTuple):
     word: str
     known: int
     members: int
+
+
+class MemberStanding(StrEnum):
+    """MemberStanding of a person in a data set, as far as it is known here."""
+
+    OUTSIDE = "outside"  # never was a member
+    INVITED = "invited"  # and may write once all members know it
+    MEMBER = "member"
+    LEAVING = "leaving"  # has said so, and writes nothing more
+    LEFT = "left"
+    REMOVED = "removed"  # for silence
+
+
+def standing_of(core: EngineState, sender_id: str) -> MemberStanding:
+    """Return the standing of a person, who may be ourselves."""
+    slots = core.replica.committee.slots
+    ours = [slot for slot in slots if sender_of(slot.member) == sender_id]
+    if current := next((slot for slot in ours if slot.last is None), None):
+        leave = core.leave
+        leaves = leave in core.own and leave is not None and leave.author == current.number
+        return MemberStanding.LEAVING if leaves or current.leaving is not None else MemberStanding.MEMBER
+    if any(sender_of(member_id(key)) == sender_id for key in core.replica.front.invitations):
+        return MemberStanding.INVITED
+    return (
+        MemberStanding.OUTSIDE
+        if not ours
+        else MemberStanding.LEFT
+        if ours[-1].why == "left"
+        else MemberStanding.REMOVED
+    )
 
 
 def view_members(replica: Replica, rounds: int) -> list[MemberView]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import standing_words
 from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
@@ -272,7 +273,8 @@ class Host:
         alone = not any(person.online for person in conversation.people() if not person.own)
         words = sync_words(model.connection, sync, model.history, alone=alone)
         secrecy = privacy(self.view.node, name)
-        return words if secrecy is None else f"{words}, {privacy_words(secrecy)}"
+        also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
+        return ", ".join([words, *filter(None, also)])
 
     def find_message(self, prefix: str) -> str:
         """Return the full id that begins so; without a prefix, that of the selected message. Raises CommandError."""

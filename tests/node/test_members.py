@@ -153,8 +153,17 @@ def test_whoever_was_put_out_and_comes_back_knocks(tmp_path: Path) -> None:
             await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
             await ann.until(Knocked, lambda knock: knock in ann.of(Knocked)[told:])
             assert ann.of(Knocked)[told:] == [Knocked(gone, "cid")]
+            waits = again.node.say("garden", "I am back")
+            await again.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (waits, "queued"))
+            await again.node.close(0.1)
+            again = _start(place, "cid")
+            first = await again.until(MemberStatusChanged)
+            assert (first.sender_id, first.status) == (gone, "evicted"), "told at the start"
+            assert not again.of(DataSetFound)
             _channel(ann).invite(gone)
             await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "member"))
+            await again.until(DeliveryChanged, lambda one: one.state == "settled")
+            assert "I am back" in _texts(ann)
 
     asyncio.run(story())
 

@@ -19,6 +19,7 @@ from sdschat.node.events import (
     Knocked,
     MemberStatusChanged,
     PostSaid,
+    PresenceChanged,
     TimberRejected,
 )
 from sdschat.node.members.creating import create_members, pin
@@ -73,13 +74,45 @@ def test_whoever_leaves_writes_nothing_more_and_others_go_on(tmp_path: Path) -> 
             ann, bob = _start(place, "ann"), _start(place, "bob")
             await _let_in(ann, bob)
             _channel(bob).leave()
-            with pytest.raises(ValueError, match="we have left"):
-                bob.node.say("garden", "too late")
+            for say in (lambda: bob.node.say("garden", "too late"), _channel(bob).leave):
+                with pytest.raises(ValueError, match="you have left garden: what you write is neither kept nor sent"):
+                    say()
             gone = bob.node.sender_id
             await ann.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "left"))
             said = ann.node.say("garden", "alone")
             await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (said, "settled"))
             assert _texts(ann) == ["alone"]
+
+    asyncio.run(story())
+
+
+def test_whoever_left_keeps_no_line_and_writes_again_once_let_in(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            first = bob.node.say("garden", "hello")
+            await bob.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (first, "settled"))
+            _channel(bob).leave()
+            gone = bob.node.sender_id
+            for one in (ann, bob):
+                await one.until(MemberStatusChanged, lambda told: (told.sender_id, told.status) == (gone, "left"))
+            await bob.node.close(0.1)
+            bob = _start(place, "bob")
+            told = await bob.until(MemberStatusChanged)
+            assert (told.sender_id, told.status) == (gone, "left"), "told at the start"
+            with pytest.raises(ValueError, match="A member can let you in again, with /invite bob"):
+                bob.node.say("garden", "hello?")
+            with pytest.raises(ValueError, match="you have left"):
+                _channel(bob).edit(first, "hello again")
+            assert not _channel(bob).engine.drafts()
+            assert not _channel(bob).engine.open_events()
+            await ann.until(PresenceChanged, lambda one: one.sender_id == gone and one.online)
+            _channel(ann).invite("bob")
+            await bob.until(MemberStatusChanged, lambda told: (told.sender_id, told.status) == (gone, "member"))
+            again = bob.node.say("garden", "here again")
+            await bob.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (again, "settled"))
+            assert _texts(ann) == ["hello", "here again"]
 
     asyncio.run(story())
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from sdschat.node.events import CheckpointPassed, Knocked, NodeEvent, PostRewritten, PostSaid
+from sdschat.node.events import CheckpointPassed, Knocked, MemberStatusChanged, NodeEvent, PostRewritten, PostSaid
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
@@ -223,3 +223,26 @@ def test_a_channel_of_another_kind_refuses_in_words(tmp_path: Path) -> None:
                 await made.until_text("is no members' channel")
 
     asyncio.run(run())
+
+
+def test_who_has_left_is_told_what_becomes_of_a_line_and_keeps_none(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("still here")
+        await made.until_text("settled")
+        await made.enter("/leave")
+        assert "You would write nothing more in garden." in made.text()
+        await made.enter_instead("/leave yes")
+        await made.until_text("you have left: what you write here is neither kept nor sent.")
+        await made.until_text("you have left")
+        await made.enter("one more thing")
+        assert "Not sent: you have left garden: what you write is neither kept nor sent." in made.text()
+        assert "with /invite ann; ask one with /msg" in " ".join(made.text().split())
+        assert not _members(made.app.view.node).engine.drafts()
+        assert not any("one more thing" in line for line in made.log())
+        await bob.until(MemberStatusChanged, lambda one: one.status == "left")
+        _members(bob.node).invite(made.app.view.node.sender_id)
+        await made.until_text("you are a member")
+        await made.enter_instead("back again")
+        await made.until(lambda: any("back again" in one and "settled" in one for one in made.log()), "settled")
+
+    _told(tmp_path, story)

@@ -41,7 +41,7 @@ from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Compacted, StateAdopted
 from sdschat.timber.ids import member_id, sender_of
 from sdschat.timber.values import Packet, PostId, Reason
-from sdschat.timber.views import Delivery
+from sdschat.timber.views import Delivery, MemberStanding
 from sdschat.wire.members_codec import MAX_CONTACTS, TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec
 
@@ -184,6 +184,7 @@ class MembersChannel:
 
     def leave(self) -> None:
         """Write nothing more from now on; others go on without us."""
+        self._require_not_left()
         self._made(self.engine.leave(self._now()))
 
     def _made(self, name: PostId | None) -> str:
@@ -225,9 +226,8 @@ class MembersChannel:
             self._events.append(DataSetFound(genesis.data_set.hex(), sender_id_of(genesis.creator_key)))
         if record is not None:
             self._begin(record)
-            if self._unsaved is None and self._knocks_still():
-                creator = private.record.genesis.creator_key if private is not None else self._creator()
-                self._events.append(DataSetFound(self.data_set, sender_id_of(creator)))
+            if self._unsaved is None:
+                self._tell_standing()
         elif private is not None or self._store.messages(session.name):
             self.decided.set()
 
@@ -249,14 +249,21 @@ class MembersChannel:
             self._session.private.on_members = self._follow_roster
         self.decided.set()
 
+    def _tell_standing(self) -> None:
+        """Tell at the start why we do not write, if we do not."""
+        standing, me = self.engine.standing(), self._identity.sender_id
+        if standing is MemberStanding.OUTSIDE:
+            private = self._session.private
+            creator = private.record.genesis.creator_key if private is not None else self._creator()
+            self._events.append(DataSetFound(self.data_set, sender_id_of(creator)))
+        elif standing is MemberStanding.REMOVED:
+            self._events.append(MemberStatusChanged(me, self._gate.nick, "evicted"))
+        elif standing in (MemberStanding.LEAVING, MemberStanding.LEFT):
+            self._events.append(MemberStatusChanged(me, self._gate.nick, "left"))
+
     def _creator(self) -> bytes:
         """Return the key of whoever made the data set; our own while no announcement is kept."""
         return self._identity.public_key if self._announced is None else self._announced.creator
-
-    def _knocks_still(self) -> bool:
-        """True if we wait to be let in, for the first time or again. Whoever has left does not."""
-        ours, engine = member_id(self._identity.public_key), self.engine
-        return engine.me is None and (engine.put_out(ours) or not engine.admits(ours))
 
     def _follow_roster(self) -> None:
         """Ask those for the state who are members of the private channel now."""
@@ -266,6 +273,16 @@ class MembersChannel:
         """Raise ValueError, for a person, if we were removed, so that nobody would open what we write."""
         if self._session.private is not None:
             self._session.private.require_voice()
+        self._require_not_left()
+
+    def _require_not_left(self) -> None:
+        """Raise ValueError, for a person, if we have left: what we write would wait for ever."""
+        if self.engine.standing() in (MemberStanding.LEAVING, MemberStanding.LEFT):
+            name, nick = self._session.name, self._gate.nick
+            raise ValueError(
+                f"you have left {name}: what you write is neither kept nor sent. A member can let you in again, with "
+                f"/invite {nick}; ask one with /msg."
+            )
 
     def _contacts(self) -> list[bytes]:
         if self._session.private is not None:

@@ -20,7 +20,7 @@ from sdschat.timber.ids import message_id_of, sender_of
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now
-from sdschat.timber.views import PostView
+from sdschat.timber.views import MemberStanding, PostView
 from sdschat.wire.timber_codec import TimberCodec
 
 
@@ -37,7 +37,7 @@ class MemberStatus(NamedTuple):
 
 
 class ChannelStatus(NamedTuple):
-    """The state of a members' channel. `phase`: knocking, settled, waiting (for members) or voting."""
+    """The state of a members' channel. `phase`: knocking, left, settled, waiting (for members) or voting."""
 
     data_set: str
     phase: str
@@ -98,7 +98,13 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
             MemberStatus(member.slot, sender, nicks.get(sender, ""), member.seq, member.missed, member.limit, clock)
         )
     waiting = [sender_of(engine.person(slot)) for slot in engine.waiting_for()]
-    phase = "voting" if engine.ballot() is not None else "waiting" if waiting else "settled"
+    standing = engine.standing(me)
+    if standing in (MemberStanding.LEAVING, MemberStanding.LEFT):
+        waiting, phase = [], "left"
+    elif standing is not MemberStanding.MEMBER:
+        waiting, phase = [], "knocking"
+    else:
+        phase = _phase(engine, waiting)
     mark, log = engine.checkpoint, _log(engine, nicks, me)
     newest, read = next(log.before(None), None), reader.read_mark(channel)
     below = log.after((0, "") if read is None else (read.lamport, read.message_id))
@@ -117,6 +123,10 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
         len(snapshot.outbox) + len(snapshot.drafts),
         _size(snapshot),
     )
+
+
+def _phase(engine: TimberEngine, waiting: list[str]) -> str:
+    return "voting" if engine.ballot() is not None else "waiting" if waiting else "settled"
 
 
 def _engine(reader: Reader, channel: str, rounds: int = 8) -> TimberEngine:

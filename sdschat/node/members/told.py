@@ -26,7 +26,7 @@ from sdschat.timber.chat import CREATOR
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
 from sdschat.timber.values import EventBody, Kind, Post, PostId
-from sdschat.timber.views import PostView
+from sdschat.timber.views import MemberStanding, PostView
 
 if TYPE_CHECKING:
     from sdschat.node.events import EventBody as NodeBody
@@ -195,7 +195,9 @@ class Told:
         before, self._members = self._me in self._members, self._in_force()
         after = self._me in self._members
         if before != after:
-            yield MemberStatusChanged(self._me, self._nick_of(self._me), "member" if after else "evicted")
+            left = self._engine.standing() is MemberStanding.LEFT
+            status = "member" if after else "left" if left else "evicted"
+            yield MemberStatusChanged(self._me, self._nick_of(self._me), status)
 
     def _in_force(self) -> set[str]:
         return {sender_of(one.member) for one in self._engine.members()}

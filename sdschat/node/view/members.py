@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.members.record import is_members_channel
@@ -14,6 +14,7 @@ from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.ids import sender_of
+from sdschat.timber.views import MemberStanding
 
 if TYPE_CHECKING:
     from sdschat.node.members.channel import MembersChannel
@@ -49,6 +50,22 @@ def create_private(node: Node, name: str) -> str:
 
     profile, gate = node.profile, node.gate
     return create_private_members(profile.store, gate.identity, name, node.settings.timber, broker=node.broker)
+
+
+_STANDINGS: Final = {
+    MemberStanding.OUTSIDE: "you knock",
+    MemberStanding.INVITED: "you are invited",
+    MemberStanding.MEMBER: "",
+    MemberStanding.LEAVING: "you have left",
+    MemberStanding.LEFT: "you have left",
+    MemberStanding.REMOVED: "you were put out",
+}
+
+
+def standing_words(node: Node, channel: str) -> str:
+    """Say why we do not write in a joined members' channel; empty if we do, and in a channel of another kind."""
+    session = node.sessions.get(channel)
+    return "" if session is None or session.members is None else _STANDINGS[session.members.engine.standing()]
 
 
 def members_of(node: Node, channel: str) -> MembersChannel:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from sdschat.node import events
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation
+from sdschat.node.view.members import MembersConversation, standing_words
 from sdschat.node.view.values import Key
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
@@ -22,6 +22,16 @@ _STATUS: Final = {
     "reinstated": "was heard: they stay",
     "evicted": "was put out",
     "left": "has left",
+}
+_OWN_STATUS: Final = {
+    "invited": "you are invited",
+    "member": "you are a member",
+    "silent": "you are silent: the others may put you out",
+    "reinstated": "you were heard: you stay",
+    "evicted": "you were put out, since you were silent: you knock, and a member has to let you in again. What you "
+    "write until then waits",
+    "left": "you have left: what you write here is neither kept nor sent. A member can let you in again, with "
+    "/invite NICK; ask one with /msg",
 }
 
 
@@ -126,15 +136,14 @@ class MembersLines:
         match body:
             case events.MemberStatusChanged(sender_id, nick, status):
                 own = sender_id == model.view.node.sender_id
-                name = "you" if own else model.name_of(sender_id, nick_text(nick))
-                words = _STATUS[status]
-                if own:
-                    words = words.replace("is ", "are ", 1).replace("was ", "were ", 1).replace("has ", "have ", 1)
-                    words = words.replace("them", "you").replace("they stay", "you stay")
                 if own and self._knock is not None:
                     model.drop_note(self._knock)
                     self._knock = None
-                model.note(f"{name} {words}", at, Tone.ALERT if own and status == "evicted" else Tone.INFO)
+                if own:
+                    line = model.note(self._own_status(status), at, Tone.ALERT if status == "evicted" else Tone.INFO)
+                    self._knock = line if status == "evicted" else None
+                else:
+                    model.note(f"{model.name_of(sender_id, nick_text(nick))} {_STATUS[status]}", at)
                 model.people_changed()
             case events.BallotChanged(removed, agree, need):
                 names = ", ".join(model.name_of(one) for one in removed)
@@ -144,13 +153,19 @@ class MembersLines:
             case events.ForkFound(sender_id, seq):
                 model.note(f"{model.name_of(sender_id)} cheats: two operations have the number {seq}", at, Tone.ALERT)
 
+    def _own_status(self, status: str) -> str:
+        """Return what became of us, and where we do not write any more, of what we write."""
+        words = _OWN_STATUS[status]
+        return words.replace("NICK", nick_text(self._model.view.node.nick)) if status == "left" else words
+
     def _checkpoint(self, body: events.CheckpointPassed, at: int) -> None:
         """Draw the line below what is settled; there is one, which moves. None while no post that is here is settled,
         and nothing is gone."""
         model = self._model
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
-        by = f"all {body.members}" if body.members > 1 else "you alone"
+        alone = "the last member" if standing_words(model.view.node, model.name) else "you alone"
+        by = f"all {body.members}" if body.members > 1 else alone
         text = (
             f"settled up to here by {by}: {count(body.number, 'operation')} became {count(body.alive, 'post')}{deleted}"
         )
