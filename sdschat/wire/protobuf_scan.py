@@ -38,6 +38,8 @@ class Field(NamedTuple):
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """Return the varint at `at`, and its end."""
+    if at < end and data[at] < 0x80:  # most are of one byte
+        return data[at], at + 1
     value = 0
     for count in range(_MAX_VARINT):
         if at >= end:

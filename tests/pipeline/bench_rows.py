@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdschat.audit.schemas import AuditMissing
+from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session.warm import warm_up
@@ -75,13 +76,18 @@ def verdicts(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count:
     lake_of_copies(copies, folder)
     lake = Lake(spark, str(folder))
     with open_duck(folder) as duck:
-        _judged(bars, duck, "DuckDB", count)
+        _judged(bars, duck, "DuckDB", count, DEFAULT)
     assert lake.read(AuditMissing).count() == lost
-    _judged(bars, lake, "Spark", count)
+    # By other rules everything is judged anew.
+    _judged(bars, lake, "Spark, first time", count, DEFAULT._replace(settle=DEFAULT.settle + 1))
+    _judged(bars, lake, "Spark, again", count, DEFAULT)
     assert lake.read(AuditMissing).count() == lost
 
 
-def _judged(bars: Bars, lake: Asked, engine: str, count: int) -> None:
-    for what, stage in (("bronze to silver", refine), ("the canonical log", consolidate), ("the verdict", audit)):
-        with bars(f"{count:,} rows: {what}", engine, count):
-            stage(lake)
+def _judged(bars: Bars, lake: Asked, engine: str, count: int, rules: Rules) -> None:
+    bar = Bar(5, 10) if engine == "Spark, again" and count >= FULL else None
+    with bars(f"{count:,} rows: bronze to silver", engine, count):
+        refine(lake, rules)
+    with bars(f"{count:,} rows: the canonical log and the verdict", engine, count, bar):
+        consolidate(lake)
+        audit(lake)
