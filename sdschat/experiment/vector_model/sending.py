@@ -76,6 +76,10 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
     """Send one sync message from each: its filter, its causal history, its due requests, and a range of its log."""
     if not len(who):
         return
+    if not g.sent and g.busy:
+        g.traffic_sent(who)
+        _note_quiet(g, len(who))
+        return
     requested = eligible(g, who)
     shown = g.shown[who]
     named = g.logs.named[shown]
@@ -83,9 +87,6 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
     high, of, owed = _ranges(g, who)
     mark_requested(g, who, requested)
     g.traffic_sent(who)
-    if not g.sent and g.busy:
-        _note_quiet(g, len(who))
-        return
     keys = _joined(g.have[who], named, requested, high + 1, of, owed)
     for key in np.unique(keys).tolist():
         alike = keys == key
