@@ -96,7 +96,9 @@ def test_an_outsider_is_not_named_and_acknowledges_nothing(tmp_path: Path) -> No
             assert not [body for body in ann.of(StateChanged) if outsider in body.by]
             assert {body.nick for body in ann.of(PresenceChanged) if body.sender_id == outsider} == {""}
             view = Conversations(ann.node)
-            assert outsider not in view.channel(next(iter(ann.node.sessions))).present()
+            channel = view.channel(next(iter(ann.node.sessions)))
+            assert outsider not in channel.present()
+            assert outsider not in {person.sender_id for person in channel.people()}
             view.close()
 
     run(scenario)

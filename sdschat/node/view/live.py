@@ -114,12 +114,13 @@ def sync(session: ChannelSession, now: Now) -> SyncStatus:
 
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
-    """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last."""
+    """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last. Of a private
+    channel, only its members."""
     state = session.channel.state
     known, online = state.peers.known, session.presence.online
     found = []
     for sender_id in {**online, **known}:
-        if is_waiting(session, sender_id):
+        if is_waiting(session, sender_id) or session.is_outsider(sender_id):
             continue
         peer = known.get(sender_id)
         heard_at = 0 if peer is None else to_wall(now, peer.heard_at)
