@@ -24,8 +24,9 @@ _PATIENCE = 30.0  # seconds until the broker has the removal
 @click.command("remove")
 @click.argument("channel")
 @click.argument("nick")
+@click.option("--ban", is_flag=True, help="Let no invite but the creator's bring them back.")
 @channel_options
-def command(chosen: Chosen, channel: str, nick: str) -> int:
+def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
     """Remove a member from a private channel, and change its key.
 
     \b
@@ -34,13 +35,14 @@ def command(chosen: Chosen, channel: str, nick: str) -> int:
       sdschat remove garden 3f9c21aa --name ann     by the beginning of the participant's id
 
     The creator may do this, and admins. Who is removed reads nothing that is written afterwards, and keeps what they
-    have. Those who are away get the new key when they come back. In the chat: /remove.
+    have. Those who are away get the new key when they come back. With --ban, which is the creator's, no invite of other
+    members lets that key in again. In the chat: /remove and /ban.
     """
     name = channel_name(channel)
-    return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None), [name])
+    return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban), [name])
 
 
-async def _remove(node: Node, channel: str, nick: str, embedded: bool) -> int:
+async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool) -> int:
     name = node.named(channel)
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     wanted: list[str] = []
@@ -55,7 +57,7 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool) -> int:
     if private is None:
         raise CommandProblem(f"{channel} is an open channel: nobody can be removed from it.", WRONG_USE)
     try:
-        wanted.append(private.remove(await _find(private, nick)))
+        wanted.append(private.remove(await _find(private, nick), banned=ban))
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     try:

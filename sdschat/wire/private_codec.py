@@ -79,6 +79,7 @@ class Remove(NamedTuple):
     seen: tuple[str, ...]
     epoch_id: bytes
     shares: tuple[Share, ...]
+    banned: bool = False  # only an invite of the creator's lets this key in again
 
 
 class Admin(NamedTuple):
@@ -145,10 +146,12 @@ def encode_operation(operation: Operation) -> str:
     match operation:
         case Join(invite, proof, silent):
             message = pb.Operation(join=pb.Join(invite=_invite(invite), proof=proof, silent=silent))
-        case Remove(target, seen, epoch_id, shares):
+        case Remove(target, seen, epoch_id, shares, banned):
             each = [pb.Share(member_key=share.member_key, sealed=share.sealed) for share in shares]
             message = pb.Operation(
-                remove=pb.Remove(target=target, seen=map(bytes.fromhex, seen), epoch_id=epoch_id, shares=each)
+                remove=pb.Remove(
+                    target=target, seen=map(bytes.fromhex, seen), epoch_id=epoch_id, shares=each, banned=banned
+                )
             )
         case Admin(target, seen, granted):
             message = pb.Operation(admin=pb.Admin(target=target, seen=map(bytes.fromhex, seen), granted=granted))
@@ -172,7 +175,7 @@ def decode_operation(text: str) -> Operation | None:
         case "remove":
             made = parsed.remove
             shares = tuple(Share(share.member_key, share.sealed) for share in made.shares)
-            found = Remove(made.target, _ids(made.seen), made.epoch_id, shares)
+            found = Remove(made.target, _ids(made.seen), made.epoch_id, shares, made.banned)
         case "admin":
             found = Admin(parsed.admin.target, _ids(parsed.admin.seen), parsed.admin.granted)
         case "renew":

@@ -213,10 +213,13 @@ class Remove(_message.Message):
     SEEN_FIELD_NUMBER: _builtins.int
     EPOCH_ID_FIELD_NUMBER: _builtins.int
     SHARES_FIELD_NUMBER: _builtins.int
+    BANNED_FIELD_NUMBER: _builtins.int
     target: _builtins.bytes
     """public key"""
     epoch_id: _builtins.bytes
     """of the new epoch: 8 bytes, which commit to its secret"""
+    banned: _builtins.bool
+    """by the creator: only an invite of the creator's lets this key in again"""
     @_builtins.property
     def seen(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """newest removals and appointments that the author knew: message ids, 32 bytes"""
@@ -232,10 +235,11 @@ class Remove(_message.Message):
         seen: _abc.Iterable[_builtins.bytes] | None = ...,
         epoch_id: _builtins.bytes = ...,
         shares: _abc.Iterable[Global___Share] | None = ...,
+        banned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch_id", b"epoch_id", "seen", b"seen", "shares", b"shares", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["banned", b"banned", "epoch_id", b"epoch_id", "seen", b"seen", "shares", b"shares", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sdschat.identity.private.epochs import epoch_mark, renewed_secret, secrets_known
+from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
 from sdschat.identity.private.link import LinkError, accept, read_link
 from sdschat.identity.private.roster import Rank, SignedOperation, fold
 from sdschat.wire.private_codec import Join, Remove, Renew, Share
@@ -355,3 +355,23 @@ def test_thousands_that_build_upon_each_other_take_little_room() -> None:
     tracemalloc.stop()
     assert roster.members.keys() == ann.roster.members.keys()
     assert peak < 10_000_000
+
+
+def test_whom_the_creator_banned_is_let_in_by_nobody_else() -> None:
+    world, (ann, bob, carol) = channel(3)
+    everybody([ann, bob, carol])
+    refused = bob.say(make_removal(carol.key, bob.roster.seen, [ann.key, bob.key], world.fresh(), banned=True))
+    everybody([ann, bob, carol])
+    assert ann.roster.outcomes[refused] == "only the creator of the channel bans"
+    ann.say(make_removal(carol.key, ann.roster.seen, [ann.key, bob.key], world.fresh(), banned=True))
+    everybody([ann, bob, carol])
+    invites = [each.link() for each in (bob, ann)]
+    assert invites[0] is not None
+    assert invites[1] is not None
+    again = carol.join(invites[0])
+    everybody([ann, bob, carol])
+    assert ann.roster.outcomes[again] == "the creator banned them"
+    assert names([ann, bob, carol], bob) == {0, 1}
+    carol.join(invites[1])
+    everybody([ann, bob, carol])
+    assert names([ann, bob, carol], bob) == {0, 1, 2}

@@ -129,6 +129,30 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
     run(scenario)
 
 
+def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            say(carol, "I am here")
+            for each in (ann, bob):
+                await until_said(each, "I am here")
+            with pytest.raises(ValueError, match="Only the creator"):
+                private(bob).remove(carol.node.sender_id, banned=True)
+            private(ann).remove(carol.node.sender_id, banned=True)
+            await bob.until(EpochChanged)
+            await carol.until(NotAMember)
+            assert "banned carol, and changed the key" in ann.texts()
+            await carol.node.close(0.1)
+            again = here.start("carol", link_of(bob))
+            for each in (ann, bob):
+                await each.until(MessageDelivered, lambda body: "banned them" in (body.said.opened.text or ""))
+            assert not private(ann).has(again.node.sender_id)
+
+    run(scenario)
+
+
 def announcements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Count removals that are sent again. The times between them are a hundredth of what they are."""
     for name in ("ANNOUNCE_AFTER", "ANNOUNCE_EVERY", "ANNOUNCE_LATEST"):

@@ -94,7 +94,7 @@ def matrix(text: str) -> list[list[int]]:
 
 @staged("lobby")
 async def test_an_open_channel_has_no_invite_and_nobody_to_remove(stage: Stage) -> None:
-    for line in ("/invite", "/remove bob", "/admin bob"):
+    for line in ("/invite", "/remove bob", "/ban bob", "/admin bob"):
         await stage.enter_instead(line)
         await stage.until_text("is an open channel")
 

@@ -29,6 +29,7 @@ SHARES = tuple(Share(bytes([number]) * 32, bytes([number]) * 80) for number in r
 OPERATIONS: list[Operation] = [
     Join(INVITE, SIGNATURE, True),
     Remove(KEY, ("ab" * 32, "cd" * 32), b"epoch id", SHARES),
+    Remove(KEY, (), b"epoch id", SHARES, True),
     Admin(KEY, (), True),
     Admin(KEY, ("ab" * 32,), False),
 ]

@@ -28,7 +28,9 @@ def epoch_mark(name: EpochName) -> bytes:
     return blake2b("".join(name).encode(), digest_size=EPOCH_ID_BYTES).digest() if name else b""
 
 
-def make_removal(target: bytes, seen: tuple[str, ...], members: Iterable[bytes], secret: bytes) -> Remove:
+def make_removal(
+    target: bytes, seen: tuple[str, ...], members: Iterable[bytes], secret: bytes, *, banned: bool = False
+) -> Remove:
     """Return the removal of a member. `secret` is 32 fresh random bytes, for the members who remain."""
     shares = []
     for key in members:
@@ -36,7 +38,7 @@ def make_removal(target: bytes, seen: tuple[str, ...], members: Iterable[bytes],
             shares.append(Share(key, crypto_box_seal(secret, crypto_sign_ed25519_pk_to_curve25519(key))))
         except (RuntimeError, ValueError):  # no point of the curve: nobody can have signed with such a key
             continue
-    return Remove(target, seen, epoch_key(secret).epoch_id, tuple(shares))
+    return Remove(target, seen, epoch_key(secret).epoch_id, tuple(shares), banned)
 
 
 def secret_for(identity: Identity, removal: Remove) -> bytes | None:

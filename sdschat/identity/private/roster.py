@@ -73,6 +73,7 @@ class Roster:
     open_to: set[bytes] = field(default_factory=lambda: {b""})  # marks of the epochs whose invites are of use
     seen: tuple[str, ...] = ()  # for the next operation: what it builds upon
     changes: dict[bytes, list[_Change]] = field(default_factory=dict)
+    banned: set[bytes] = field(default_factory=set)
     users: dict[bytes, dict[bytes, Position]] = field(default_factory=dict)  # of each invite: who joined by it, where
 
     @property
@@ -227,6 +228,8 @@ class _Fold:
         users = state.users.get(invite.invite_key, {})
         if inviter is None or inviter.silent:
             return UNKNOWN_INVITER
+        if each.author_key in state.banned and inviter.rank is not Rank.CREATOR:
+            return "the creator banned them"
         if self._genesis.admins_invite and inviter.rank < Rank.ADMIN:
             return "the invite is by somebody who may not invite"
         if invite.expires and each.lamport > invite.expires:
@@ -268,6 +271,8 @@ class _Fold:
 
     def _problem_with_removal(self, each: SignedOperation, remove: Remove) -> str:
         members = self._state.members
+        if remove.banned and each.author_key != self._genesis.creator_key:
+            return "only the creator of the channel bans"
         signer, target = members.get(each.author_key), members.get(remove.target)
         if self._past(remove.seen) is None:
             return WAITS
@@ -302,10 +307,13 @@ class _Fold:
         match each.operation:
             case Join(invite, _, silent):
                 state.users.setdefault(invite.invite_key, {}).setdefault(each.author_key, each.position)
+                state.banned.discard(each.author_key)
                 if each.author_key not in state.members:
                     state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent, each.position)
                     self._note(each, each.author_key, not silent)
-            case Remove(target, seen, _, shares):
+            case Remove(target, seen, _, shares, banned):
+                if banned:
+                    state.banned.add(target)
                 past = self._past(seen) or 0
                 state.epoch_before[each.message_id] = self._epoch_of(past)
                 state.epoch = self._epoch_of(self._set_of(state.epoch) & ~past | self._bits[each.message_id])

@@ -176,12 +176,15 @@ class PrivateChannel(PassiveExtension):
         message = self._session.read(packet).message
         return epoch_of_message(self.roster, self.record.secrets, message, last_joining(self.own_key, self._every()))
 
-    def remove(self, sender_id: str) -> str:
+    def remove(self, sender_id: str, *, banned: bool = False) -> str:
         """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
+        if banned and self.own_key != self.record.genesis.creator_key:
+            raise ValueError(f"Only the creator of {self.record.name} bans. Admins remove members.")
         target = member_key(self.roster, sender_id, self.record.name)
         require_rank_above(self.roster, self.own_key, target, self.record.name)
         remain = [key for key in self.roster.members if key != target]
-        operation = make_removal(target, self.roster.seen, remain, secrets.token_bytes(SECRET_BYTES))
+        secret = secrets.token_bytes(SECRET_BYTES)
+        operation = make_removal(target, self.roster.seen, remain, secret, banned=banned)
         return self._say(operation)
 
     def appoint(self, sender_id: str, granted: bool) -> str:

@@ -76,9 +76,9 @@ def operation_words(operation: Operation, problem: str, name_of: Callable[[bytes
         case Join(silent=silent):
             done = "keeps an archive of the channel from now on" if silent else "joined the channel"
             return f"could not join: {problem}" if problem else done
-        case Remove(target):
-            name = name_of(target)
-            return f"tried to remove {name}: {problem}" if problem else f"removed {name}, and changed the key"
+        case Remove(target, banned=banned):
+            name, (tried, done) = name_of(target), ("ban", "banned") if banned else ("remove", "removed")
+            return f"tried to {tried} {name}: {problem}" if problem else f"{done} {name}, and changed the key"
         case Renew():
             return f"tried to invite somebody: {problem}" if problem else "invited somebody, and changed the key"
         case Admin(target, _, granted):

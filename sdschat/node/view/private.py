@@ -60,10 +60,10 @@ def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
     return _private(node, channel).invite(node.clock.now().wall, uses=uses, lasts=lasts)
 
 
-def remove(node: Node, channel: str, who: str) -> None:
+def remove(node: Node, channel: str, who: str, *, banned: bool = False) -> None:
     """Remove a member, by nick or by the beginning of an id. Raises ValueError."""
     private = _private(node, channel)
-    private.remove(member_called(private, who))
+    private.remove(member_called(private, who), banned=banned)
 
 
 def appoint(node: Node, channel: str, who: str, granted: bool) -> None:

@@ -111,6 +111,15 @@ def _remove(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
 
 
+def _ban(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/ban needs a member: /ban carol.")
+    try:
+        private.remove(host.view.node, host.room, argument, banned=True)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
 def _admin(host: Host, argument: str) -> None:
     name, granted = argument.removesuffix(" off").strip(), not argument.endswith(" off")
     if not name:
@@ -151,6 +160,16 @@ COMMANDS = (
         "Remove a member, and change the key",
         _remove,
         details="The creator may, and admins. Who is removed reads nothing afterwards, and keeps what they have.",
+        complete=_people,
+        group="private",
+    ),
+    Command(
+        "ban",
+        "/ban NICK",
+        "Remove a member, and let no invite but your own bring them back",
+        _ban,
+        details="Only the creator of the channel bans. It is a key that is banned: whoever has an unused link can come "
+        "back with another one, so links that were given away are of no use after it.",
         complete=_people,
         group="private",
     ),
