@@ -91,6 +91,16 @@ async def test_a_paste_never_sends(s: Stage) -> None:
     await s.settle()
     assert s.app.view.channel("lobby").count() == 0
     assert s.app.composer.text == "ten\nlines\n/quit\n"
+    assert s.hint() == ""
+
+
+@staged()
+async def test_a_long_paste_says_how_long_it_is(s: Stage) -> None:
+    text = "".join(f"line {number}\n" for number in range(200))
+    s.app.post_message(events.Paste(text))
+    await s.settle()
+    assert s.hint() == "200 lines pasted; Enter sends all of it as one message"
+    assert s.app.composer.text == text
 
 
 @staged()

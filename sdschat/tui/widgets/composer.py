@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from sdschat.tui.model.line_input import Completion, InputHistory
 
+_SEEN: Final = 8  # lines of the input that are seen
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 
 
@@ -86,6 +87,12 @@ class Composer(TextArea):
         elif bound:
             # Now: Textual would run it after the keys that are typed behind it, and a backspace would take those.
             await self.run_action(bound[0].action)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Say of a long text how long it is: the input shows the end of it, and Enter sends all."""
+        lines = event.text.rstrip("\n").count("\n") + 1
+        if lines > _SEEN:
+            self.post_message(self.Said(f"{lines} lines pasted; Enter sends all of it as one message"))
 
     def _action(self, key: str) -> Callable[[], object] | None:
         row = self.cursor_location[0]
