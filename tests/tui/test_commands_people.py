@@ -12,13 +12,18 @@ from tests.tui.test_talk import all_here
 @staged(peers=("bob", "carol"), syncs=True, size=(120, 30))
 async def test_who_is_muted_is_not_shown_until_shown_again(s: Stage) -> None:
     await all_here(s)
+    s.say("before")
+    await s.until_text("before")
     await s.enter("/mute bob")
+    await s.until(lambda: not any("before" in line for line in s.log()), "what was said before is not shown either")
     assert "what bob says is not shown from now on" in s.hint()
     s.peers["bob"].node.send("lobby", "noise")
     s.peers["carol"].node.send("lobby", "good day")
     await s.until(lambda: any("good day" in line for line in s.log()))
     assert not any("noise" in line for line in s.log())
     await s.enter("/unmute bob")
+    await s.until(lambda: any("noise" in line for line in s.log()), "what was said meanwhile")
+    assert any("before" in line for line in s.log())
     s.peers["bob"].node.send("lobby", "sorry")
     await s.until(lambda: any("sorry" in line for line in s.log()))
 

@@ -59,6 +59,8 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
         change(sender_id)
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
+    host.desktop.reload()
+    host.log_view.refresh_rows()
     here = {person.sender_id: person.nick for person in host.view.channel(host.room).people()}
     return nick_text(here.get(sender_id) or host.view.nick_of(sender_id)) or f"<{short(sender_id, 8)}>"
 

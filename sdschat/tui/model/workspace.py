@@ -133,6 +133,11 @@ class Workspace:
         held = {name: self.models[name].conversation for name in self.order}
         return [name for name, each in held.items() if each.peer and each.channel == channel]
 
+    def reload(self) -> None:
+        """Read the rows of all channels again: whose messages are shown has changed."""
+        for model in self.models.values():
+            model.reload()
+
     def watch_words(self) -> None:
         """Follow a change of the words, or of the own nick."""
         for model in self.models.values():
