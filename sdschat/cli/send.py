@@ -150,10 +150,12 @@ class _Sending:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._caught_up.wait(), seconds)
                 break
-            if self._joins and not session.presence.online:
-                say("nobody else is here: whether the invite is still of use shows once somebody is")
+            if not session.presence.online:
                 break
-        if not session.private.is_member:
+        if not self._caught_up.is_set():
+            if self._joins:
+                say("no member answered yet: whether the invite is still of use shows once one does")
+        elif not session.private.is_member:
             why = self._no_member or f"you are no member of {self._order.channel}"
             raise CommandProblem(f"Others do not show this message: {why}.", WRONG_USE)
 

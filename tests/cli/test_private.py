@@ -107,6 +107,25 @@ def test_who_sends_by_a_link_that_is_used_up_is_told_that_nobody_shows_it(tmp_pa
     beside_mosquitto(tmp_path, story)
 
 
+def test_who_joins_while_nobody_is_there_is_told_that_nobody_answered(tmp_path: Path) -> None:
+    def story(home: Path, url: str) -> None:
+        where = ("--broker", url, "--timing", "demo")
+        run(home, "create", "garden", "--private", "--name", "ann", *where)
+        link = run(home, "invite", "garden", "--name", "ann", *where).stdout.strip()
+        assert run(home, "send", link, "hello", "--name", "carol", *where).returncode == 0
+        with_carol = Pipe(home, "garden", "--name", "carol", "--linger", "forever", *where)
+        with_carol.until_event("connection", state="connected")
+        removed = run(home, "remove", "garden", "carol", "--name", "ann", *where)
+        assert removed.returncode == 0, removed.stderr
+        with_carol.kill(signal.SIGTERM)
+        link = run(home, "invite", "garden", "--name", "ann", *where).stdout.strip()
+        alone = run(home, "send", link, "hello", "--name", "bob", *where)
+        assert alone.returncode == 0, alone.stderr
+        assert "no member answered yet" in alone.stderr
+
+    beside_mosquitto(tmp_path, story)
+
+
 def forms(text: str) -> list[bytes]:
     """Return a text as somebody might find it in a packet: plain, in hex, base64 or base32; an id also as its bytes."""
     plain = text.encode()
