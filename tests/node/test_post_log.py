@@ -9,6 +9,7 @@ import pytest
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber.engine import TimberEngine
+from sdschat.timber.events import StateAdopted
 from sdschat.timber.ids import message_id_of, sender_of
 from sdschat.timber.views import PostView
 from tests.timber.group import Group, Node
@@ -139,3 +140,22 @@ def test_reading_after_a_new_post_costs_what_is_new() -> None:
     assert newest.post.text == "one more"
     assert len(reading.log) == 61
     assert reading.shown < 10
+
+
+def test_what_is_settled_in_the_turn_in_which_a_state_comes_stands_once_in_the_log() -> None:
+    """A state, and operations after it, may come before what follows from them is told."""
+    group = Group(*THREE, members=False)
+    group["ann"].engine.invite(group["bob"].key, group.now)
+    group.carry(group["ann"])
+    group.settle()
+    group.say("ann", "one", "two", "three")
+    reading, told = _Reading(group["cas"].engine), len(group["cas"].reports)
+    group["ann"].engine.invite(group["cas"].key, group.now)
+    group.carry(group["ann"])
+    group.say("bob", "four", "five")
+    group.settle()
+    reports = group["cas"].reports[told:]
+    assert any(isinstance(report, StateAdopted) for report in reports)
+    for report in reports:
+        reading.log.follow(report)
+    _check(reading)

@@ -246,3 +246,22 @@ def test_who_has_left_is_told_what_becomes_of_a_line_and_keeps_none(tmp_path: Pa
         await made.until(lambda: any("back again" in one and "settled" in one for one in made.log()), "settled")
 
     _told(tmp_path, story)
+
+
+def test_who_knocks_is_not_told_that_nobody_has_written_anything(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with stage(tmp_path, "cid", "lobby", changes=SHORT, extends=install) as made:
+            made.world.start("ann", "garden", changes=SHORT, before=_garden_of_ann)
+            await made.enter("/join garden")
+            await made.until_text("what was written here is shown once a member lets you in")
+            assert "you knock" in made.text()
+            assert "let them in" not in made.text()
+            await made.enter("may I?")
+            await made.until(lambda: any("may I?" in one and "queued" in one for one in made.log()), "it waits")
+
+    asyncio.run(run())
+
+
+def _garden_of_ann(node: Node) -> None:
+    install(node)
+    create(node, "garden")

@@ -96,9 +96,10 @@ class PostLog:
     def follow(self, report: Report) -> None:
         if isinstance(report, StateAdopted):
             self._fill()
+            self._settled()  # what follows in the same turn may be in it already
         elif isinstance(report, EventSettled) and report.counts:
             target = report.target
-            if report.kind is Kind.SAY:
+            if report.kind is Kind.SAY and (self._place_of is None or report.name not in self._place_of):
                 post = self._engine.post(report.name)
                 self._settle(report.name, post.time if post is not None else 0)
             elif report.kind is Kind.DELETE and target is not None and self._engine.post(target) is None:

@@ -8,7 +8,7 @@ from typing import Final
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import has_members
+from sdschat.node.view.members import has_members, standing_words
 from sdschat.node.view.private import is_private
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.timeline import Timeline
@@ -16,6 +16,7 @@ from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
 _EMPTY: Final = "nobody has written anything here yet"
+_OUTSIDE: Final = "what was written here is shown once a member lets you in"
 _WRITE: Final = "a line, and Enter sends it"
 _KEYS: Final = "F1 help, Esc one step back, Ctrl+C twice leaves"
 _LABEL: Final = 11  # columns of what a line of the first screen is about
@@ -24,15 +25,17 @@ _TOP: Final = (0, "")  # a key before that of every message
 
 def beginning(view: Conversations, channel: str, conversation: Conversation) -> str:
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
-    node = view.node
-    lines = {"write": _WRITE}
+    node, outside = view.node, standing_words(view.node, channel)
+    lines = {} if outside else {"write": _WRITE}
     if not conversation.peer:
         lines["you"] = f"{nick_text(node.nick)}, with the key {short(node.sender_id, _ID)}; /nick changes the name"
         lines["others join"] = _way_in(view, channel)
-        if has_members(node, channel):
+        if has_members(node, channel) and not outside:
             lines["let them in"] = "each of them knocks: /invite NICK"
     lines["keys"] = _KEYS
-    return "\n".join((_EMPTY, *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items())))
+    return "\n".join(
+        (_OUTSIDE if outside else _EMPTY, *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items()))
+    )
 
 
 def _way_in(view: Conversations, channel: str) -> str:
