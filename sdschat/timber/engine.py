@@ -283,9 +283,10 @@ class TimberEngine:
         return view_ballot(self._core.replica)
 
     def waiting_for(self) -> list[int]:
-        """Return the slots of the members whose word keeps the checkpoint from moving."""
+        """Return the slots of the members whose word keeps the checkpoint from moving. Nobody is waited for where what
+        is in front of it carries no event."""
         node = self._core.replica.next()
-        if node is None:
+        if node is None or self._core.replica.front.newest is None:
             return []
         return self._core.replica.committee.lacking(node.operation.body.slot, node.operation.body.seq)
 

@@ -30,6 +30,7 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import MembersConversation
 from tests.node.worlds import Member, World, world
 
 SHORT: dict[str, Value] = {
@@ -220,5 +221,21 @@ def test_whoever_knocks_is_told_so_again_after_a_restart_and_whoever_left_is_not
             bob = _start(place, "bob")
             await bob.until(ConnectionChanged, lambda one: one.state == "connected")
             assert not bob.of(DataSetFound)
+
+    asyncio.run(story())
+
+
+def test_what_became_of_a_post_is_known_before_the_channel_is_joined(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann = _start(place, "ann")
+            said = ann.node.say("garden", "settled at once, alone")
+            await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (said, "settled"))
+            await ann.node.close(0.1)
+            ann = place.start("ann", "lobby", changes=SHORT, before=install)
+            garden = Conversations(ann.node).channel("garden")
+            assert isinstance(garden, MembersConversation)
+            assert garden.delivery(said) == "settled"
+            assert garden.delivery("ab" * 32) == ""
 
     asyncio.run(story())

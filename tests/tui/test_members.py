@@ -232,6 +232,7 @@ def test_who_has_left_is_told_what_becomes_of_a_line_and_keeps_none(tmp_path: Pa
         await made.enter("/leave")
         assert "You would write nothing more in garden." in made.text()
         await made.enter_instead("/leave yes")
+        assert "You have left garden, and write nothing more there." in made.text()
         await made.until_text("you have left: what you write here is neither kept nor sent.")
         await made.until_text("you have left")
         await made.enter("one more thing")

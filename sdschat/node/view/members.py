@@ -117,7 +117,8 @@ class MembersConversation(ChannelConversation):
         """Return what became of an own post, in a word, with the number of members who know it."""
         session = self.session
         if session is None or session.members is None:
-            return ""
+            found = self._log().get(message_id)
+            return "" if found is None else "queued" if found.post.waiting else "settled" if found.post.settled else ""
         word, known, members = session.members.delivery(message_id)
         return f"known {known} of {members}" if word == "known" else word
 

@@ -69,6 +69,7 @@ async def _leave(host: Host, argument: str) -> None:
         members_of(host.view.node, host.room).leave()
     except ValueError as error:
         raise CommandError(str(error)) from error
+    host.answer(f"You have left {clean_name(host.room)}, and write nothing more there.", "leave")
 
 
 COMMANDS = (

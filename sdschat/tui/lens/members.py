@@ -20,6 +20,7 @@ def tree(view: ViewInput) -> list[Line]:
         return paragraph(_NONE, view.width)
     rows = peek.tree[-_SHOWN:]
     lines = [heading(f"operations: {len(peek.tree)} that are not compacted, oldest first")]
+    lines += paragraph("Writer, number, what it carries, state.", view.width, "note", 2)
     for row in rows:
         state = "settled" if row.settled else "without effect" if row.dead else "open"
         sign = "\\" if row.branches else "|"
@@ -29,7 +30,7 @@ def tree(view: ViewInput) -> list[Line]:
                 f" {sign}",
                 (view.who(row.writer), f"nick:{row.writer}"),
                 str(row.seq),
-                row.what or "-",
+                row.what or "answer",
                 (state, "note"),
             )
         )

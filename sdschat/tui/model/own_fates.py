@@ -13,6 +13,7 @@ from sdschat.tui.model.items import Fate, MessageItem, Phase
 
 _KEPT: Final = 512  # acknowledged messages whose states are remembered
 _MEMBERS_PHASES: Final = {
+    "": Phase.UNACKED,  # not known before the channel is joined
     "queued": Phase.QUEUED,
     "sent": Phase.UNACKED,
     "written": Phase.UNACKED,
