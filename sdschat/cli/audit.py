@@ -13,11 +13,10 @@ import click
 
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.options import say
+from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
 from sdschat.cli.spark_target import cache_folder
-from sdschat.cli.text import counted, safe
-from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
     from sdschat.audit.compare import Comparison

@@ -16,7 +16,7 @@ from sdschat.audit.schemas import (
     Quarantine,
 )
 from sdschat.audit.verdict import AGREES, LOST, Lacking, channel_sentence, counted, first_rows, node_words, sentence
-from sdschat.cli.text import moment, safe
+from sdschat.cli.output import moment, safe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,10 +16,10 @@ import click
 from sdschat import __version__
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_options
+from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import counted, moment, safe
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
@@ -63,14 +63,14 @@ def command(chosen: Chosen, salvage: str | None) -> int:
 
 def _salvage(chosen: Chosen, name: str) -> int:
     """Rescue the readable messages into a new profile. The damaged profile is not changed."""
-    from sdschat.cli.progress import shown
+    from sdschat.cli.output import show_progress
     from sdschat.node.tools.salvage import salvage
 
     target = database_path(chosen.data_dir, name)
     source = database_path(chosen.data_dir, chosen.profile)
     if not source.exists():
         raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
-    rescued = salvage(source, target, chosen.settings, lambda packets: shown(packets, "reading", None))
+    rescued = salvage(source, target, chosen.settings, lambda packets: show_progress(packets, "reading", None))
     for channel, count in rescued.channels.items():
         click.echo(f"{safe(channel)}: {count} messages")
     if rescued.unreadable:

@@ -12,9 +12,9 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.histories import WantedHistory
 from sdschat.cli.log import FORMATS, print_history, which_options
 from sdschat.cli.options import local_options, say
+from sdschat.cli.output import writable
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.whole_file import writable
 
 _SUFFIXES: Final = {
     ".txt": "text",

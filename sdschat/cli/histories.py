@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
-from sdschat.cli.progress import shown
+from sdschat.cli.output import show_progress
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
@@ -89,7 +89,7 @@ class ChannelHistory:
             with_raw=with_raw,
         )
         everything = not (wanted.since or wanted.until or wanted.search)
-        return shown(found, self._channel, wanted.last or (self._total() if everything else None))
+        return show_progress(found, self._channel, wanted.last or (self._total() if everything else None))
 
     def more(self) -> Iterator[DisplayMessage]:
         """Yield new messages below the newest seen one (late), then those above it, each in the order of the log."""

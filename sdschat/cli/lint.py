@@ -16,9 +16,9 @@ import click
 from sdschat.cli.decode import EXIT_CODES
 from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.output import safe
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import safe
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.transport import base
 from sdschat.transport.base import Why

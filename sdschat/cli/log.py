@@ -22,11 +22,10 @@ from sdschat.cli.histories import (
 from sdschat.cli.log_formats import as_markdown, as_text
 from sdschat.cli.members_history import MembersHistory
 from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.output import counted, parse_moment, show_progress
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
-from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import counted, parse_moment
 from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import full_name
@@ -104,7 +103,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
         if journal:
             assert wanted.channel is not None
             name = require_channel(reader, chosen, wanted.channel)
-            rows = _within(shown(reader.journal(name), "journal", None), wanted)
+            rows = _within(show_progress(reader.journal(name), "journal", None), wanted)
             write_journal(rows) if form == "parquet" else _print(json_lines(rows))
         else:
             print_history(chosen, reader, wanted, form, follows=follows)

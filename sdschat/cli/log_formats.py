@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sdschat.cli.json_events import described, state_name
-from sdschat.cli.text import moment, safe
+from sdschat.cli.output import moment, safe
 from sdschat.sds.values import AckState, Codec, Message
 from sdschat.store.display_rows import DisplayMessage
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from sdschat.cli.text import moment, safe
+from sdschat.cli.output import moment, safe
 
 _MOMENTS: Final = frozenset(
     {

@@ -15,6 +15,7 @@ import click
 from sdschat.catchup.values import CatchUpState
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input, time_option
+from sdschat.cli.output import safe
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.output import counted
 from sdschat.cli.spark.common import must_be_folder
-from sdschat.cli.text import counted
 
 if TYPE_CHECKING:
     from sdschat.experiment.grid.compare import Case, Compared

@@ -11,9 +11,9 @@ import click
 
 from sdschat.cli.errors import DONE
 from sdschat.cli.options import say
+from sdschat.cli.output import moment, safe
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import moment, safe
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.retention import crowded
 from sdschat.node.store_server.counters import COUNTS

@@ -10,9 +10,9 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.histories import own_id
 from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.output import counted, safe
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import counted, safe
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
 from sdschat.node.private.inviting import private_state

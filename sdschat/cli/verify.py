@@ -9,9 +9,9 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.output import moment, safe
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import moment, safe
 from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words

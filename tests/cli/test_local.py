@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.text import counted, parse_moment, safe
+from sdschat.cli.output import counted, parse_moment, safe
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sdschat.cli.progress import shown
+from sdschat.cli.output import show_progress
 
 
 class Terminal(io.StringIO):
@@ -29,7 +29,7 @@ def test_it_is_shown_where_somebody_waits(
 ) -> None:
     monkeypatch.setattr(sys, "stdout", output)
     monkeypatch.setattr(sys, "stderr", error)
-    assert list(shown(range(2000), "lobby", 2000)) == list(range(2000))
+    assert list(show_progress(range(2000), "lobby", 2000)) == list(range(2000))
     if output is not None and not output.isatty():
         assert output.getvalue() == ""
     if error is not None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.cli.errors import CommandProblem
+from sdschat.cli.output import moment
 from sdschat.cli.spark.watching import TapRecording, batch_line, recording
-from sdschat.cli.text import moment
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.audit.worlds import with_filter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.text import safe
+from sdschat.cli.output import safe
 from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import click
 from sdschat.cli.audit_report import refused_where
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
-from sdschat.cli.text import safe
+from sdschat.cli.output import safe
 
 if TYPE_CHECKING:
     from pathlib import Path

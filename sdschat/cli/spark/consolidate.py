@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.output import counted, safe
 from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step
 from sdschat.cli.spark_target import where_options
-from sdschat.cli.text import counted, safe
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

@@ -15,8 +15,8 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.output import parse_moment
 from sdschat.cli.spark.common import lake_option
-from sdschat.cli.text import parse_moment
 
 if TYPE_CHECKING:
     from sdschat.pipeline.archive import Archive

@@ -13,8 +13,8 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
+from sdschat.cli.output import counted, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_refused
-from sdschat.cli.text import counted, safe
 
 _NAMED: Final = 3
 

@@ -10,6 +10,7 @@ import click
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.options import say
+from sdschat.cli.output import counted
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.audit_options import SHOWN, all_option
 from sdschat.cli.spark.common import (
@@ -27,7 +28,6 @@ from sdschat.cli.spark.common import (
 from sdschat.cli.spark.ingest import sources_in
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.spark_target import where_options
-from sdschat.cli.text import counted
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

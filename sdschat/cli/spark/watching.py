@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import say
-from sdschat.cli.text import counted, moment, safe
+from sdschat.cli.output import counted, moment, safe
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -1,0 +1,116 @@
+"""Output of commands: texts made safe for a terminal, numbers and times, progress, and files that appear whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TextIO, TypeVar
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.identity.sanitize import harmless
+
+_AGO: Final = re.compile(r"(\d+)\s*(s|m|h|d|w)")
+_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+
+
+def safe(text: str, *, lines: bool = False) -> str:
+    """Return the text without anything that drives a terminal. With `lines`, line breaks stay."""
+    return harmless(text, lines=lines)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a count with its noun: 1 message, 2,000 messages."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def moment(milliseconds: int) -> str:
+    """Return a time as local time, to the second."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"@{milliseconds}"
+
+
+def parse_moment(text: str, now: int) -> int:
+    """Return epoch milliseconds of 2026-01-31, 2026-01-31T15:00, 30m (ago) or epoch milliseconds; else ValueError."""
+    text = text.strip()
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    if text.isascii() and text.isdigit() and len(text) >= 11:
+        return int(text)
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{text!r} is no moment. Write 2026-01-31, 2026-01-31T15:00, 30m for half an hour ago, or epoch "
+            "milliseconds."
+        ) from None
+
+
+T = TypeVar("T")
+_EVERY: Final = 512  # items between two updates, so that showing costs next to nothing
+
+
+def is_watched() -> bool:
+    """True if a person watches. Results that scroll by on the same terminal are progress enough."""
+    return _terminal(sys.stderr) and not _terminal(sys.stdout)
+
+
+def show_progress(work: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    """Yield the items of `work`, and show their count meanwhile."""
+    if not is_watched():
+        yield from work
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        for count, thing in enumerate(work, 1):
+            yield thing
+            if count % _EVERY == 0:
+                bar.update(task, completed=count)
+
+
+def _terminal(stream: object) -> bool:
+    isatty = getattr(stream, "isatty", None)
+    return bool(isatty is not None and isatty())
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
+    """Open a temporary file beside `path`, and rename it to `path` at the end. Raises OSError.
+
+    A symbolic link at `path` is replaced and never followed: what it points to may be a file of somebody else's choice.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is there, and is no file")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+            yield output
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writable(file: Path) -> Iterator[TextIO]:
+    """Open the file to be written whole, readable by its owner only."""
+    with contextlib.ExitStack() as stack:
+        try:
+            output = stack.enter_context(whole_file(file, 0o600))
+        except OSError as error:
+            raise CommandProblem(
+                f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE
+            ) from error
+        yield output
