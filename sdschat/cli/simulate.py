@@ -111,7 +111,7 @@ def _folder(name: str | None) -> Path | None:
 
 
 def _where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
-    from sdschat.cli.spark_target import chosen_where
+    from sdschat.cli.spark.common import chosen_where
 
     return chosen_where(master, remote, pairs)
 

@@ -9,8 +9,7 @@ import click
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.output import counted
-from sdschat.cli.spark.common import lake_option, open_lake, step
-from sdschat.cli.spark_target import where_options
+from sdschat.cli.spark.common import lake_option, open_lake, step, where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

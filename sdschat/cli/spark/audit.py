@@ -10,8 +10,17 @@ import click
 
 from sdschat.audit.verdict import counted
 from sdschat.cli.audit import exit_code
-from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
-from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
+from sdschat.cli.audit_report import (
+    SHOWN,
+    Sources,
+    all_option,
+    as_object,
+    channel_option,
+    closer_lines,
+    lines,
+    nothing_called,
+    refused_lines,
+)
 from sdschat.cli.spark.common import (
     chosen_engine,
     engine_option,
@@ -20,8 +29,8 @@ from sdschat.cli.spark.common import (
     open_asked,
     settle_option,
     step,
+    where_options,
 )
-from sdschat.cli.spark_target import where_options
 
 if TYPE_CHECKING:
     from sdschat.audit.verdict import Audit, Rules

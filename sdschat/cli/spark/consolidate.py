@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.output import counted, safe
-from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step
-from sdschat.cli.spark_target import where_options
+from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step, where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

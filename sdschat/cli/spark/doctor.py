@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.options import say
-from sdschat.cli.spark_target import where_options
+from sdschat.cli.spark.common import where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.doctor import Finding

@@ -13,8 +13,15 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.output import whole_file
-from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step
-from sdschat.cli.spark_target import cache_folder, where_options
+from sdschat.cli.spark.common import (
+    cache_folder,
+    chosen_engine,
+    engine_option,
+    lake_option,
+    open_asked,
+    step,
+    where_options,
+)
 
 if TYPE_CHECKING:
     from sdschat.lake.asked import Asked

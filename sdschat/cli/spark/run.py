@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.audit.schemas import FIELD
+from sdschat.cli.audit_report import SHOWN, all_option
 from sdschat.cli.options import say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.audit import judge, tell
-from sdschat.cli.spark.audit_options import SHOWN, all_option
 from sdschat.cli.spark.common import (
     added_lines,
     chosen_engine,
@@ -24,10 +24,10 @@ from sdschat.cli.spark.common import (
     settle_option,
     step,
     tell_refused,
+    where_options,
 )
 from sdschat.cli.spark.ingest import sources_in
 from sdschat.cli.spark.report import output_option, write_report
-from sdschat.cli.spark_target import where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

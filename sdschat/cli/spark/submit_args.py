@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.options import say
-from sdschat.cli.spark_target import where_options
+from sdschat.cli.spark.common import where_options
 from sdschat.identity.suggest import did_you_mean
 
 if TYPE_CHECKING:
