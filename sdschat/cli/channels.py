@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from sdschat.cli.histories import open_reader
 from sdschat.cli.options import local_options, say
 from sdschat.cli.output import counted, moment, safe
-from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.members.saved import ChannelStatus

@@ -9,11 +9,10 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.histories import WantedHistory
+from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.log import FORMATS, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.output import writable
-from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 
 _SUFFIXES: Final = {

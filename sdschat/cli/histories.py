@@ -1,24 +1,74 @@
-"""Histories of a profile, read from the local database: of a channel, and of direct messages with one participant."""
+"""Histories of a profile, read from the local database.
+
+Of a channel, of direct messages with one participant, and the posts of a members' channel that are alive.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
+from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.output import show_progress
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.profile import database_path
+from sdschat.node.members.events import MemberPost
+from sdschat.node.members.saved import saved_posts
+from sdschat.node.private.record import full_name
+from sdschat.node.profile import database_path, profile_names
 from sdschat.sds.values import AckState, Codec
 from sdschat.store.direct_rows import DirectRow
 from sdschat.store.display_rows import DisplayMessage, Key
 from sdschat.store.reader import Reader
+from sdschat.store.store import Store
+from sdschat.wire.nim_codec import EitherCodec
+
+
+def codec_of(chosen: Chosen) -> EitherCodec:
+    return EitherCodec(chosen.settings.config.max_message_bytes)
+
+
+@contextmanager
+def open_reader(chosen: Chosen) -> Iterator[Reader]:
+    """Open the database for reading, also while a node writes there. Raises Problem if there is no such profile."""
+    path = database_path(chosen.data_dir, chosen.profile)
+    try:
+        os.stat(path)
+    except PermissionError as error:
+        raise CommandProblem(f"{path} cannot be read: no permission. Is it another user's?", PROFILE) from error
+    except OSError as error:
+        known = profile_names(chosen.data_dir)
+        there = "There is none at all: sdschat join CHANNEL --name NICK begins one."
+        if known:
+            are = "is" if len(known) == 1 else "are"
+            there = f"There {are} {', '.join(known[:8])}. Choose one with --profile or --name."
+        absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
+        raise CommandProblem(f"{absent} {there}", WRONG_USE) from error
+    reader = Store.open_read_only(path, codec_of(chosen))
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
+    """Return the full name of a channel of this profile. Raises Problem if it has none of this name."""
+    channel = full_name(reader, channel)
+    names = [info.channel for info in reader.channels()]
+    if channel not in names:
+        known = f"It has {', '.join(names[:5])}." if names else "It has none yet."
+        raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
+    return channel
+
 
 _LATE: Final = 500  # late messages are noticed only among so many last messages of the log
 _SHORTEST_ID: Final = 6
@@ -207,6 +257,71 @@ class DirectHistory:
             row.sent_at,
             state,
             _SENT,
+            None,
+            "",
+        )
+
+
+_VIA = "timber"
+
+
+class MembersHistory:
+    """A `LocalHistory` of what is alive."""
+
+    def __init__(self, reader: Reader, channel: str, me: str, nick: str) -> None:
+        self._reader = reader
+        self._channel = channel
+        self._me, self._nick = me, nick
+        self._posts: dict[str, MemberPost] = {}
+        self._version = -1  # of the database, when it was read last
+
+    def start(self) -> None:
+        """Mark all present posts as seen."""
+        self._read()
+
+    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
+        self._read()
+        chosen = matching(map(self._shown, self._posts.values()), wanted)
+        return chosen if wanted.last is None else deque(chosen, wanted.last)
+
+    def more(self) -> Iterator[DisplayMessage]:
+        """Yield the posts that came since the last call, and those that were changed."""
+        version = self._reader.data_version()
+        if version == self._version:
+            return
+        before = self._posts
+        self._read()
+        for message_id, post in self._posts.items():
+            told = before.get(message_id)
+            if told is None or told.text != post.text:
+                yield self._shown(post)
+
+    def as_json(self, message: DisplayMessage) -> str:
+        post = self._posts[message.message_id]
+        line = {"event": "delivered", "channel": self._channel, "time": post.sent_at, "message": post_object(post)}
+        line |= {"via": _VIA, "settled": post.settled} | ({"state": "queued"} if post.waiting else {})
+        return json.dumps(line, separators=(",", ":"))
+
+    def _read(self) -> None:
+        self._version = self._reader.data_version()
+        self._posts = {post.message_id: post for post in saved_posts(self._reader, self._channel, self._me, self._nick)}
+
+    def _shown(self, post: MemberPost) -> DisplayMessage:
+        return DisplayMessage(
+            self._channel,
+            post.message_id,
+            post.sent_at,
+            post.sender_id,
+            (),
+            post.own,
+            _VIA,
+            post.sent_at,
+            post.nick,
+            f"{post.text} (edited)" if post.edited else post.text,
+            "known",
+            post.sent_at,
+            AckState.UNACKED if post.waiting else None,
+            0,
             None,
             "",
         )

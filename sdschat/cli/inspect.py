@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.histories import own_id
+from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
 from sdschat.cli.json_events import state_name
 from sdschat.cli.options import channel_name, local_options
-from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import as_object, privacy_of, status_of

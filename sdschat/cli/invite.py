@@ -13,8 +13,8 @@ import click
 
 from sdschat.catchup.values import CatchUpState
 from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
+from sdschat.cli.histories import open_reader
 from sdschat.cli.options import channel_name, channel_options, say, time_option
-from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import first_connection, mqtt_options, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import load_or_create

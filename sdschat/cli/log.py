@@ -14,17 +14,19 @@ from sdschat.cli.histories import (
     ChannelHistory,
     DirectHistory,
     LocalHistory,
+    MembersHistory,
     WantedHistory,
+    codec_of,
     find_partner,
     matching,
+    open_reader,
     own_id,
+    require_channel,
 )
 from sdschat.cli.log_formats import as_markdown, as_text
-from sdschat.cli.members_history import MembersHistory
 from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.output import counted, parse_moment, show_progress
 from sdschat.cli.parquet import write_journal, write_messages
-from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from sdschat.cli.errors import DONE
+from sdschat.cli.histories import open_reader
 from sdschat.cli.options import say
 from sdschat.cli.output import moment, safe
-from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.retention import crowded

@@ -7,10 +7,9 @@ from typing import Final
 
 import click
 
-from sdschat.cli.histories import WantedHistory
+from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.log import print_history, which_options
 from sdschat.cli.options import local_options
-from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 
 _LAST: Final = 10

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.histories import open_reader, require_channel
 from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.output import moment, safe
-from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create

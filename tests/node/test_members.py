@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.cli.histories import WantedHistory
+from sdschat.cli.histories import MembersHistory, WantedHistory
 from sdschat.cli.log_formats import as_text
-from sdschat.cli.members_history import MembersHistory
 from sdschat.node.events import (
     CheckpointPassed,
     ConnectionChanged,
