@@ -23,10 +23,9 @@ from sdschat.cli.histories import (
     own_id,
     require_channel,
 )
-from sdschat.cli.log_formats import as_markdown, as_text
+from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.output import counted, parse_moment, show_progress
-from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel
