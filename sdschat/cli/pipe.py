@@ -8,8 +8,7 @@ import sys
 import click
 
 from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem
-from sdschat.cli.json_events import INPUT_REFUSED, json_line, named_line
-from sdschat.cli.json_input import InputLine, read_line
+from sdschat.cli.json_events import INPUT_REFUSED, InputLine, json_line, named_line, read_line
 from sdschat.cli.options import channel_name, channel_options, data_set_option, say, time_option
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
