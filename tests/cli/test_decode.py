@@ -121,7 +121,7 @@ def test_one_packet_on_a_terminal_is_indented(tmp_path: Path) -> None:
 
 
 def test_a_line_that_no_packet_fills_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdschat.cli.packet_input._LONGEST_LINE", 10)
+    monkeypatch.setattr("sdschat.cli.decode._LONGEST_LINE", 10)
     done = CliRunner().invoke(decode.command, ["-"], text(SOUND_LINE)[:-1])
     assert "Line 1 is longer" in str(done.exception)
 
