@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import click
 
@@ -11,7 +12,7 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
 from sdschat.cli.json_events import state_name
 from sdschat.cli.options import channel_name, local_options
-from sdschat.cli.render import print_report
+from sdschat.cli.output import moment, safe
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import as_object, privacy_of, status_of
 from sdschat.node.channel.copies import difference_to_copy
@@ -21,6 +22,74 @@ from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.values import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
+
+_MOMENTS: Final = frozenset(
+    {
+        "newest",
+        "lamport",
+        "joined_after",
+        "complete_since",
+        "next_sync",
+        "next_send",
+        "received_at",
+        "until",
+        "since",
+        "given_up_at",
+        "request_due",
+        "due",
+        "at",
+        "heard_at",
+        "last_lamport",
+        "first_lamport",
+        "not_before",
+        "lamport_timestamp",
+        "sent_time",
+    }
+)
+
+
+def print_report(report: dict[str, Any], most: int) -> None:
+    for line in _lines(report, most):
+        click.echo(line)
+
+
+def _lines(report: dict[str, Any], most: int, indent: str = "") -> Iterator[str]:
+    for name, value in report.items():
+        label = f"{indent}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield f"{label}:" if value else f"{label}: none"
+            yield from _lines(value, most, indent + "  ")
+        elif isinstance(value, list | tuple):
+            yield f"{label}: {len(value) or 'none'}"
+            for entry in value[:most]:
+                yield f"{indent}  - {_entry(entry)}"
+            if len(value) > most:
+                yield f"{indent}  … {len(value) - most} more; --json has all of them"
+        else:
+            yield f"{label}: {_value(name, value)}"
+
+
+def _entry(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return _value("", entry)
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_value(name, value)}" for name, value in entry.items() if value not in (None, [])
+    )
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    if isinstance(value, int) and name in _MOMENTS:
+        return moment(value) if value else "-"
+    if isinstance(value, list | tuple):
+        return " ".join(_value("", each) for each in value) or "-"
+    if isinstance(value, dict):
+        return f"({_entry(value)})"
+    return safe(str(value))
+
 
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
 
