@@ -19,7 +19,7 @@ from sdschat.transport.address import Address
 from sdschat.transport.tasks import first
 
 if TYPE_CHECKING:
-    from sdschat.cli.web.visitors import Visitor
+    from sdschat.cli.web.server import Visitor
 
 _PORT: Final = 8000
 _PLACES: Final = 8
@@ -48,8 +48,7 @@ def command(
     back has its own again. http://127.0.0.1:8000/?name=ann chooses a name. The keys are on this machine, so whoever
     runs it can read and write everything. Visitors reach no files or programs of it (join --guest).
     """
-    from sdschat.cli.web.server import ChatServer, serve
-    from sdschat.cli.web.visitors import Visitors
+    from sdschat.cli.web.server import ChatServer, Visitors, serve
 
     names = list(dict.fromkeys(map(channel_name, channels)))
     remote = not Address("http", listen, port).loopback

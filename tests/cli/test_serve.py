@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from sdschat.cli.web.visitors import Visitors
+from sdschat.cli.web.server import Visitors
 from tests.browser import browser
 from tests.cli.processes import Pipe, command, environment, run
 from tests.transport.worlds import free_port
