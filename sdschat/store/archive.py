@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from sdschat.store.checksums import body_sum
+from sdschat.store.columns import body_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 

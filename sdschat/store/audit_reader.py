@@ -14,8 +14,7 @@ from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, ChannelRow, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, load_ids
+from sdschat.store.columns import LOG_COLUMNS, body_sum, load_ids, row_sum
 from sdschat.store.connection import open_reader
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import FINGERPRINT_BYTES, fingerprint_step

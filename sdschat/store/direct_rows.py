@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 
 COLUMNS: Final = "channel, message_id, peer, own, nick, text, kind, sent_at, received_at, state, reply_to, verdict"
 # Parents that the message was delivered without and that have not come since, out of the rows of the protocol.

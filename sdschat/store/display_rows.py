@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from sdschat.sds.values import AckState, OutgoingRow
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, log_entry
+from sdschat.store.columns import LOG_COLUMNS, body_sum, log_entry, row_sum
 
 Key = tuple[int, str]  # Lamport time and id: the order of the log
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Entry, LogRow
 from sdschat.store import dropped_packets
-from sdschat.store.checksums import body_sum
-from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry
+from sdschat.store.columns import LOG_COLUMNS, RowAltered, body_sum, log_entry
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.schema import PLACE_BITS
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sdschat.store.channel_table import ChannelTally
-from sdschat.store.checksums import row_sum
-from sdschat.store.columns import SqlRow, dump_ids, load_ids
+from sdschat.store.columns import SqlRow, dump_ids, load_ids, row_sum
 from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fingerprint_text
 from sdschat.store.schema import PLACE_BITS
 

@@ -26,8 +26,7 @@ from sdschat.mvds.rows import (
     Write,
 )
 from sdschat.mvds.values import Message, Metadata, Mode
-from sdschat.store.checksums import row_sum
-from sdschat.store.columns import dump
+from sdschat.store.columns import dump, row_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sdschat.catchup.provider import StoredMessage
 from sdschat.catchup.values import LogKey, RangeSummary
 from sdschat.store import dropped_packets
-from sdschat.store.checksums import body_sum
+from sdschat.store.columns import body_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from sdschat.catchup.index import BucketDraft, IndexBucket, RangeIndex, Read, split
 from sdschat.catchup.values import LOWEST, LogKey, RangeSummary
 from sdschat.store import dropped_packets
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from sdschat.store.errors import as_store_error
 
 _SELECT: Final = "SELECT channel, start, count, total, sum FROM range_bucket WHERE channel = ?"

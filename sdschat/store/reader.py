@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from sdschat.sds.values import Codec, OutgoingRow, Snapshot, Table
 from sdschat.store.channel_table import ChannelTally, load_tallies
-from sdschat.store.checksums import row_sum
-from sdschat.store.columns import SHAPES, RowAltered
+from sdschat.store.columns import SHAPES, RowAltered, row_sum
 from sdschat.store.connection import open_reader
 from sdschat.store.direct_rows import DirectRow, rows_after
 from sdschat.store.display_rows import Ancestor, ChannelInfo, DisplayMessage, Key, MessageDetail

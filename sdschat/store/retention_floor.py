@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import Any, NamedTuple, Protocol
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 
 
 class RetentionFloor(NamedTuple):

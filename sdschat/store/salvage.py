@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from sdschat.sds.values import ChannelRow, Codec, Message, OutgoingRow, Table
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, SHAPES, RowAltered, log_entry
+from sdschat.store.columns import LOG_COLUMNS, SHAPES, RowAltered, body_sum, log_entry, row_sum
 from sdschat.store.connection import open_reader
 from sdschat.store.files import ProfileLock
 from sdschat.store.history import first_place, last_place

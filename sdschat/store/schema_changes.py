@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from sdschat.store.checksums import row_sum, small_sum
+from sdschat.store.columns import row_sum, small_sum
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -23,8 +23,7 @@ from sdschat.sds.values import (
     Snapshot,
     Table,
 )
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import SHAPES, STATE_SELECT, RowAltered
+from sdschat.store.columns import SHAPES, STATE_SELECT, RowAltered, body_sum, row_sum
 
 RowType = TypeVar("RowType", bound=Row)
 

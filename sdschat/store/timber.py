@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from sdschat.store.checksums import row_sum, small_sum
-from sdschat.store.columns import dump
+from sdschat.store.columns import dump, row_sum, small_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
 from sdschat.timber.posts import Head

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from sdschat.sds.values import Append, ChannelRow, Drop, Entry, LogRow, Put, Row, Table, Write
 from sdschat.store import dropped_packets
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, newest_again
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
+from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, body_sum, log_values, row_sum
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalWriter
 from sdschat.store.retention_floor import count_ids

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import last_place
 from sdschat.store.query import NOT_HIDDEN, WITH_BODY

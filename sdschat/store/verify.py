@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from sdschat.sds.values import Codec, Entry, LogRow, Message
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, count_again, load_tallies
-from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry, log_values
+from sdschat.store.columns import LOG_COLUMNS, RowAltered, body_sum, log_entry, log_values, row_sum
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.retention_floor import floor_of
 from sdschat.store.snapshot import Loss

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from tests.node.worlds import World
 
 NAMES = ("ann", "bob", "cleo")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from sdschat.cli.program import program
 from sdschat.node.events import CheckpointPassed
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from tests.audit.field import database, forge, one
 from tests.node.test_members import _channel, _let_in, _start
 from tests.node.worlds import Member, world

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.sds.values import ChannelRow
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.migrate import schema_digest
 from sdschat.store.schema import MIGRATIONS, Migration

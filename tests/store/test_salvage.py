@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.sds.values import AckState, Append, Evidence, Message, OutgoingRow, Put, Table, Write
-from sdschat.store.checksums import row_sum
+from sdschat.store.columns import row_sum
 from sdschat.store.salvage import Wreck
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, START, log_row, packet_of, row_of, state_row

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from sdschat.sds.values import Append, Entry, HistoryEntry, LogRow, Message, Put, Table
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
-from sdschat.store.checksums import body_sum
-from sdschat.store.columns import BODY_INSERT, LOG_INSERT, log_values
+from sdschat.store.columns import BODY_INSERT, LOG_INSERT, body_sum, log_values
 from sdschat.store.history import first_place
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec

@@ -10,8 +10,7 @@ from sdschat.audit.sources.columnar import Logged
 from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
 from sdschat.audit.sources.packets import CODEC, digest_of
 from sdschat.sds.values import Message
-from sdschat.store.checksums import body_sum
-from sdschat.store.columns import dump_ids, load_ids
+from sdschat.store.columns import body_sum, dump_ids, load_ids
 from sdschat.store.journal import fingerprint_step
 from sdschat.wire.chat_codec import decode_envelope
 
