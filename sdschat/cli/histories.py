@@ -26,8 +26,7 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path, profile_names
 from sdschat.sds.values import AckState, Codec
-from sdschat.store.direct_rows import DirectRow
-from sdschat.store.display_rows import DisplayMessage, Key
+from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec

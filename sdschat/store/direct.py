@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, Final
 
 from sdschat.store.columns import row_sum
-from sdschat.store.direct_rows import COLUMNS, READ, DirectRow, sound_row
+from sdschat.store.display_rows import COLUMNS, READ, DirectRow, sound_row
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction

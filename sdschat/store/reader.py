@@ -13,8 +13,7 @@ from sdschat.sds.values import Codec, OutgoingRow, Snapshot, Table
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import SHAPES, RowAltered, row_sum
 from sdschat.store.connection import open_reader
-from sdschat.store.direct_rows import DirectRow, rows_after
-from sdschat.store.display_rows import Ancestor, ChannelInfo, DisplayMessage, Key, MessageDetail
+from sdschat.store.display_rows import Ancestor, ChannelInfo, DirectRow, DisplayMessage, Key, MessageDetail, rows_after
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text

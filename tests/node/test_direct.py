@@ -17,7 +17,7 @@ from sdschat.node.view.conversation import conversation_id
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.values import AckState, Now
-from sdschat.store.direct_rows import DirectRow
+from sdschat.store.display_rows import DirectRow
 from sdschat.tui.model.workspace import TalkModel
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
 from tests.node.catching import say, start, stop

@@ -27,7 +27,7 @@ from sdschat.mvds.rows import (
 )
 from sdschat.mvds.values import Message, Metadata, Mode
 from sdschat.store.direct import DirectMessages
-from sdschat.store.direct_rows import DirectRow
+from sdschat.store.display_rows import DirectRow
 from sdschat.store.mvds import MvdsStore
 from sdschat.store.store import Store
 from tests.store.samples import CODEC

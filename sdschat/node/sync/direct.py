@@ -37,7 +37,7 @@ from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import AckState, Now, Reason
 from sdschat.store.direct import DirectMessages
-from sdschat.store.direct_rows import DirectRow
+from sdschat.store.display_rows import DirectRow
 from sdschat.store.mvds import MvdsStore
 from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec, split_signature, with_signature

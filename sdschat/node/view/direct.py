@@ -14,7 +14,7 @@ from sdschat.sds.values import AckState, Evidence
 
 if TYPE_CHECKING:
     from sdschat.node.sync.direct import DirectMessaging
-    from sdschat.store.direct_rows import DirectRow
+    from sdschat.store.display_rows import DirectRow
 
 _AT_HAND: Final = 500  # messages read at first
 _NEWS: Final = 16
