@@ -20,7 +20,7 @@ from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
 from sdschat.node.store_server.node import StoreNode
-from sdschat.store.archive_stats import archived
+from sdschat.store.archive import archived
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 

@@ -17,7 +17,7 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.retention import crowded
 from sdschat.node.store_server.counters import COUNTS
-from sdschat.store.archive_stats import Archived, archived, database_space
+from sdschat.store.archive import Archived, archived, database_space
 from sdschat.store.retention import DiskSpace
 from sdschat.store.retention import compact as write_anew
 

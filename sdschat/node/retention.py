@@ -14,7 +14,7 @@ from sdschat.node.silent_senders import SenderValues, SilentSenders
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import IDS_KEPT, MAX_LAMPORT
-from sdschat.store.archive_stats import Archived, archived
+from sdschat.store.archive import Archived, archived
 from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.store.files import RESERVE_BYTES
 from sdschat.store.retention import (

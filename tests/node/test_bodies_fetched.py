@@ -9,7 +9,7 @@ from pathlib import Path
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.events import BodiesFetched, ConnectionChanged, MessageDelivered, OverLimit, SaidTwoThings
 from sdschat.node.sync.extension import sync_part
-from sdschat.store.archive_stats import archived
+from sdschat.store.archive import archived
 from tests.node.catching import log_of, start
 from tests.node.worlds import Member, World, world
 

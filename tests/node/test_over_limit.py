@@ -19,7 +19,7 @@ from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelive
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
-from sdschat.store.archive_stats import archived
+from sdschat.store.archive import archived
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import Member, World, world

@@ -14,8 +14,7 @@ from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
 from sdschat.node.store_server.node import StoreNode
 from sdschat.node.sync.events import CatchingUp
-from sdschat.store.archive import LogArchive
-from sdschat.store.archive_stats import archived
+from sdschat.store.archive import LogArchive, archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import InMemory, Member

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sdschat.node.store_server.counters import BOUNDS, Counts
-from sdschat.store.archive_stats import Archived
+from sdschat.store.archive import Archived
 from sdschat.store.retention import DiskSpace
 
 _PATIENCE: Final = 5.0  # seconds for a request

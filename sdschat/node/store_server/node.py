@@ -17,8 +17,7 @@ from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, ServedChannel
 from sdschat.node.store_server.counters import COUNTS, Counts
 from sdschat.node.store_server.metrics import MetricsSnapshot
 from sdschat.node.store_server.server import Shared, StoreServer
-from sdschat.store.archive import LogArchive
-from sdschat.store.archive_stats import archived, database_space
+from sdschat.store.archive import LogArchive, archived, database_space
 from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.store.store import Store
 
