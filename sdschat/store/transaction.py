@@ -15,10 +15,23 @@ from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalWriter
 from sdschat.store.retention_floor import count_ids
-from sdschat.store.wiping import rewrite_tables
 
 if TYPE_CHECKING:
     from sdschat.store.ranges import Ranges
+
+
+_TABLES: Final = ("timber_row", "timber_post", "timber_operation")
+
+
+def rewrite_tables(connection: sqlite3.Connection) -> None:
+    """Write the tables of members' channels anew, inside a transaction."""
+    for table in _TABLES:
+        rows = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+        connection.execute(f"DELETE FROM {table}")
+        if rows:
+            places = ", ".join("?" * len(rows[0]))
+            connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+
 
 _LOCAL: Final = {
     "draft": "INSERT OR REPLACE INTO draft (channel, text, at, sum) VALUES (?, ?, ?, ?)",
