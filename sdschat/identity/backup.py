@@ -16,7 +16,7 @@ from nacl.bindings import (
 from nacl.exceptions import CryptoError
 
 from sdschat.identity.keyfile import KeyFileError
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 
 SHORTEST: Final = 8  # characters of a passphrase
 _HEADER: Final = "sdschat identity backup v1"

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple, Protocol
 
 from nacl.bindings import crypto_box_seal, crypto_sign_ed25519_pk_to_curve25519
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.signing import (
     CONTENT_DOMAIN,
     DIRECT_DOMAIN,
     LINK_DOMAIN,
     PLACED_DOMAIN,
+    Identity,
     sender_id_of,
     signed_bytes,
     verify,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from sdschat.identity.keys import SEED_BYTES, Identity
+from sdschat.identity.signing import SEED_BYTES, Identity
 
 KEY_FILE: Final = "identity.key"
 _HEADER: Final = "sdschat identity v1"

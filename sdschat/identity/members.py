@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sdschat.identity.keys import Identity
-from sdschat.identity.signing import ANNOUNCE_DOMAIN, TIMBER_DOMAIN, sender_id_of, signed_bytes, verify
+from sdschat.identity.signing import ANNOUNCE_DOMAIN, TIMBER_DOMAIN, Identity, sender_id_of, signed_bytes, verify
 from sdschat.timber.ids import operation_bytes, operation_id
 from sdschat.timber.values import Kind, Operation
 from sdschat.wire.members_codec import (

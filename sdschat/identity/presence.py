@@ -10,8 +10,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import Keys, Verdict, open_as, seal_as
-from sdschat.identity.keys import Identity
-from sdschat.identity.signing import LEAVE_DOMAIN, PRESENCE_DOMAIN
+from sdschat.identity.signing import LEAVE_DOMAIN, PRESENCE_DOMAIN, Identity
 from sdschat.wire.chat_codec import NONCE_BYTES, decode_envelope
 
 _CONNECTION_BYTES: Final = 8

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.identity.keys import Identity
-from sdschat.identity.signing import SYNC_DOMAIN, sender_id_of, signed_bytes, verify
+from sdschat.identity.signing import SYNC_DOMAIN, Identity, sender_id_of, signed_bytes, verify
 from sdschat.sds.values import Codec, Message, MessageKind, Refusal
 from sdschat.wire.sync_proof import SyncProof, split_proof, with_proof
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Codec
 from sdschat.store.files import prepare_directory

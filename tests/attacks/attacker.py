@@ -14,9 +14,9 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from sdschat.identity.content import seal
-from sdschat.identity.keys import SEED_BYTES, Identity
 from sdschat.identity.place import filter_digest, history_digest
 from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, seal_presence
+from sdschat.identity.signing import SEED_BYTES, Identity
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.topics import Topics

@@ -6,8 +6,8 @@ import secrets
 import time
 
 from sdschat.identity.content import seal
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import filter_digest, history_digest
+from sdschat.identity.signing import Identity
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
 from sdschat.wire.chat_codec import DEVICE_BYTES, PLACED_NONCE_BYTES, Place

@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 
 from sdschat.identity.content import seal_direct, sign_link
-from sdschat.identity.keys import Identity
 from sdschat.identity.presence import decode_presence
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.mvds.values import Message, Payload
 from sdschat.node.sync.direct import pair_group
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec, with_signature

@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.private.inviting import PrivateState, private_state
 from sdschat.node.private.record import full_name
 from sdschat.node.private.sealer import ChannelSealer

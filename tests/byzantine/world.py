@@ -15,8 +15,8 @@ from typing import Final
 
 from sdschat.identity.content import seal
 from sdschat.identity.key_book import KeyBook, KeyRow
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, place_of, refusal_of
+from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import SigningCodec
 from sdschat.node.channel.proofs import Proofs
 from sdschat.node.channel.sender_limits import SenderLimits

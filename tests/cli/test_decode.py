@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from sdschat.cli import decode
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message

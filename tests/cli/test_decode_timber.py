@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.members import seal_packet
+from sdschat.identity.signing import Identity
 from sdschat.node.view.timber_report import timber_report
 from sdschat.timber.values import CheckpointMark, Message, Operation, Sync
 from sdschat.wire.members_codec import decode_timber_envelope

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.private.epochs import EpochName, epoch_mark, make_removal, mixed_secret, secret_for
 from sdschat.identity.private.link import accept, make_link, problem_with_join, read_link
 from sdschat.identity.private.roster import Roster, SignedOperation, fold
+from sdschat.identity.signing import Identity
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, encode_operation
 
 NOW = 1_000_000

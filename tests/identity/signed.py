@@ -5,9 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sdschat.identity.content import ContentKind, seal, seal_as
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import place_of
-from sdschat.identity.signing import CONTENT_DOMAIN
+from sdschat.identity.signing import CONTENT_DOMAIN, Identity
 from sdschat.sds.values import Draft, HistoryEntry, Message
 
 DEVICE = b"a device"

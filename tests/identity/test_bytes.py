@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.sds.bloom.compact import encode_window, shape_for
 from sdschat.sds.config import Config
 from sdschat.sds.values import HistoryEntry

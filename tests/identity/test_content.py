@@ -20,7 +20,7 @@ from sdschat.identity.content import (
     seal,
 )
 from sdschat.identity.key_book import KeyBook, KeyRow
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.wire.chat_codec import MAGIC, PLACED_MAGIC, Place, decode_envelope, encode_envelope
 from sdschat.wire.chat_pb2 import PlacedChat
 from tests.identity.signed import old_content

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load, load_or_create
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 
 SEED = bytes(range(32))
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.identity.content import Verdict, open_content, seal_as
-from sdschat.identity.keys import Identity
 from sdschat.identity.presence import PresenceKind, decode_presence, seal_presence
-from sdschat.identity.signing import CONTENT_DOMAIN
+from sdschat.identity.signing import CONTENT_DOMAIN, Identity
 
 ALICE, MALLORY = Identity(b"a" * 32), Identity(b"m" * 32)
 

@@ -11,8 +11,8 @@ import pytest
 from sdschat.identity import backup
 from sdschat.identity.backup import open_identity, seal_identity
 from sdschat.identity.keyfile import KeyFileError, create, load_or_create
-from sdschat.identity.keys import Identity
 from sdschat.identity.safety_words import _words, safety_words
+from sdschat.identity.signing import Identity
 
 ANN, BOB = Identity(bytes(32)), Identity(bytes([1]) * 32)
 

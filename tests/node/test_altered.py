@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.events import (
     ConnectionChanged,
     MessageDelivered,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel import author_chains
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import (

@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.identity import key_book
 from sdschat.identity.key_book import KeyBook, KeyStanding
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node import silent_senders
 from sdschat.node.channel import author_chains, author_devices
 from sdschat.node.channel.author_chains import CHAINS, author_of

@@ -9,8 +9,8 @@ import pytest
 
 from sdschat.identity import key_book
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.identity.keys import Identity
 from sdschat.identity.members import seal_packet
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.events import (
     DataSetFound,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel import author_chains
 from sdschat.node.channel.over_limit import Flood, OverLimitCounter
 from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SenderLimits

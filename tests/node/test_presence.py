@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.presence import EVERY, FRESH, SKEW, STORE, STRANGERS, ChannelPresence
 from sdschat.node.events import PresenceChanged
 from sdschat.sds.values import Now

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import Frame, Nudge
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import ConnectionChanged, MessageDelivered

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.identity.keys import SEED_BYTES, Identity
 from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import LinkError, accept, make_link, read_link
+from sdschat.identity.signing import SEED_BYTES, Identity
 from sdschat.node.events import MessageDelivered
 from sdschat.node.private.events import NotAMember
 from sdschat.node.private.record import take_link

@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.identity import key_book as book_module
 from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node import stranger_bodies as bodies_module
 from sdschat.node.channel import stranger_accounts as accounts_module
 from sdschat.node.channel.session import ChannelSession

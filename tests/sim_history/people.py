@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from random import Random
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.sim.scenario import Scenario
 
 

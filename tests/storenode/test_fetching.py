@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.settings import Value
 from sdschat.node.store_client.envelope import ANSWER, SealedQuery, seal, unseal

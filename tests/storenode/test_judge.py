@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.store_client.verify import Lie, VerifiedAnswer, judge
 from sdschat.sds.ids import text_id
 from sdschat.sds.values import Message

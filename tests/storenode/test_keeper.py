@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.hint import hint_of, read_hint

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sdschat.identity.content import open_content
 from sdschat.identity.key_book import KeyBook
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.transport.base import Connected, Published, Received
 from sdschat.transport.client import MqttTransport
 from tests.identity.signed import signed_message

@@ -19,10 +19,9 @@ from sdschat.identity.content import (
     seal_direct,
     sign_link,
 )
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import filter_digest, history_digest
 from sdschat.identity.presence import PresenceKind, decode_presence, seal_presence
-from sdschat.identity.signing import CONTENT_DOMAIN, DIRECT_DOMAIN
+from sdschat.identity.signing import CONTENT_DOMAIN, DIRECT_DOMAIN, Identity
 from sdschat.identity.sync_proof import sign_sync, wrong_proof
 from sdschat.sds.values import HistoryEntry
 from sdschat.wire.chat_codec import Place, decode_envelope, encode_envelope

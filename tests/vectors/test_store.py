@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.store_client import envelope
 from sdschat.wire import store_codec as codec
 from tests.vectors.files import vectors

@@ -12,8 +12,8 @@ from nacl.bindings import (
     crypto_sign_ed25519_pk_to_curve25519,
 )
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.packets import EPOCH_ID_BYTES, SECRET_BYTES, epoch_key
+from sdschat.identity.signing import Identity
 from sdschat.wire.private_codec import Remove, Renew, Share
 
 _MIX: Final = b"sdschat epochmix"

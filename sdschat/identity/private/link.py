@@ -6,8 +6,7 @@ import unicodedata
 from hashlib import blake2b
 from typing import Final
 
-from sdschat.identity.keys import Identity
-from sdschat.identity.signing import key_pair, sign, signed_bytes, verify
+from sdschat.identity.signing import Identity, key_pair, sign, signed_bytes, verify
 from sdschat.wire.private_codec import Genesis, Invite, Join, Link, decode_link, encode_link
 
 _GENESIS_DOMAIN: Final = b"sdschat/genesis/v1\0"

@@ -27,8 +27,8 @@ from sdschat.identity.key_book import (
     StandingForgotten,
     StandingRow,
 )
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, refusal_of
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.copies import OtherCopies
 from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.channel.strangers_share import PREFIX, StrangersShare

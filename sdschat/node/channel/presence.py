@@ -10,8 +10,8 @@ import secrets
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import Keys
-from sdschat.identity.keys import Identity
 from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, SignedPresence, decode_presence, seal_presence
+from sdschat.identity.signing import Identity
 from sdschat.node.events import PresenceChanged
 from sdschat.sds.values import Now
 

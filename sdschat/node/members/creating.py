@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 import time
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.members import announce
-from sdschat.identity.signing import verify
+from sdschat.identity.signing import Identity, verify
 from sdschat.node.members.record import MembersRecord, load_record, pinned
 from sdschat.node.private.creating import new_private
 from sdschat.node.private.record import full_name

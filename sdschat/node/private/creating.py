@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.packets import SECRET_BYTES
+from sdschat.identity.signing import Identity
 from sdschat.node.private.record import PrivateRecord, full_name
 from sdschat.store.store import Store
 from sdschat.transport.topics import MAX_CHANNEL_CHARACTERS, normal_channel

@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-from sdschat.identity.keys import Identity
 from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import make_link
 from sdschat.identity.private.roster import Rank, Roster, fold
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.node.private.record import PrivateRecord, PrivateValues, load_operations, load_record
 from sdschat.wire.private_codec import SEED_BYTES
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.rests import Rests
 from sdschat.identity.content import Keys, Verdict, open_content
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.store_client.events import StoreEvent, journal_rows
 from sdschat.node.store_client.hint import read_hint

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sdschat.identity.keys import Identity
-from sdschat.identity.signing import sender_id_of, signed_bytes, verify
+from sdschat.identity.signing import Identity, sender_id_of, signed_bytes, verify
 from sdschat.sds.values import Refusal
 from sdschat.wire.store_codec import Sealed, decode_sealed, encode_sealed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreEvent, StoreLeft, StoreSilent

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock

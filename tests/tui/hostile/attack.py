@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterator
 
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import place_of
-from sdschat.identity.signing import PLACED_DOMAIN, signed_bytes
+from sdschat.identity.signing import PLACED_DOMAIN, Identity, signed_bytes
 from sdschat.node import events
 from sdschat.node.events import EventBody
 from sdschat.node.node import Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.events import NodeEvent
 from sdschat.sds import events as ev

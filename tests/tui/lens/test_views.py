@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.identity.keys import Identity
+from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.events import EventBody, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.settings import Value
