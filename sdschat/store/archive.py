@@ -1,4 +1,5 @@
-"""Packets of the log as they were broadcast, for a Store node to serve: by id, by place, and by pages.
+"""Packets of the log as they were broadcast, for a Store node to serve: by id, by place, and by pages; and their
+counts.
 
 Each query is a search in an index, or a bounded walk along one, for a log of any length.
 """

@@ -1,6 +1,8 @@
 """Rows of `sdschat.sds.values` as rows of SQL and back, one shape a table; and checksums of rows.
 
-A row that the disk altered is noticed by its checksum before it is used.
+A row altered by the disk is noticed before it is used. SQLite checks the structure of its pages but not the values in
+them. CRC-32 finds every single flipped byte. It protects against accidents only: a program that can write the file can
+also make the checksum fit.
 """
 
 from __future__ import annotations
