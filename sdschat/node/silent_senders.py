@@ -14,7 +14,7 @@ from sdschat.identity.key_book import KeyStanding
 from sdschat.node.channel.author_chains import CHAINS, author_of
 from sdschat.node.channel.basics import COUNTERS, counted_sender
 from sdschat.node.node import Node
-from sdschat.store.silent_senders import (
+from sdschat.store.senders import (
     SenderOfIds,
     SenderStanding,
     count_values,

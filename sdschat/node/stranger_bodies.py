@@ -15,8 +15,7 @@ from sdschat.node.channel.stranger_accounts import FORGOTTEN, StrangerAccounts
 from sdschat.node.channel.strangers import ChannelStrangers
 from sdschat.node.channel.strangers_share import size_on_disk
 from sdschat.node.node import Node
-from sdschat.store.store import Store
-from sdschat.store.stranger_rows import (
+from sdschat.store.senders import (
     KeptBody,
     bodies_of_strangers,
     count_strangers,
@@ -24,6 +23,7 @@ from sdschat.store.stranger_rows import (
     log_bounds,
     strangers,
 )
+from sdschat.store.store import Store
 
 STEP: Final = 200  # bodies deleted at once
 FORGOTTEN_KEPT: Final = 1_000  # rows of `standing` of strangers who are not known apart any more, about

@@ -18,7 +18,7 @@ from sdschat.node.retention import Retention, ServedChannel
 from sdschat.node.silent_senders import SilentSenders
 from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import Message
-from sdschat.store import silent_senders as rows_module
+from sdschat.store import senders as rows_module
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import PATIENCE, Member, World, world
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.store import stranger_rows
+from sdschat.store import senders
 from sdschat.store.packets import ChannelLog
+from sdschat.store.senders import bodies_of_strangers, count_strangers, keep_as_ids, log_bounds, strangers
 from sdschat.store.store import Store
-from sdschat.store.stranger_rows import bodies_of_strangers, count_strangers, keep_as_ids, log_bounds, strangers
 from tests.store.samples import CODEC, START, Talk
 
 COUNT = 50
@@ -50,7 +50,7 @@ def test_pages_have_each_message_of_a_stranger_once(
     filled: tuple[Store, list[str]], monkeypatch: pytest.MonkeyPatch, places: int, most: int
 ) -> None:
     store, ids = filled
-    monkeypatch.setattr(stranger_rows, "_PLACES", places)
+    monkeypatch.setattr(senders, "_PLACES", places)
     assert _all(store, most) == ids
 
 
@@ -58,7 +58,7 @@ def test_a_page_looks_no_further_than_its_places(
     filled: tuple[Store, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, _ = filled
-    monkeypatch.setattr(stranger_rows, "_PLACES", 10)
+    monkeypatch.setattr(senders, "_PLACES", 10)
     after, end = log_bounds(store, "lobby")
     assert end - after >= COUNT
     assert bodies_of_strangers(store, after, end, COUNT).place == after + 10
