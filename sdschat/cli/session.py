@@ -28,9 +28,8 @@ from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions, TlsOptions
 from sdschat.transport.tasks import first, start
-from sdschat.transport.tls import TlsOptions
 
 _TOO_FAST = (
     "you say more in a minute than others keep (trust.messages_per_minute): they have only the ids of the rest. "

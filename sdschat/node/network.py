@@ -16,7 +16,7 @@ from sdschat.transport.base import Transport
 if TYPE_CHECKING:
     from sdschat.transport.embedded import EmbeddedHosting
     from sdschat.transport.fault_lane import Scheduler
-    from sdschat.transport.options import MqttOptions
+    from sdschat.transport.mqtt_options import MqttOptions
 
 Hosts = Callable[[bool], None]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from sdschat.transport.address import LOCAL, Address, Secret
-from sdschat.transport.tls import no_passphrase, reason
+from sdschat.transport.mqtt_options import no_passphrase, reason
 
 _SCRIPT: Final = Path(__file__).with_name("broker_process.py")
 _START_PATIENCE: Final = 15.0  # seconds

@@ -13,11 +13,10 @@ from sdschat.transport.address import AddressError, clear_text_problem
 from sdschat.transport.base import Failure, Why
 from sdschat.transport.event_queue import AT_ONCE, EventQueue
 from sdschat.transport.mqtt import PahoLink
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions, client_context
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
 from sdschat.transport.session import BrokerLink, BrokerSession, End, LinkOptions, LinkTraffic, MakeLink, Session
 from sdschat.transport.tasks import start
-from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from sdschat.transport.broker import BrokerConfig, EmbeddedBroker, PortTakenError
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 
 _PROBE_PATIENCE: Final = 1.0
 # When the process that hosts the broker ends, its clients must be connected again within three seconds.

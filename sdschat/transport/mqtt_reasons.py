@@ -9,8 +9,8 @@ from typing import Final
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 from sdschat.transport.buffered_socket import BufferedSocket, OversizedError
+from sdschat.transport.mqtt_options import explain
 from sdschat.transport.session import LinkOptions
-from sdschat.transport.tls import explain
 
 # Reason codes of MQTT 5. The return codes of older versions are translated to these.
 _UNSUPPORTED_VERSION: Final = 0x84

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.base import Event, ProbeUnanswered, SubscribeRefused, Why
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 
 
 @dataclass(frozen=True, slots=True)

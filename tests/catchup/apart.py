@@ -14,7 +14,7 @@ from pathlib import Path
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.embedded import EmbeddedHosting
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.catchup.live import WEEK as AGO
 from tests.catchup.live import Tap, packet_bytes, start, stop, until_equal, write_alone
 from tests.transport.worlds import free_port

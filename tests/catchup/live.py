@@ -20,7 +20,7 @@ from sdschat.store.reader import Reader
 from sdschat.transport.base import Connected, Event, Received
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.memory import MemoryNetwork
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.topics import place
 from sdschat.wire.catchup_codec import SyncCodec
 from sdschat.wire.sds_codec import SdsCodec

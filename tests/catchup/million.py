@@ -24,7 +24,7 @@ from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.embedded import EmbeddedHosting
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.catchup.live import (
     CHANNEL,
     CODEC,

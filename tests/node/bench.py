@@ -26,7 +26,7 @@ from sdschat.transport.base import Connected, Event, Published, Received
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.embedded import EmbeddedHosting
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.cli.processes import command, environment
 from tests.transport.worlds import Mosquitto, free_port
 

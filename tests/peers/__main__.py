@@ -16,7 +16,7 @@ import sys
 
 from sdschat.node.stdin import lines
 from sdschat.transport.address import parse_url
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.peers.live import LivePeer, live_peer
 
 _GOODBYE = 1.0  # seconds to wait for the last answers

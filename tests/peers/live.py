@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sdschat.transport.base import Connected, Event, Received
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.topics import Topics
 from tests.needs import needs_path, needs_program
 from tests.peers.node_peer import FOLDER

@@ -31,7 +31,7 @@ from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Value, make_settings
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState, Message
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import Pipe
 from tests.node.worlds import Member

@@ -24,7 +24,7 @@ from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.node.view.conversations import Conversations
 from sdschat.transport.address import LOCAL, Address
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.tui.app import ChatApp
 from sdschat.tui.preferences import Preferences
 

@@ -25,7 +25,7 @@ from sdschat.transport.base import (
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.faults import NONE, Faults, FaultyTransport
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.transport.worlds import Mosquitto, Recorder, quick, run
 
 

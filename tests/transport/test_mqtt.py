@@ -26,7 +26,7 @@ from sdschat.transport.base import (
 )
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.topics import Topics
 from tests.transport.worlds import Mosquitto, Recorder, client, connected, embedded, free_port, quick, run
 

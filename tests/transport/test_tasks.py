@@ -10,7 +10,7 @@ import pytest
 from sdschat.transport.address import Address
 from sdschat.transport.base import Crashed
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.tasks import first, start
 from tests.transport.worlds import Recorder, free_port
 

@@ -13,7 +13,7 @@ from sdschat.transport.address import AddressError, Secret
 from sdschat.transport.base import Connected, Disconnected, Published, Received, Why
 from sdschat.transport.broker import BrokerConfig, BrokerTls
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.tls import TlsOptions, client_context
+from sdschat.transport.mqtt_options import TlsOptions, client_context
 from tests.needs import needs_program
 from tests.transport.worlds import Mosquitto, client, connected, embedded, free_port, quick, run
 

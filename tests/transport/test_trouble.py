@@ -22,7 +22,7 @@ from sdschat.transport.base import (
     Why,
 )
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.topics import Topics
 from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
 

@@ -14,7 +14,7 @@ from sdschat.transport.address import parse_url
 from sdschat.transport.base import Connected, Event
 from sdschat.transport.broker import BrokerConfig, EmbeddedBroker
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.needs import needs_module, needs_program
 
 T = TypeVar("T")

@@ -46,7 +46,7 @@ from sdschat.node.profile import open_profile
 import sdschat.node.view.conversations
 from sdschat.node.settings import make_settings
 from sdschat.transport.address import parse_url
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 async def story():
     settings = make_settings({})
     network = MqttNetwork(MqttOptions(parse_url(f"mqtt://127.0.0.1:{sys.argv[2]}")[0]), settings, embedded=False)

@@ -15,7 +15,7 @@ from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Settings
 from sdschat.transport.address import LOCAL, Address
-from sdschat.transport.options import MqttOptions
+from sdschat.transport.mqtt_options import MqttOptions
 
 _PATIENCE: Final = 20.0  # seconds for all to be connected
 

@@ -1,13 +1,15 @@
-"""TLS with verification always on, and explanations of its errors in words for the user."""
+"""All settings of an MQTT transport; TLS with verification always on, and its errors in words for the user."""
 
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from sdschat.transport.address import AddressError
+from sdschat.transport.address import LOCAL, Address, AddressError, Secret
+from sdschat.transport.topics import DEFAULT_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +82,40 @@ def reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return error.reason or str(error)
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class MqttOptions:
+    """Settings of an MQTT transport; times in seconds. With the defaults a broker that hangs is noticed within 41 s."""
+
+    address: Address = LOCAL
+    password: Secret | None = None
+    tls: TlsOptions = field(default_factory=TlsOptions)
+    allow_clear_password: bool = False
+    prefix: str = DEFAULT_PREFIX
+    # A connection has one last will, so one presence topic: a node in several channels has one transport for each.
+    presence_topic: str | None = None
+    before_connect: Callable[[], Awaitable[None]] | None = None  # for the embedded broker: ensure that one runs
+    # A client id, and for how many seconds the broker keeps its session while we are away. With a session we must
+    # acknowledge what we receive. Empty: a new id for each transport, and no session.
+    session: str = ""
+    session_kept: int = 0
+
+    keepalive: int = 20
+    probe_every: float = 15.0
+    probe_patience: float = 15.0
+    connect_timeout: float = 10.0
+    tick: float = 1.0
+    backoff_first: float = 1.0
+    backoff_longest: float = 60.0
+    stable_after: float = 10.0  # a connection that lasted this long resets the back-off
+
+    max_payload: int = 256 * KIB  # of a packet that we send
+    max_incoming: int = 1 * MIB  # of a packet that we accept
+    window: int = 200  # unacknowledged packets at once, if the broker allows it
+    queue_packets: int = 10_000
+    queue_bytes: int = 32 * MIB
