@@ -21,9 +21,8 @@ from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.transport import base
-from sdschat.transport.base import Why
+from sdschat.transport.base import Topics, Why
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.topics import Topics
 
 _MOST_SENDERS: Final = 4096  # anybody can invent senders; all further ones are counted as one
 _OTHERS: Final = "(others)"

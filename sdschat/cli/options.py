@@ -109,7 +109,7 @@ def standard_input() -> BinaryIO:
 
 def channel_name(text: str) -> str:
     """Return the name in its normal form, or a link to a private channel as it is. Raises Problem if it is neither."""
-    from sdschat.transport.topics import normal_channel
+    from sdschat.transport.base import normal_channel
 
     if text.strip().startswith("sdschat:"):
         return _checked_link(text.strip())

@@ -26,11 +26,10 @@ from sdschat.cli.setting_sources import Chosen, FoundSettings
 from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
 from sdschat.node.private.record import is_link
 from sdschat.transport import base
-from sdschat.transport.base import Transport, Why
+from sdschat.transport.base import Topics, Transport, Why, place
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.segments import DuplicateFilter, Recorded, Spool, known_in
 from sdschat.transport.tasks import first
-from sdschat.transport.topics import Topics, place
 
 _STATE: Final = ".tap"  # name of the file with the state of a folder
 _FLUSH: Final = 0.05  # seconds until a received packet is on disk

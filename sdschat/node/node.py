@@ -19,7 +19,7 @@ from sdschat.node.settings import Settings
 from sdschat.node.turn_scheduler import TurnScheduler
 from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
-from sdschat.transport.topics import Topics
+from sdschat.transport.base import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.commit import TurnBatch

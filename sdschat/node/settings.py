@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, NamedTuple
 from sdschat.identity.suggest import did_you_mean
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
 from sdschat.timber.config import Config as TimberConfig
+from sdschat.transport.base import DEFAULT_PREFIX, normal_prefix
 from sdschat.transport.fault_lane import NONE, Faults
-from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
 
 Value = str | int | float | bool
 # Short timers, for networks that are not shorter: where packets take 300 ms each way, those who have a message that

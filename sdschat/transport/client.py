@@ -10,14 +10,13 @@ from typing import Final
 
 from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
-from sdschat.transport.base import Failure, Why
+from sdschat.transport.base import Failure, Why, echo_topic
 from sdschat.transport.event_queue import AT_ONCE, EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.mqtt_options import MqttOptions, client_context
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
 from sdschat.transport.session import BrokerLink, BrokerSession, End, LinkOptions, LinkTraffic, MakeLink, Session
 from sdschat.transport.tasks import start
-from sdschat.transport.topics import echo_topic
 
 
 class ReconnectBackoff:

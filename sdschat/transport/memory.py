@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 
 from sdschat.transport import base
-from sdschat.transport.base import Failure, Why
+from sdschat.transport.base import Failure, Why, matches
 from sdschat.transport.event_queue import EventQueue
-from sdschat.transport.topics import matches
 
 _ADDRESS = "memory://network"
 

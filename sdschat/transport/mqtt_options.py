@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sdschat.transport.address import LOCAL, Address, AddressError, Secret
-from sdschat.transport.topics import DEFAULT_PREFIX
+from sdschat.transport.base import DEFAULT_PREFIX
 
 
 @dataclass(frozen=True, slots=True)

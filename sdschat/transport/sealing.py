@@ -14,9 +14,8 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from sdschat.transport import base
-from sdschat.transport.base import Transport
+from sdschat.transport.base import DEFAULT_PREFIX, Topics, Transport, decoded, normal_prefix
 from sdschat.transport.event_queue import EventQueue, Schedule
-from sdschat.transport.topics import DEFAULT_PREFIX, Topics, decoded, normal_prefix
 
 MAX_WAITING: Final = 64
 MAX_WAITING_BYTES: Final = 1024 * 1024

@@ -19,7 +19,7 @@ from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, seal_presence
 from sdschat.identity.signing import SEED_BYTES, Identity
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.transport.topics import Topics
+from sdschat.transport.base import Topics
 from sdschat.wire.chat_codec import DEVICE_BYTES, PLACED_NONCE_BYTES, Place
 from sdschat.wire.sds_codec import SdsCodec
 

@@ -11,7 +11,7 @@ from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.creating import create_members
 from sdschat.store.store import Store
 from sdschat.timber.config import Config
-from sdschat.transport.topics import Topics
+from sdschat.transport.base import Topics
 from sdschat.wire.sds_codec import SdsCodec
 from tests.attacks.attacker import new_key
 from tests.attacks.replayed import Listener

@@ -17,11 +17,10 @@ from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from sdschat.store.reader import Reader
-from sdschat.transport.base import Connected, Event, Received
+from sdschat.transport.base import Connected, Event, Received, place
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.memory import MemoryNetwork
 from sdschat.transport.mqtt_options import MqttOptions
-from sdschat.transport.topics import place
 from sdschat.wire.catchup_codec import SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import command, environment

@@ -26,8 +26,8 @@ from sdschat.node.members.creating import create_members, pin
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.store.store import Store
+from sdschat.transport.base import Topics
 from sdschat.transport.memory import MemoryTransport
-from sdschat.transport.topics import Topics
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.test_members import SHORT, _channel, _let_in, _start, _texts
 from tests.node.worlds import Member, World, world

@@ -14,10 +14,9 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final
 
-from sdschat.transport.base import Connected, Event, Received
+from sdschat.transport.base import Connected, Event, Received, Topics
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.mqtt_options import MqttOptions
-from sdschat.transport.topics import Topics
 from tests.needs import needs_path, needs_program
 from tests.peers.node_peer import FOLDER
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from sdschat.sds.values import AckState, Message, MessageKind, Snapshot
 from sdschat.store.reader import Reader
-from sdschat.transport.topics import DEFAULT_PREFIX, place
+from sdschat.transport.base import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec
 
 # Events of a node at rest: sync messages may bring further evidence, or a filter that it cannot use.

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.transport.address import Address, AddressError, Secret, clear_text_problem, parse_url
+from sdschat.transport.base import ParsedTopic, Topics, decoded, echo_topic, encoded, matches, normal_channel, place
 from sdschat.transport.credentials import PASSWORD_VARIABLE, find_password
-from sdschat.transport.topics import ParsedTopic, Topics, decoded, echo_topic, encoded, matches, normal_channel, place
 
 # Topics.
 

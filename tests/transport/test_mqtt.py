@@ -22,12 +22,12 @@ from sdschat.transport.base import (
     PublishFailed,
     Received,
     SubscribeRefused,
+    Topics,
     Why,
 )
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.mqtt_options import MqttOptions
-from sdschat.transport.topics import Topics
 from tests.transport.worlds import Mosquitto, Recorder, client, connected, embedded, free_port, quick, run
 
 TOPICS = Topics("lobby")

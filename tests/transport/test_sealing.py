@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sdschat.identity.packets import OVERHEAD, SIZES
 from sdschat.node.private.sealer import ChannelSealer
-from sdschat.transport.base import Received
+from sdschat.transport.base import Received, Topics
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
 from sdschat.transport.sealing import MAX_WAITING, SealedTopics, SealedTransport
-from sdschat.transport.topics import Topics
 from tests.transport.worlds import Recorder
 
 TOPICS = Topics("garden")

@@ -19,11 +19,11 @@ from sdschat.transport.base import (
     Published,
     PublishFailed,
     Received,
+    Topics,
     Why,
 )
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.mqtt_options import MqttOptions
-from sdschat.transport.topics import Topics
 from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
 
 TOPICS = Topics("lobby")

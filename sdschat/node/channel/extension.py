@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sdschat.sds.values import Message, Now, Refusal
 from sdschat.store.transaction import Transaction
-from sdschat.transport.topics import Topics
+from sdschat.transport.base import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.proofs import HeardPacket

@@ -22,7 +22,7 @@ from sdschat.sds.values import TOLD, Codec, Message, MessageKind, Now, Reason, R
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
-from sdschat.transport.topics import Topics
+from sdschat.transport.base import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.members.channel import MembersChannel

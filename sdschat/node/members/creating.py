@@ -18,7 +18,7 @@ from sdschat.timber.core import Signer
 from sdschat.timber.engine import Ready, TimberEngine
 from sdschat.timber.events import Founded
 from sdschat.timber.values import Now
-from sdschat.transport.topics import normal_channel
+from sdschat.transport.base import normal_channel
 from sdschat.wire.timber_codec import TimberCodec
 
 _NONCE_BYTES = 16

@@ -8,7 +8,7 @@ from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.signing import Identity
 from sdschat.node.private.record import PrivateRecord, full_name
 from sdschat.store.store import Store
-from sdschat.transport.topics import MAX_CHANNEL_CHARACTERS, normal_channel
+from sdschat.transport.base import MAX_CHANNEL_CHARACTERS, normal_channel
 from sdschat.wire.private_codec import SALT_BYTES, Genesis
 
 _LONGEST = MAX_CHANNEL_CHARACTERS - len("~abcdef")

@@ -11,9 +11,8 @@ from sdschat.node.private.membership import PrivateChannel, Send
 from sdschat.node.private.record import PrivateRecord, full_name, is_link, load_operations, load_record, take_link
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.node.settings import SettingError, Settings
-from sdschat.transport.base import Transport
+from sdschat.transport.base import Topics, Transport
 from sdschat.transport.sealing import SealedTopics, SealedTransport
-from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate

@@ -21,8 +21,8 @@ from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Now
 from sdschat.transport import base
+from sdschat.transport.base import Topics
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
-from sdschat.transport.topics import Topics
 
 ONLY_SHOWN: Final = "This is a recording: nothing can be sent or changed."
 

@@ -11,7 +11,7 @@ from sdschat.node.network import TransportFactory
 from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
-from sdschat.transport.topics import encoded, place
+from sdschat.transport.base import encoded, place
 
 MOST: Final = 256  # channels: each has a connection of its own, and anybody can make up names
 

@@ -11,8 +11,8 @@ from sdschat.node.channel.session import ChannelSession
 from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
+from sdschat.transport.base import place
 from sdschat.transport.faults import NONE, Direction, FaultyTransport
-from sdschat.transport.topics import place
 from sdschat.wire.sds_codec import SdsCodec
 
 SHARES: Final = ("loss", "duplicate", "reorder", "corrupt")

@@ -14,7 +14,7 @@ from sdschat.node.view.direct import DirectConversation
 from sdschat.node.view.members import MembersConversation, has_members
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.sds.values import Now
-from sdschat.transport.topics import normal_channel
+from sdschat.transport.base import normal_channel
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from sdschat.cli.json_events import json_line
 from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
-from sdschat.transport.topics import normal_channel
+from sdschat.transport.base import normal_channel
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.model.words import clean, clean_name
 from sdschat.tui.plain.host import PlainHost
