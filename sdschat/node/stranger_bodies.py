@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from sdschat.identity.key_book import MAX_STRANGERS
-from sdschat.node.channel.stranger_accounts import FORGOTTEN, StrangerAccounts
 from sdschat.node.channel.strangers import ChannelStrangers
-from sdschat.node.channel.strangers_share import size_on_disk
+from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, size_on_disk
 from sdschat.node.node import Node
 from sdschat.store.senders import (
     KeptBody,

@@ -12,7 +12,7 @@ from sdschat.identity import key_book as book_module
 from sdschat.identity.key_book import PEOPLE_A_MINUTE, KeyMet, KeyStanding, NickClaimed
 from sdschat.identity.signing import Identity
 from sdschat.node import stranger_bodies as bodies_module
-from sdschat.node.channel import stranger_accounts as accounts_module
+from sdschat.node.channel import strangers_share as accounts_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.channel.strangers import strangers_of
 from sdschat.node.clock import Clock

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
-from sdschat.node.channel.stranger_accounts import FORGOTTEN, StrangerAccounts
-from sdschat.node.channel.strangers_share import StrangersShare, account_from, prefix_of
+from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare, account_from, prefix_of
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.values import Append, Now
 from sdschat.store.reader import Reader
