@@ -19,13 +19,15 @@ from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.announcing import AnnouncementTimer
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.inviting import EpochSecret, invite_link, present_epoch
-from sdschat.node.private.joining import joinings_of, last_joining, refusal_words
 from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,
     is_given,
     is_older_than_epoch,
+    joinings_of,
+    last_joining,
     operation_words,
+    refusal_words,
     signed_operation,
 )
 from sdschat.node.private.record import PrivateRecord, save_operations
