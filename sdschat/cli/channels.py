@@ -13,8 +13,7 @@ from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.members.saved import ChannelStatus
-from sdschat.node.private.inviting import PrivateState, private_state
-from sdschat.node.private.record import private_channels
+from sdschat.node.private.record import PrivateState, private_channels, private_state
 from sdschat.store.display_rows import ChannelInfo
 
 _HEADINGS = "MESSAGES  UNREAD  UNACKED  WAITING  MISSING  LOST  PEERS  NEWEST               LOG"

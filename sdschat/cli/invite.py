@@ -21,9 +21,8 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
-from sdschat.node.private.inviting import invite_link, private_state
 from sdschat.node.private.membership import PrivateChannel
-from sdschat.node.private.record import full_name
+from sdschat.node.private.record import full_name, invite_link, private_state
 from sdschat.node.profile import database_path
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.qr import qr_lines

@@ -14,7 +14,7 @@ from sdschat.cli.output import counted, safe
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
-from sdschat.node.private.inviting import private_state
+from sdschat.node.private.record import private_state
 from sdschat.node.view.members import answering
 from sdschat.store.reader import Reader
 

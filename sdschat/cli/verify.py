@@ -16,7 +16,7 @@ from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.private.inviting import private_state
+from sdschat.node.private.record import private_state
 from sdschat.node.profile import database_path, open_profile
 from sdschat.store.reader import Reader
 

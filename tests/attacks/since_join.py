@@ -8,8 +8,7 @@ from contextlib import closing
 
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.signing import Identity
-from sdschat.node.private.inviting import PrivateState, private_state
-from sdschat.node.private.record import full_name
+from sdschat.node.private.record import PrivateState, full_name, private_state
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store

@@ -18,7 +18,6 @@ from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, Pas
 from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.announcing import AnnouncementTimer
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
-from sdschat.node.private.inviting import EpochSecret, invite_link, present_epoch
 from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,
@@ -30,7 +29,7 @@ from sdschat.node.private.operations import (
     refusal_words,
     signed_operation,
 )
-from sdschat.node.private.record import PrivateRecord, save_operations
+from sdschat.node.private.record import EpochSecret, PrivateRecord, invite_link, present_epoch, save_operations
 from sdschat.node.private.rights import member_key, require_rank_above
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
