@@ -16,7 +16,7 @@ from sdschat.cli.output import moment, safe
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.retention import crowded
-from sdschat.node.store_server.counters import COUNTS
+from sdschat.node.store_server.metrics import COUNTS
 from sdschat.store.archive import Archived, archived, database_space
 from sdschat.store.retention import DiskSpace
 from sdschat.store.retention import compact as write_anew

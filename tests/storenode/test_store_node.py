@@ -9,9 +9,8 @@ from pathlib import Path
 
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.retention import ServedChannel
-from sdschat.node.store_server.counters import COUNTS, Counts
 from sdschat.node.store_server.discovery import Discovery
-from sdschat.node.store_server.metrics import MetricsServer, prometheus
+from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.node import StoreNode
 from sdschat.node.sync.events import CatchingUp
 from sdschat.store.archive import LogArchive, archived

@@ -14,8 +14,7 @@ from sdschat import __version__
 from sdschat.node.clock import Clock
 from sdschat.node.node import Node
 from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, ServedChannel
-from sdschat.node.store_server.counters import COUNTS, Counts
-from sdschat.node.store_server.metrics import MetricsSnapshot
+from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsSnapshot
 from sdschat.node.store_server.server import Shared, StoreServer
 from sdschat.store.archive import LogArchive, archived, database_space
 from sdschat.store.errors import DiskFull, StoreUnavailable

@@ -16,7 +16,7 @@ from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_server.answers import Answerer, ArchiveReader
-from sdschat.node.store_server.counters import Counts
+from sdschat.node.store_server.metrics import Counts
 from sdschat.node.store_server.quota import REPLAY_WINDOW, Quota, Replays
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Append, Now, Refusal
