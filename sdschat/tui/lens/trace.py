@@ -9,7 +9,7 @@ from sdschat.node import events
 from sdschat.node.channel.proofs import is_signed
 from sdschat.node.events import NodeEvent, ev
 from sdschat.node.view.engine_snapshot import is_compact
-from sdschat.node.view.packet_rules import message_rules
+from sdschat.node.view.packet_report import message_rules
 from sdschat.node.view.values import Message, MessageKind, Refusal, Verdict
 
 MESSAGES: Final = 512
