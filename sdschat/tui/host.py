@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import standing_words
 from sdschat.node.view.private import privacy
-from sdschat.node.view.values import ContentKind, Key, did_you_mean
+from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words

@@ -13,8 +13,8 @@ from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.node.sync.direct import CONFIG, DirectMessaging
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
-from sdschat.node.view.conversation import conversation_id
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.values import conversation_id
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.values import AckState, Now
 from sdschat.store.display_rows import DirectRow

@@ -9,10 +9,10 @@ from sdschat.identity.lookalikes import skeleton
 from sdschat.node.channel.strangers import Stranger, named_strangers, strangers_of
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.conversation import Conversation, conversation_id, split_id
 from sdschat.node.view.direct import DirectConversation
 from sdschat.node.view.members import MembersConversation, has_members
 from sdschat.node.view.user_texts import UserTexts
+from sdschat.node.view.values import Conversation, conversation_id, split_id
 from sdschat.sds.values import Now
 from sdschat.transport.base import normal_channel
 

@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Key, Shown
+from sdschat.node.view.values import Conversation, Key, Shown
 from sdschat.store.errors import StoreError
 
 _PREFIX: Final = 4  # letters of an id, at least

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from sdschat.node.view.conversation import Conversation
-from sdschat.node.view.values import Shown
+from sdschat.node.view.values import Conversation, Shown
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.view.conversation import conversation_id
+from sdschat.node.view.values import conversation_id
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import count, nick_text, reason_text, short

@@ -6,9 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Shown
+from sdschat.node.view.values import Conversation, Shown
 from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model.from_events import entry_of, mention_of
 from sdschat.tui.model.items import MessageItem, Quote, first_line

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.members import MembersConversation
-from sdschat.node.view.values import AckState, Evidence
+from sdschat.node.view.values import AckState, Conversation, Evidence
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 

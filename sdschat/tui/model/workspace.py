@@ -9,9 +9,8 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import DirectSaid
-from sdschat.node.view.conversation import conversation_id, split_id
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import AckState
+from sdschat.node.view.values import AckState, conversation_id, split_id
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 
