@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.channel.presence import STORE
-from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.verify import StoreReputation
 from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Append, HistoryEntry, Message, Now

@@ -12,7 +12,7 @@ from sdschat.node.channel.extension import Handler, OutgoingPacket
 from sdschat.node.channel.session import ChannelExtension
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.verify import StoreReputation
 from sdschat.node.store_server.quota import Quota
 from sdschat.node.store_server.server import Shared, StoreServer
 from sdschat.sds.channel import Channel

@@ -15,7 +15,7 @@ from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.rows import Write as DirectWrite
 from sdschat.mvds.values import Mode
 from sdschat.node.channel.presence import STORE
-from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.verify import StoreReputation
 from sdschat.node.sync.direct import CONFIG, pair_group
 from sdschat.node.sync.history_sync import DAY
 from sdschat.node.sync.store_pages import StorePages

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sdschat.catchup.rests import REST_FIRST, REST_LONGEST
-from sdschat.node.store_client.reputation import BUSY, StoreReputation
+from sdschat.node.store_client.verify import BUSY, StoreReputation
 
 STORES = ["a" * 32, "b" * 32, "c" * 32]
 

@@ -10,7 +10,7 @@ from sdschat.node.node import Node
 from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import Value
 from sdschat.node.store_client import client
-from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.verify import StoreReputation
 from sdschat.node.store_server.answers import Answerer
 from sdschat.node.store_server.node import StoreNode
 from sdschat.node.store_server.server import StoreServer

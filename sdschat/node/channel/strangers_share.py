@@ -1,4 +1,7 @@
-"""The share of the disk that all strangers who wait have together, in all channels of a profile."""
+"""Room of the strangers who wait: their accounts in one channel, and their share of the disk in all channels.
+
+An account counts the messages of a stranger, and the room that they take. The share is of a whole profile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Reports of the engine as events of the node: which posts are new, edited or gone, and what became of our own."""
+"""Reports of the engine as events of the node, and as rows of the journal, for audits.
+
+Events: which posts are new, edited or gone, and what became of our own. Rows: checkpoints, committee, ballots and
+deletions of a members' channel.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Messages of a private channel: operations among them, in words; and, where those who join get nothing older, who may
-have a message, and the key that it is sealed with."""
+"""Messages of a private channel: operations among them, in words; joinings by invite, and why one is of no use.
+
+Where those who join get nothing older: who may have a message, and the key that it is sealed with.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The private channels of a profile, as they are kept in its database, which only its owner may read."""
+"""The private channels of a profile: as they are kept in its database, what is known of them offline, and links to
+them.
+
+Only the owner of the profile may read its database.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording: everything that a node saved, sent, took and told, as JSON lines with times.
+"""A recording: everything that a node saved, sent, took and told, as JSON lines with times; and values as JSON.
 
     {"v":1,"t":…,"sender_id":…,"nick":…,"timing":…,"config":{…}}       the first line
     {"t":…,"c":"lobby","w":[…],"x":[…]}                                  saved: writes of the engine, earlier texts
@@ -7,6 +7,7 @@
     {"t":…,"c":"lobby","f":{…}}                                          a fact, as it was told
 
 What is saved comes before what is told of it. A recording holds the messages in clear.
+Values of the engine and the node become JSON and come back; whatever is written says what it is.
 """
 
 from __future__ import annotations

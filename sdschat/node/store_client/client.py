@@ -13,9 +13,8 @@ from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.store_client.events import StoreEvent, journal_rows
 from sdschat.node.store_client.hint import read_hint
-from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_client.requests import StoreReply, StoreRequests
-from sdschat.node.store_client.verify import Checked
+from sdschat.node.store_client.verify import Checked, StoreReputation
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Append, Now
 from sdschat.store.transaction import Transaction

@@ -9,8 +9,7 @@ from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreEvent, StoreLeft, StoreSilent
-from sdschat.node.store_client.reputation import StoreReputation
-from sdschat.node.store_client.verify import Checked, Lie, StoreClaims, VerifiedAnswer, judge
+from sdschat.node.store_client.verify import Checked, Lie, StoreClaims, StoreReputation, VerifiedAnswer, judge
 from sdschat.sds.values import Codec, Now, Refusal
 from sdschat.wire.store_codec import (
     MAX_ANSWER_BYTES,

@@ -1,16 +1,20 @@
-"""Checks of a Store's answer against its question. Nothing in an answer counts before it has passed here.
+"""Checks of a Store's answer against its question, and the standing of Stores.
 
-Two kinds of wrong are kept apart. A fault that only the Store can have made is a lie, and the Store is left for it.
-Data that the Store may have archived in good faith, such as a message under an id that nobody can check, is merely not
-taken from it.
+Nothing in an answer counts before it has passed here. Two kinds of wrong are kept apart. A fault that only the Store
+can have made is a lie, and the Store is left for it. Data that the Store may have archived in good faith, such as a
+message under an id that nobody can check, is merely not taken from it.
+
+The load is shared among the Stores that are here, silent ones rest, and liars are left alone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from sdschat.catchup.rests import Rests
 from sdschat.sds.ids import content_id, recipe_of
 from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import is_ours
@@ -187,3 +191,59 @@ class StoreClaims:
 def _behind(key: StoreKey) -> tuple[int, str]:
     """Return the smallest position after a key."""
     return (key.lamport, key.message_id + "\0")
+
+
+BUSY: Final = 3_000  # milliseconds: a Store that asks for patience is alive, and its share fills up all the time
+_MOST_STORES: Final = 2048  # anybody can make up Stores: the oldest of so many is forgotten
+
+
+class StoreReputation:
+    """Reputation of the Stores that this node met. One object serves all channels."""
+
+    __slots__ = ("left", "rests")
+
+    def __init__(self) -> None:
+        self.left: dict[str, str] = {}  # for having lied, until the program is started anew; and what it did
+        self.rests = Rests()  # catching up uses the same
+
+    def trusted(self, stores: Iterable[str]) -> list[str]:
+        """Those that were not left."""
+        return [store for store in stores if store not in self.left]
+
+    def ranked(self, stores: Iterable[str], question: bytes, now: int, first: str = "") -> list[str]:
+        """Those of `shared` that do not rest."""
+        return [store for store in self.shared(stores, question, first) if self.rests.until(store) <= now]
+
+    def shared(self, stores: Iterable[str], question: bytes, first: str = "") -> list[str]:
+        """Stores in the order in which to ask them. Rendezvous hashing: every question has its own order, so that all
+        Stores get their share, and one that comes or goes moves nobody else's. `first` is known to have the answer."""
+        return sorted(self.trusted(stores), key=lambda store: (store != first, _weight(store, question)))
+
+    def answered(self, store: str) -> None:
+        self.rests.forget(store)
+
+    def silent(self, store: str, now: int) -> None:
+        """Note that no answer came in time."""
+        self.rests.failed(store, now)
+
+    def busy(self, store: str, now: int) -> None:
+        """Note that it answered with a request for patience."""
+        self.rests.failed(store, now, BUSY)
+
+    def leave(self, store: str, why: str) -> bool:
+        """It lied. True the first time."""
+        if store in self.left:
+            return False
+        self.left[store] = why
+        if len(self.left) > _MOST_STORES:
+            del self.left[next(iter(self.left))]
+        self.rests.forget(store)
+        return True
+
+    @property
+    def size(self) -> int:
+        return len(self.left) + len(self.rests)
+
+
+def _weight(store: str, question: bytes) -> bytes:
+    return blake2b(question, key=store.encode()[:64], digest_size=8, person=b"sdschat-store").digest()

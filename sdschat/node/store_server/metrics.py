@@ -1,4 +1,4 @@
-"""Counters of a Store in the text format of Prometheus, and the small server that hands them out."""
+"""Counters of a Store while it runs, in the text format of Prometheus too, and the small server that hands them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Plain values for an interface. Texts and nicks are not sanitized: clean them before showing."""
+"""Conversations for an interface, and the plain values of which they consist.
+
+A conversation is what an interface shows as one log, with the messages of a channel or of two participants of it. Texts
+and nicks are not sanitized: clean them before showing.
+"""
 
 from __future__ import annotations
 
