@@ -7,17 +7,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.audit.conform import Channel, Member, Silver, Taken, conform, latest_nodes
 from sdschat.audit.engine import judge
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.processes import processors, side_by_side
 from sdschat.audit.schemas import FIELD, Node, Quarantine
-from sdschat.audit.searching import search_is_damaged
-from sdschat.audit.several import logs_that_count, refuse_contradictions, went_apart
+from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sound import SharedPackets, Sound, read_sound
 from sdschat.audit.sources.databases import MAGIC, PacketMemory, Reading, Row, read_database
 from sdschat.audit.verdict import Audit, Rules
-from sdschat.audit.witness import Testimony, Witness, testimony
+from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, latest_nodes, testimony
 
 _WRONG_USE: Final = 2
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all

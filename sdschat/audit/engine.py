@@ -10,11 +10,10 @@ from contextlib import closing
 from importlib.resources import files
 from typing import Any, Final
 
-from sdschat.audit.conform import Channel, Member
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.sources.taken_apart import Version
+from sdschat.audit.sources.columnar import Version
 from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
-from sdschat.audit.witness import ChannelJournal, Held, Testimony, Witness
+from sdschat.audit.witness import Channel, ChannelJournal, Held, Member, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
 _MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import Any, Final
 
-from sdschat.audit.conform import Silver
 from sdschat.audit.engine import answer
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import trials
 from sdschat.audit.tables.figures import Figures, answers
 from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Silver
 
 QUIET: Final = 60_000  # milliseconds without any event of a node that are told
 STRETCHES: Final = 200  # upper limit of stretches of time in a picture

@@ -21,10 +21,9 @@ from sdschat.store.timber import load_timber, timber_channels
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.ids import chained, member_id, message_id_of, sender_of
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import CompactionRow, Snapshot
-from sdschat.timber.values import Now, Operation, PostId, SignedEvent
+from sdschat.timber.values import Now, Operation, PostId, SignedEvent, chained, member_id, message_id_of, sender_of
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.timber_codec import TimberCodec
 

@@ -13,13 +13,10 @@ from itertools import compress
 from operator import xor
 from typing import Any, Final, NamedTuple
 
-from sdschat.audit.conform import DELIVERED
 from sdschat.audit.schemas import AuditJournal, Declared, Node, Presence
-from sdschat.audit.sources.columnar import Columnar, Columns, last_nick, mark_of
-from sdschat.audit.sources.databases import Reading
-from sdschat.audit.sources.taken_apart import IdLists, Packets
-from sdschat.audit.sources.telling import SEQ_MASK, UNREADABLE
-from sdschat.audit.witness import GAP_CLOSED, LOST, ChannelJournal, Held, Witness, note
+from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Packets, last_nick, mark_of
+from sdschat.audit.sources.databases import SEQ_MASK, UNREADABLE, Reading
+from sdschat.audit.witness import DELIVERED, GAP_CLOSED, LOST, ChannelJournal, Held, Witness, note
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS

@@ -1,14 +1,179 @@
-"""The evidence of each node for an audit: its log and its journal, the same from a lake and from databases."""
+"""The evidence of each node for an audit: its log and its journal, the same from a lake and from databases.
+
+From bronze to silver. Bronze has all rows read from the sources, by table. Silver has each event once, only the latest
+of several readings of a database, one copy for each message of a node, and for each node the first and last time at
+which it was seen.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeVar
 
-from sdschat.audit.conform import DELIVERED, Channel, Member, Silver, member_of
-from sdschat.audit.schemas import AuditJournal, Copy, Declared, Journal, Node, Presence
-from sdschat.audit.sources.taken_apart import Version
+from sdschat.audit.schemas import AuditJournal, Copy, Declared, Journal, Message, Node, Presence, Quarantine
+from sdschat.audit.sources.columnar import Version
+from sdschat.audit.sources.databases import Row
+from sdschat.audit.verdict import DEFAULT, Rules
+
+
+@dataclass(slots=True)
+class Taken:
+    """The bronze tables. A row may occur twice, and in several readings of a database."""
+
+    journal: list[Journal] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    declared: list[Declared] = field(default_factory=list)
+    quarantine: list[Quarantine] = field(default_factory=list)
+
+    def take(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            match row:
+                case Journal():
+                    self.journal.append(row)
+                case Message():
+                    self.messages.append(row)
+                case Node():
+                    self.nodes.append(row)
+                case Declared():
+                    self.declared.append(row)
+                case Quarantine():
+                    self.quarantine.append(row)
+
+
+Channel = tuple[str, str]  # run_id, channel
+Member = tuple[str, str, str]  # run_id, channel, node
+Reading = Message | Node | Declared
+R = TypeVar("R", Message, Node)
+
+DELIVERED: Final = "delivered"
+
+
+@dataclass(slots=True)
+class Silver:
+    journal: list[Journal]  # per node, in the order of writing
+    messages: list[Message]  # of the latest readings only
+    copies: list[Copy]
+    presences: list[Presence]
+    declared: list[Declared]
+    nodes: list[Node]
+
+
+def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
+    journal = in_order(taken.journal)
+    nodes = latest_nodes(taken.nodes)
+    newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
+    declared = {row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)}
+    messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
+    copies = _copies(messages, journal, newest.keys())
+    return Silver(journal, messages, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
+
+
+def in_order(rows: Iterable[Journal]) -> list[Journal]:
+    """Return each event once. The boots of a node follow each other by their beginning."""
+    once: dict[tuple[str, str, str, int], Journal] = {}
+    began: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        once.setdefault((row.run_id, row.node, row.boot, row.seq), row)
+    for row in once.values():
+        boot = (row.run_id, row.node, row.boot)
+        began[boot] = min(row.ts_ms, began.get(boot, row.ts_ms))
+    return sorted(
+        once.values(),
+        key=lambda row: (row.run_id, row.node, began[row.run_id, row.node, row.boot], row.boot, row.seq),
+    )
+
+
+def member_of(row: Copy | Presence | Reading | Journal) -> Member:
+    return (row.run_id, row.channel, row.node)
+
+
+def latest_nodes(nodes: Iterable[Node]) -> list[Node]:
+    return _latest(nodes, member_of)
+
+
+def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
+    kept: dict[Any, R] = {}
+    for row in rows:
+        old = kept.get(key(row))
+        if old is None or (row.as_of, row.read_ms) > (old.as_of, old.read_ms):
+            kept[key(row)] = row
+    return list(kept.values())
+
+
+def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
+    logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
+    found = [
+        Copy(
+            row.run_id,
+            row.channel,
+            row.node,
+            row.message_id,
+            row.lamport,
+            row.sender,
+            row.deps,
+            row.digest,
+            row.own,
+            row.via,
+            row.received_ms,
+            "log",
+            row.damage,
+        )
+        for row in messages
+        if not row.gone and member_of(row) in logged
+    ]
+    delivered: dict[tuple[Member, str], Journal] = {}
+    for row in journal:
+        if row.event == DELIVERED and row.message_id is not None and member_of(row) not in logged:
+            delivered.setdefault((member_of(row), row.message_id), row)
+    found += [
+        Copy(
+            row.run_id,
+            row.channel,
+            row.node,
+            row.message_id or "",
+            row.lamport or 0,
+            row.sender or "",
+            row.deps or (),
+            "",
+            row.sender == row.node,
+            row.cause,
+            row.ts_ms,
+            "journal",
+            None,
+        )
+        for row in delivered.values()
+    ]
+    return found
+
+
+def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rules: Rules) -> list[Presence]:
+    """Return the presences: a node is in a channel if its database or its journal names the channel."""
+    seen: dict[Member, tuple[int, int]] = {}
+    for member, at in [
+        *((member_of(row), row.ts_ms) for row in journal if row.channel),
+        *((member_of(row), row.received_ms) for row in copies),
+    ]:
+        first, last = seen.get(member, (at, at))
+        seen[member] = (min(first, at), max(last, at))
+    logs = {member_of(row): row for row in nodes}
+    starts: dict[tuple[str, str], Journal] = {}
+    for row in journal:
+        starts.setdefault((row.run_id, row.node), row)
+    found = []
+    for member in sorted({*seen, *logs}):
+        first, last = seen.get(member, (0, 0))
+        node = logs.get(member)
+        if node is not None:
+            found.append(Presence(*member, node.nick, "log", node.horizon, 0, first, last))
+        else:
+            start = starts[member[0], member[2]]
+            cut = start.ts_ms if start.seq > 1 else 0  # the beginning of this journal is missing
+            found.append(Presence(*member, None, "journal", first - rules.max_skew, cut, first, last))
+    return found
+
 
 LOST: Final = "lost"
 GAP_CLOSED: Final = "gap_closed"

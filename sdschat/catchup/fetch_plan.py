@@ -1,4 +1,7 @@
-"""Plan of the messages still lacking, and choice of the next request. Pure bookkeeping."""
+"""Plan of the messages still lacking, choice of the next request, and pages in the order of their numbers.
+
+Pure bookkeeping. Pages may come in any order.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sdschat.catchup import values
-from sdschat.catchup.values import LogKey, Need, Stretch, Want
+from sdschat.catchup.values import HistoryPage, LogKey, Need, Stretch, Want
 
 READ_FIRST: Final = 100  # messages that are on the screen at once
 _MORE: Final = 64  # messages that may have been added since they were counted
@@ -100,3 +103,37 @@ def _oldest(needs: list[Need]) -> list[Need]:
             return chosen[::-1]
         chosen.append(need)
     return chosen[::-1]
+
+
+_AHEAD: Final = 64  # pages kept that came before an earlier one
+
+
+class Sequenced:
+    """The pages of one request."""
+
+    __slots__ = ("_next", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, HistoryPage] = {}
+        self._next = 0
+
+    def clear(self) -> None:
+        """For another request."""
+        self._waiting.clear()
+        self._next = 0
+
+    def put(self, page: HistoryPage) -> bool:
+        """False if too many wait already."""
+        if len(self._waiting) >= _AHEAD:
+            return False
+        if page.number >= self._next:
+            self._waiting.setdefault(page.number, page)
+        return True
+
+    def take(self) -> list[HistoryPage]:
+        """Those whose turn it is."""
+        found: list[HistoryPage] = []
+        while self._next in self._waiting:
+            found.append(self._waiting.pop(self._next))
+            self._next += 1
+        return found

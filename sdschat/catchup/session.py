@@ -13,10 +13,8 @@ from typing import Final
 
 from sdschat.catchup.comparer import RangeComparer
 from sdschat.catchup.equal_ranges import EqualRanges
-from sdschat.catchup.fetch_plan import FetchPlan
-from sdschat.catchup.peers import HistorySource, HistorySources
-from sdschat.catchup.rests import Rests
-from sdschat.catchup.sequence import Sequenced
+from sdschat.catchup.fetch_plan import FetchPlan, Sequenced
+from sdschat.catchup.peers import HistorySource, HistorySources, Rests
 from sdschat.catchup.store_check import PageCheck
 from sdschat.catchup.told import ToldIds
 from sdschat.catchup.values import (

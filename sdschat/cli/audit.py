@@ -19,11 +19,11 @@ from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
 
 if TYPE_CHECKING:
     from sdschat.audit.compare import Comparison
-    from sdschat.audit.conform import Channel, Silver
     from sdschat.audit.members import MembersAudit
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.tables.figures import Figures
     from sdschat.audit.verdict import Audit, Rules
+    from sdschat.audit.witness import Channel, Silver
 
     ByChannel = Mapping[Channel, Figures]
 
@@ -225,7 +225,7 @@ def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
 
 def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
     """Describe the figures of each channel."""
-    from sdschat.audit.report.answers import everybody_note, truth_note, wire_note
+    from sdschat.audit.report.page import everybody_note, truth_note, wire_note
 
     for (_, channel), found in by_channel.items():
         yield ""

@@ -190,7 +190,7 @@ def refused_where(row: Quarantine) -> str:
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
-    from sdschat.audit.report.units import look  # seldom needed
+    from sdschat.audit.report.data import look  # seldom needed
 
     asked: dict[str, None] = {}
     of = by_channel(found)

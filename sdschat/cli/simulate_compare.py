@@ -27,8 +27,7 @@ def run_comparison(
 ) -> int:
     from sdschat.cli.simulate_grid import told
     from sdschat.experiment.grid.compare import cases, compared, engine_runs, model_runs
-    from sdschat.experiment.grid.simulate import simulate
-    from sdschat.experiment.grid.workers import on_processes
+    from sdschat.experiment.grid.simulate import on_processes, simulate
 
     wanted = cases(sizes, seeds, _base(changes))
     if pictures is not None:

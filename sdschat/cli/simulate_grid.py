@@ -18,7 +18,7 @@ from sdschat.cli.spark.common import must_be_folder, open_spark
 if TYPE_CHECKING:
     from sdschat.experiment.grid.gridfile import Grid
     from sdschat.experiment.grid.progress import Progress
-    from sdschat.experiment.grid.workers import Work
+    from sdschat.experiment.grid.simulate import Work
     from sdschat.experiment.runs import SimRun
     from sdschat.pipeline.session import Where
 
@@ -27,8 +27,7 @@ _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but pe
 
 
 def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, where: Where | None) -> int:
-    from sdschat.experiment.grid.gridfile import runs_of
-    from sdschat.experiment.grid.reading import find_grid, read_grid
+    from sdschat.experiment.grid.gridfile import find_grid, read_grid, runs_of
     from sdschat.experiment.grid.simulate import simulate
     from sdschat.experiment.grid.summary import table_lines
 
@@ -48,7 +47,7 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
 @contextlib.contextmanager
 def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work, int]]:
-    from sdschat.experiment.grid.workers import on_processes
+    from sdschat.experiment.grid.simulate import on_processes
 
     if where is None:
         yield on_processes(jobs, lake), jobs

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sdschat.identity.signing import ANNOUNCE_DOMAIN, TIMBER_DOMAIN, Identity, sender_id_of, signed_bytes, verify
-from sdschat.timber.ids import operation_bytes, operation_id
-from sdschat.timber.values import Kind, Operation
+from sdschat.timber.values import Kind, Operation, operation_bytes, operation_id
 from sdschat.wire.members_codec import (
     Announcement,
     TimberEnvelope,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sdschat.audit import schemas
 from sdschat.audit.engine import statements
 from sdschat.audit.schemas import AuditBase
-from sdschat.lake.places import BUCKETS, PLACES
-from sdschat.lake.tables import Tables
+from sdschat.lake.tables import BUCKETS, PLACES, Tables
 
 if TYPE_CHECKING:
     import pyarrow

@@ -21,12 +21,11 @@ from sdschat.audit.schemas import (
     columns,
 )
 from sdschat.lake.duck import no_rows, parquet_rows
-from sdschat.lake.places import CHANNEL_KEY, DAY_MS, PARTED, PARTS, ROW_SUM
-from sdschat.lake.results import STANDING
+from sdschat.lake.judge import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
 from sdschat.lake.staging import staged_file
-from sdschat.lake.tables import Tables
+from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, PARTED, PARTS, ROW_SUM, Tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

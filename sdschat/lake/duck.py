@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.asked import Asked
-from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED
-from sdschat.lake.tables import Tables
+from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
 
 if TYPE_CHECKING:
     import pyarrow

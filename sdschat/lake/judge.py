@@ -1,17 +1,34 @@
-"""The verdict on a lake: silver, the canonical log, and what is missing or wrong, each by statements in SQL."""
+"""The verdict on a lake, by statements in SQL, and its shown part.
+
+Silver, the canonical log, and what is missing or wrong. Only the shown part is collected for display, the first rows in
+a fixed order.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from sdschat.audit import schemas
-from sdschat.audit.schemas import AuditJournal, Event, columns
-from sdschat.audit.verdict import DEFAULT, MAX_LAMPORT, Rules
+from sdschat.audit.schemas import (
+    FAULTS,
+    AuditChannel,
+    AuditFinding,
+    AuditJournal,
+    AuditMissing,
+    AuditNode,
+    Event,
+    Journal,
+    Node,
+    Quarantine,
+    Whole,
+    columns,
+)
+from sdschat.audit.verdict import DEFAULT, LOST, MAX_LAMPORT, Audit, Rules
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
-from sdschat.lake.places import BUCKET_OF, BUCKETS, PARTED, PLACES
+from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "contested", "preferred", "log")
 _GOLD_LOG: Final = "gold_log"
@@ -112,3 +129,141 @@ def _touched_buckets(lake: Asked, new: Mapping[type, list[str]]) -> Collection[s
     for name, query, is_table in lake.statements("sdschat.lake", "touched"):
         lake.make(name, query, once=is_table)
     return {row[0] for row in lake.rows(f"SELECT DISTINCT {BUCKET_OF} FROM touched")}
+
+
+R = TypeVar("R")
+MOST: Final = 10_000
+
+
+_IN_LOG_ORDER: Final = "run_id, channel, position NULLS FIRST, node"
+# A row counts until the same file, or a database of the same node that is at least as far, was taken in to its end.
+# Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
+# another. If the node of a damaged database is unknown, the next database from its path counts as its repair.
+STANDING: Final = """
+SELECT b.*
+FROM quarantined AS b
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM whole AS g
+  WHERE g.run_id = b.run_id AND g.read_ms > b.read_ms AND (
+    (g.source = b.source AND (g.node = COALESCE(b.node, '') OR COALESCE(b.node, '') = ''))
+    OR (g.node = COALESCE(b.node, '') AND COALESCE(b.node, '') <> '' AND g.as_of >= b.as_of)
+  )
+)
+"""
+_LATEST: Final = """
+SELECT run_id, channel, node, source
+FROM (
+  SELECT *, ROW_NUMBER() OVER (
+    PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source
+  ) AS rank
+  FROM there
+) AS readings
+WHERE rank = 1
+"""
+
+
+class ResultScope(NamedTuple):
+    """The requested part of a lake: one campaign, one channel, or everything."""
+
+    run_id: str | None = None
+    channel: str | None = None
+
+    def of(self, names: Collection[str]) -> tuple[str, list[str]]:
+        """Return the condition for rows with these columns, and its values."""
+        wanted = {name: value for name, value in self._asdict().items() if name in names and value is not None}
+        return " AND ".join(["TRUE", *(f"{name} = ?" for name in wanted)]), list(wanted.values())
+
+
+WHOLE: Final = ResultScope()
+
+
+def first_rows(lake: Asked, table: type[R], part: ResultScope, order: str, before: str, most: int) -> list[R]:
+    """Return the first `most` rows in this order. If there are more, rows with a true `before` are preferred."""
+    lake.name(table, "there")
+    where, values = part.of(columns(table))
+    if table is AuditJournal and part.channel is not None:  # of the nodes in this channel
+        lake.name(AuditNode, "members")
+        where += (
+            " AND EXISTS (SELECT 1 FROM members AS m WHERE m.run_id = t.run_id AND m.node = t.node AND m.channel = ?)"
+        )
+        values.append(part.channel)
+    chosen = f"SELECT * FROM there AS t WHERE {where}"
+    preferred = f"CASE WHEN {before} THEN 0 ELSE 1 END"
+    first = f"SELECT * FROM ({chosen}) AS c ORDER BY {preferred}, {order} LIMIT {most}"
+    names = ", ".join(columns(table))
+    return [table(*row) for row in lake.rows(f"SELECT {names} FROM ({first}) AS f ORDER BY {order}", *values)]
+
+
+def audit_of(lake: Asked, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
+    """Return the verdict stored in the lake.
+
+    Of very many rows only the first are collected, and rows about a difference are preferred. The counts are complete.
+    """
+    faults = ", ".join(f"'{kind}'" for kind in FAULTS)
+    return Audit(
+        first_rows(lake, AuditChannel, part, "run_id, channel", "NOT converged", most),
+        first_rows(lake, AuditNode, part, "run_id, channel, node", "NOT agrees", most),
+        first_rows(lake, AuditMissing, part, _IN_LOG_ORDER, f"reason = '{LOST}'", most),
+        first_rows(
+            lake,
+            AuditFinding,
+            part,
+            f"{_IN_LOG_ORDER}, kind, message_id NULLS FIRST, other NULLS FIRST",
+            f"kind IN ({faults})",
+            most,
+        ),
+        first_rows(lake, AuditJournal, part, "run_id, node, boot", "lost > 0", most),
+    )
+
+
+def has(lake: Asked, part: ResultScope) -> bool:
+    """True if the lake has anything of this part."""
+    where, values = part.of(("run_id", "channel"))
+    for table in (Node, Journal):
+        lake.name(table, "there")
+        if lake.rows(f"SELECT 1 FROM there WHERE channel <> '' AND {where} LIMIT 1", *values):
+            return True
+    return False
+
+
+def names_in(lake: Asked, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:
+    """Return the first campaigns (`run_id`) or channels in the lake."""
+    lake.name(Node, "there")
+    lake.name(Journal, "events")
+    where, values = part.of(("run_id", "channel"))
+    of_both = " UNION ".join(
+        f"SELECT {column} AS name FROM {table} WHERE channel <> '' AND {where}" for table in ("there", "events")
+    )
+    return [row[0] for row in lake.rows(f"SELECT name FROM ({of_both}) AS n ORDER BY name LIMIT {most}", *values * 2)]
+
+
+def places_in(lake: Asked, most: int = MOST) -> dict[tuple[str, str, str], str]:
+    """Return the database of each run, channel and node."""
+    lake.name(Node, "there")
+    return {(row[0], row[1], row[2]): row[3] for row in lake.rows(f"{_LATEST} LIMIT {most}")}
+
+
+class Refused(NamedTuple):
+    """The unreadable inputs. Of very many only the first rows are here, whole inputs before parts of others."""
+
+    inputs: int
+    rows: list[Quarantine]
+
+
+def standing(lake: Asked) -> str:
+    """Return the query for the rows of the quarantine that still count."""
+    lake.name(Quarantine, "quarantined")
+    lake.name(Whole, "whole")
+    return STANDING
+
+
+def refused_in(lake: Asked, run_id: str | None = None, most: int = MOST) -> Refused:
+    lake.make("refused", standing(lake), once=False)
+    where, values = ResultScope(run_id).of(columns(Quarantine))
+    inputs = lake.rows(
+        f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s", *values
+    )
+    names = ", ".join(columns(Quarantine))
+    chosen = f"SELECT {names} FROM refused WHERE {where} ORDER BY place, run_id, source, reason LIMIT {most}"
+    return Refused(inputs[0][0], [Quarantine(*row) for row in lake.rows(chosen, *values)])

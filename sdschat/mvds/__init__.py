@@ -7,8 +7,7 @@ result of `take`: the writes in one transaction, then the packets, then the even
 
 from sdschat.mvds.config import Config
 from sdschat.mvds.engine import Engine, Ready
-from sdschat.mvds.ids import message_id
-from sdschat.mvds.values import Message, Metadata, Mode, Now, Packet, Payload, Reason, Refusal
+from sdschat.mvds.values import Message, Metadata, Mode, Now, Packet, Payload, Reason, Refusal, message_id
 
 __all__ = [
     "Config",

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from sdschat.mvds import limits
-from sdschat.mvds.rows import Head, WaitingRow
-from sdschat.mvds.values import Message
+from sdschat.mvds.values import Head, Message, WaitingRow
 
 
 def memory_cost(message: Message) -> int:

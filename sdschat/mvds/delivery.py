@@ -10,8 +10,7 @@ from sdschat.mvds.dag import Release, memory_cost
 from sdschat.mvds.events import Delivered, ParentsLost, ParentsMissing
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.request_plan import request_pending, restart_wait
-from sdschat.mvds.rows import MessageRow, RecordRow, RecordType, WaitingRow
-from sdschat.mvds.values import Message, Reason
+from sdschat.mvds.values import Message, MessageRow, Reason, RecordRow, RecordType, WaitingRow
 
 
 def process_message(core: Core, peer: Peer, mid: bytes, message: Message) -> bool:

@@ -7,18 +7,31 @@ from typing import NamedTuple
 
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
-from sdschat.mvds.core import Core
+from sdschat.mvds.core import Core, leave_group, set_members
 from sdschat.mvds.delivery import deliver, give_up_parents
 from sdschat.mvds.events import Event, RecordDropped, Rejected
 from sdschat.mvds.flow import advance_peer, note_contact, wake_epoch
-from sdschat.mvds.groups import leave_group, set_members
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.packing import message_cost
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.restore import load_snapshot, take_snapshot
-from sdschat.mvds.rows import GroupRow, Head, RecordType, Snapshot, Write
 from sdschat.mvds.rules import receive_payload, send_ephemeral, send_message
-from sdschat.mvds.values import Message, MessageArchive, Metadata, Mode, Moment, Packet, Payload, Reason, Refusal
+from sdschat.mvds.values import (
+    GroupRow,
+    Head,
+    Message,
+    MessageArchive,
+    Metadata,
+    Mode,
+    Moment,
+    Packet,
+    Payload,
+    Reason,
+    RecordType,
+    Refusal,
+    Snapshot,
+    Write,
+    message_id,
+)
 
 _PER_MS = {"ns": 1_000_000, "ms": 1}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from sdschat.mvds.config import Config
-from sdschat.mvds.rows import RecordRow
-from sdschat.mvds.values import Moment
+from sdschat.mvds.values import Moment, RecordRow
 
 
 class EpochClock:

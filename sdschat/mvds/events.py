@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.mvds.rows import RecordType
-from sdschat.mvds.values import Message, Reason
+from sdschat.mvds.values import Message, Reason, RecordType
 
 
 class Delivered(NamedTuple):

@@ -7,9 +7,8 @@ from sdschat.mvds.events import BroughtForward, Expired, PayloadSent, RecordDrop
 from sdschat.mvds.packing import ID_COST, Packer, message_cost
 from sdschat.mvds.peers import Peer, SendQueue
 from sdschat.mvds.request_plan import PROMPT_ATTEMPTS, add_requests, may_request
-from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.rules import bring_forward
-from sdschat.mvds.values import Message, Packet
+from sdschat.mvds.values import Message, Packet, RecordRow, RecordType
 
 UNLIMITED = 2**62  # a number of records that is never reached
 SOON = 2  # epochs: a record that is due within these was sent just now, and an answer may be on its way

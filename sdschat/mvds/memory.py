@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.mvds.rows import (
+from sdschat.mvds.values import (
     AheadRow,
     Drop,
     GroupRow,
     HeadsRow,
     Keep,
+    Message,
     MessageRow,
     PeerRow,
     PeerTable,
@@ -20,7 +21,6 @@ from sdschat.mvds.rows import (
     WaitingRow,
     Write,
 )
-from sdschat.mvds.values import Message
 
 
 class MemoryStore:

@@ -13,8 +13,7 @@ from sdschat.mvds.config import Config
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Acknowledged, Delivered, Expired, RecordDropped
 from sdschat.mvds.limits import KIB
-from sdschat.mvds.rows import Keep, RecordType
-from sdschat.mvds.values import Message, Mode, Moment, Packet, Payload, Refusal
+from sdschat.mvds.values import Keep, Message, Mode, Moment, Packet, Payload, RecordType, Refusal
 
 _SEEN: Final = 4096  # received ids that are remembered, so that a duplicate is acknowledged again
 EPOCH: Final = 150  # milliseconds

@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from sdschat.mvds import limits
 from sdschat.mvds.core import Core
 from sdschat.mvds.peers import Peer
-from sdschat.mvds.rows import RecordRow, RecordType, WaitingRow
-from sdschat.mvds.values import Reason
+from sdschat.mvds.values import Reason, RecordRow, RecordType, WaitingRow
 
 # Sendings of a REQUEST after which no room is reserved for its message any more: the peer may not have it.
 PROMPT_ATTEMPTS = 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sdschat.mvds.core import Core
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.request_plan import PROMPT_ATTEMPTS, queue_parents
-from sdschat.mvds.rows import AheadRow, HeadsRow, RecordType, Snapshot
+from sdschat.mvds.values import AheadRow, HeadsRow, RecordType, Snapshot
 
 
 def take_snapshot(core: Core) -> Snapshot:

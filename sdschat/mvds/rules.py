@@ -12,11 +12,9 @@ from sdschat.mvds.core import Core
 from sdschat.mvds.dag import memory_cost
 from sdschat.mvds.delivery import process_message
 from sdschat.mvds.events import Acknowledged, DuplicateReceived, EphemeralReceived
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.request_plan import add_requests, queue_parents
-from sdschat.mvds.rows import RecordRow, RecordType
-from sdschat.mvds.values import Message, Mode, Payload, Reason
+from sdschat.mvds.values import Message, Mode, Payload, Reason, RecordRow, RecordType, message_id
 
 # Step of the back-off to which a record goes back at most when the peer repeats the OFFER or REQUEST that it answers.
 _REPEATED_ATTEMPT = 2

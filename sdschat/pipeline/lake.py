@@ -14,9 +14,8 @@ from uuid import uuid4
 from sdschat.audit import schemas
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
-from sdschat.lake.places import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES
 from sdschat.lake.sources.batch import arrow_schema
-from sdschat.lake.tables import Tables, full_schema
+from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
 
 if TYPE_CHECKING:
     import pyarrow

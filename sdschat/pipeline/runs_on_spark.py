@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from sdschat.experiment.grid.gridfile import Run, cost
-from sdschat.experiment.grid.workers import Work
+from sdschat.experiment.grid.simulate import Work
 from sdschat.experiment.runs import SimRun, do_run, run_from, text_of
 
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ from copy import deepcopy
 from dataclasses import replace
 
 from sdschat.sds.steps.send import TooManyUnacknowledged
-from sdschat.sim.check_packets import check_made
-from sdschat.sim.malformed import malformed
+from sdschat.sim.check_events import check_made
 from sdschat.sim.network import split
 from sdschat.sim.node import Backup, SimNode
 from sdschat.sim.oracle import Origin
 from sdschat.sim.scenario import START, Action
-from sdschat.sim.strangers import said, written
+from sdschat.sim.strangers import malformed, said, written
 from sdschat.sim.world import ARRIVAL, World
 
 

@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.index import RangeIndex, split
-from sdschat.catchup.peers import HistorySource
+from sdschat.catchup.peers import HistorySource, Rests
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
-from sdschat.catchup.rests import Rests
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import LOWEST, Frame, LogKey, RangeSummary
 from sdschat.mvds.pages import Pages

@@ -13,8 +13,7 @@ from sdschat.sds.state import Ready
 from sdschat.sds.values import ChannelRow, Now, Put, Write
 from sdschat.sim.actions import act
 from sdschat.sim.check_events import check_events
-from sdschat.sim.check_state import check_sizes
-from sdschat.sim.check_writes import check_writes
+from sdschat.sim.check_state import check_sizes, check_writes
 from sdschat.sim.companion import Companion, Disk, Parcel
 from sdschat.sim.node import SimNode
 from sdschat.sim.oracle import NodeRecord

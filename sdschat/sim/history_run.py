@@ -19,8 +19,7 @@ from sdschat.sim.history import HistoryWorld
 from sdschat.sim.liveness import check_liveness
 from sdschat.sim.phases import Outcome, _where, not_converged, patience
 from sdschat.sim.scenario import Action, Plan, Scenario, Violation, config_for
-from sdschat.sim.trace import Trace
-from sdschat.sim.world import ACTION
+from sdschat.sim.world import ACTION, Trace
 
 MONTH = 30 * 24 * 3600 * 1000
 _MORE = 20  # messages that are sent between the two months, at most

@@ -12,8 +12,7 @@ from sdschat.sim.check_end import check_end, check_replay
 from sdschat.sim.generate import limits
 from sdschat.sim.liveness import check_liveness
 from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
-from sdschat.sim.trace import Trace
-from sdschat.sim.world import ACTION, World
+from sdschat.sim.world import ACTION, Trace, World
 
 
 @dataclass(slots=True)

@@ -13,9 +13,8 @@ from random import Random
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.config import DEMO, SPEC, Config
 from sdschat.sim.generate import TIGHT, generate
-from sdschat.sim.malformed import MALFORMED
 from sdschat.sim.scenario import START, WRONG_BY, Action, Scenario, Settings
-from sdschat.sim.strangers import CROWDS, FILTERS
+from sdschat.sim.strangers import CROWDS, FILTERS, MALFORMED
 
 Twist = Callable[[Random, Scenario], Scenario]
 

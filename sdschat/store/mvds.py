@@ -7,14 +7,17 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sdschat.mvds.rows import (
+from sdschat.mvds.values import (
     AheadRow,
     Drop,
     GroupRow,
     Head,
     HeadsRow,
     Keep,
+    Message,
     MessageRow,
+    Metadata,
+    Mode,
     PeerRow,
     PeerTable,
     Put,
@@ -25,7 +28,6 @@ from sdschat.mvds.rows import (
     WaitingRow,
     Write,
 )
-from sdschat.mvds.values import Message, Metadata, Mode
 from sdschat.store.columns import dump, row_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store

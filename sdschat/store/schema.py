@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def second(database: Database) -> None:
     """Make `range_bucket`, `mvds_row`, `mvds_message` and `direct`."""
     buffer_table(database, "range_bucket", {"start": str, "count": int, "total": bytes})
-    # Rows of `sdschat.mvds.rows` by their table and key, as JSON; messages apart, since they are never deleted.
+    # Rows of `sdschat.mvds.values` by their table and key, as JSON; messages apart, since they are never deleted.
     buffer_table(database, "mvds_row", {"name": str, "value": str})
     buffer_table(
         database,

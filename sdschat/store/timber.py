@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from sdschat.store.columns import dump, row_sum, small_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
-from sdschat.timber.posts import Head
+from sdschat.timber.chat import Head
 from sdschat.timber.rows import (
     CompactionRow,
     DraftRow,

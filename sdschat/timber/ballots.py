@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sdschat.timber.changes import Wait
 from sdschat.timber.committee import Committee
+from sdschat.timber.events import Wait
 from sdschat.timber.values import Accept, Ballot, OperationBody, Proposal, Reason, Statements, Value, VoteRow
 
 Accepted = tuple[Ballot, Value]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sdschat.timber.changes import Wait
-from sdschat.timber.ids import member_id
+from sdschat.timber.events import Wait
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import Clock, OperationBody, Reason, SlotRow
+from sdschat.timber.values import Clock, OperationBody, Reason, SlotRow, member_id
 
 
 class SlotState(NamedTuple):

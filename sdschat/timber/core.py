@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 
-from sdschat.timber.agenda import Agenda
-from sdschat.timber.changes import Admitted, Closed, Settled
 from sdschat.timber.config import Config
 from sdschat.timber.events import (
+    Admitted,
     CheckpointMoved,
+    Closed,
     Compacted,
     Decided,
     EventSettled,
@@ -20,10 +20,10 @@ from sdschat.timber.events import (
     Placed,
     Rejected,
     Report,
+    Settled,
 )
-from sdschat.timber.ids import event_id, member_id, operation_bytes, operation_id
-from sdschat.timber.inbox import Inbox
 from sdschat.timber.intake import OperationIntake
+from sdschat.timber.pending import Agenda, Inbox
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
 from sdschat.timber.tree import TreeNode
@@ -42,6 +42,10 @@ from sdschat.timber.values import (
     State,
     Statements,
     Verify,
+    event_id,
+    member_id,
+    operation_bytes,
+    operation_id,
 )
 
 

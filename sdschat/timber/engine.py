@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sdschat.timber.chat import CREATOR, ChatLayer
+from sdschat.timber.chat import CREATOR, ChatLayer, Head
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
 from sdschat.timber.ids import checksum, event_bytes, member_id, operation_bytes, operation_id, sender_of
 from sdschat.timber.intake import MissingOperation
-from sdschat.timber.posts import Head
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
 from sdschat.timber.rows import DraftRow, OwnRow, Snapshot, Write
@@ -37,6 +36,11 @@ from sdschat.timber.values import (
     Submit,
     Sync,
     Verify,
+    checksum,
+    event_bytes,
+    member_id,
+    operation_bytes,
+    operation_id,
 )
 from sdschat.timber.views import (
     BallotView,

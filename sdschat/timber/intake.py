@@ -7,11 +7,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sdschat.timber import limits
-from sdschat.timber.changes import Wait
-from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
+from sdschat.timber.events import Wait
 from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import Operation, PostId, Reason, SignedEvent, Verify
+from sdschat.timber.values import (
+    Operation,
+    PostId,
+    Reason,
+    SignedEvent,
+    Verify,
+    event_bytes,
+    operation_bytes,
+    operation_id,
+)
 
 
 class RefusedOperation(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sdschat.timber.posts import Head
+from sdschat.timber.chat import Head
 from sdschat.timber.rows import (
     CompactionRow,
     DraftRow,

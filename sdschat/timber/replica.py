@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
 from sdschat.timber.ballots import Turn, check_statements
-from sdschat.timber.changes import Admitted, Change, Closed, Settled, TurnEnded, Wait
-from sdschat.timber.chat import Chat, FrontEvents
+from sdschat.timber.chat import Chat, FrontEvents, Posts, SavedPosts
 from sdschat.timber.committee import Committee, Slot, SlotState
-from sdschat.timber.ids import chained, checksum
-from sdschat.timber.posts import Posts, SavedPosts
+from sdschat.timber.events import Admitted, Change, Closed, Settled, TurnEnded, Wait
 from sdschat.timber.tree import Tree, TreeNode
 from sdschat.timber.values import (
     AuthorRow,
@@ -27,6 +25,8 @@ from sdschat.timber.values import (
     State,
     Statements,
     Value,
+    chained,
+    checksum,
 )
 
 _label = attrgetter("label")

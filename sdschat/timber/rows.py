@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from sdschat.timber.posts import SavedPosts
+from sdschat.timber.chat import SavedPosts
 from sdschat.timber.values import AuthorRow, CheckpointMark, Clock, Kind, Post, PostId, SlotRow, VoteRow
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
-from sdschat.timber.ids import interval_for, member_id, operation_bytes, running_hashes
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
@@ -30,6 +29,10 @@ from sdschat.timber.values import (
     StateWanted,
     Sync,
     SyncFinished,
+    interval_for,
+    member_id,
+    operation_bytes,
+    running_hashes,
 )
 
 

@@ -6,9 +6,20 @@ from sdschat.timber import limits
 from sdschat.timber.committee import Slot
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Drafted, Rewritten
-from sdschat.timber.ids import distance, event_bytes, event_id
 from sdschat.timber.rows import DraftRow, OutboxRow, OwnRow, ReplicaTable
-from sdschat.timber.values import EventBody, Kind, Packet, PostId, Reason, SignedEvent, Statements, Submit
+from sdschat.timber.values import (
+    EventBody,
+    Kind,
+    Packet,
+    PostId,
+    Reason,
+    SignedEvent,
+    Statements,
+    Submit,
+    distance,
+    event_bytes,
+    event_id,
+)
 from sdschat.timber.voting import statements
 
 BACKOFF_AFTER = 16  # empty operations in a row before the heartbeat slows down

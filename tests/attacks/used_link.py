@@ -7,14 +7,14 @@ import signal
 from contextlib import closing
 
 from sdschat.identity.content import ContentKind, seal
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import place_of
 from sdschat.identity.private.link import accept, channel_name, genesis_digest, read_link
+from sdschat.identity.signing import Identity
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Draft, Message
+from sdschat.transport.base import Topics
 from sdschat.transport.sealing import SealedTopics
-from sdschat.transport.topics import Topics
 from sdschat.wire.chat_codec import DEVICE_BYTES, PLACED_NONCE_BYTES
 from sdschat.wire.private_codec import Remove, encode_operation
 from sdschat.wire.sds_codec import SdsCodec

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
-from sdschat.audit.conform import Taken
 from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Audit, Rules
+from sdschat.audit.witness import Taken
 
 NEVER = float("inf")
 

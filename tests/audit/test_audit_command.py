@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sdschat.audit.compare import compare, databases
-from sdschat.audit.report.units import look
+from sdschat.audit.report.data import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.audit.verdict import DEFAULT, LOST, Audit, sentence
 from sdschat.cli.audit_report import lines

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.audit.conform import conform
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, RETENTION, Audit, Lacking
+from sdschat.audit.witness import conform
 from tests.audit.golden import answer
 from tests.audit.worlds import declared, event, everybody_has, message, node, seen_until, taken
 

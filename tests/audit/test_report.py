@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from sdschat.audit.compare import compare_rows, databases
-from sdschat.audit.report.data import report_data
+from sdschat.audit.report.data import duration, report_data
 from sdschat.audit.report.tables import repair_note
-from sdschat.audit.report.units import duration
 from sdschat.audit.schemas import MetricsRepair
 from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk

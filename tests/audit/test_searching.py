@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sdschat.audit.searching import search_is_damaged
+from sdschat.audit.several import search_is_damaged
 from sdschat.cli.program import program
 from tests.audit.field import NAMES, change, database, nth
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey, RangeComparer
-from sdschat.catchup.sequence import Sequenced
+from sdschat.catchup.fetch_plan import Sequenced
 from sdschat.catchup.values import (
     BUCKET,
     BUCKET_PART,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.catchup.peers import AFTER_YOU, ALONE, HistorySource, HistorySources
-from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
+from sdschat.catchup.peers import AFTER_YOU, ALONE, REST_FIRST, REST_OF_PEERS, HistorySource, HistorySources, Rests
 from sdschat.catchup.session import (
     FRUITLESS,
     LIAR_REST,

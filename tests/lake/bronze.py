@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sdschat.audit.conform import Taken
 from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns
-from sdschat.lake.places import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
+from sdschat.audit.witness import Taken
+from sdschat.lake.tables import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
 
 def bronze(folder: Path, taken: Taken) -> Path:

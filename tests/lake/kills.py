@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.audit.conform import Taken
 from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Taken
 from sdschat.lake.duck import open_duck
-from sdschat.lake.results import audit_of
+from sdschat.lake.judge import audit_of
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn
 from tests.lake.bronze import bronze

@@ -22,8 +22,7 @@ for module in ("pyarrow", "duckdb", "deltalake"):
 from sdschat.lake import judge
 from sdschat.lake.asked import KEPT_BY_AUDIT
 from sdschat.lake.duck import open_duck
-from sdschat.lake.places import BUCKETS
-from sdschat.lake.tables import Tables
+from sdschat.lake.tables import BUCKETS, Tables
 
 Row = Journal | Message | Node | Declared | KnownRun
 GROUPS = 8

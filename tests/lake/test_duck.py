@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sdschat.audit.conform import Silver, conform
 from sdschat.audit.figures import figures
 from sdschat.audit.lock import alone
 from sdschat.audit.schemas import (
@@ -26,11 +25,12 @@ from sdschat.audit.schemas import (
 )
 from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Silver, conform
 from sdschat.cli.program import run
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
 from sdschat.lake.duck import DuckLake, open_duck
-from sdschat.lake.results import ResultScope, audit_of, names_in
+from sdschat.lake.judge import ResultScope, audit_of, names_in
 from sdschat.lake.tables import Tables
 from tests.audit.oracle import consolidate
 from tests.audit.together import together

@@ -25,12 +25,11 @@ from sdschat.lake import staging
 from sdschat.lake.duck import open_duck
 from sdschat.lake.figures import provenance
 from sdschat.lake.ingest import Added, ingest, quarantined
-from sdschat.lake.places import PLACES
-from sdschat.lake.results import refused_in
+from sdschat.lake.judge import refused_in
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.files import read_file
 from sdschat.lake.sources.survey import Seen, taken_already
-from sdschat.lake.tables import Tables
+from sdschat.lake.tables import PLACES, Tables
 from tests.lake.bronze import rows_in
 from tests.lake.dying import Dying, Killed
 

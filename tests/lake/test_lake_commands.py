@@ -24,7 +24,7 @@ for module in ("pyspark", "pyarrow", "duckdb", "deltalake"):
 from sdschat.cli.spark.audit import judge, must_have, tell
 from sdschat.lake.duck import DuckLake, open_duck
 from sdschat.lake.ingest import ingest
-from sdschat.lake.results import MOST, ResultScope, audit_of, places_in, refused_in
+from sdschat.lake.judge import MOST, ResultScope, audit_of, places_in, refused_in
 from sdschat.lake.tables import Tables
 
 NOWHERE = ("--remote", "sc://127.0.0.1:1")  # a command that asks for Spark ends with 3

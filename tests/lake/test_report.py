@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.conform import Taken, conform
 from sdschat.audit.figures import figures
 from sdschat.audit.report.data import ReportData, sources_of
+from sdschat.audit.witness import Taken, conform
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
 from sdschat.lake.figures import measure, report_data

@@ -18,7 +18,7 @@ for module in ("pyarrow", "duckdb", "deltalake"):
 
 from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
-from sdschat.lake.results import audit_of
+from sdschat.lake.judge import audit_of
 from sdschat.lake.stream import (
     ChannelNow,
     SegmentStream,

@@ -18,9 +18,8 @@ for module in ("duckdb", "pyarrow", "deltalake"):
     needs_module(module)
 
 from sdschat.lake.ingest import ingest
-from sdschat.lake.places import PLACES
 from sdschat.lake.sources.batch import table_of
-from sdschat.lake.tables import Overtaken, Tables
+from sdschat.lake.tables import PLACES, Overtaken, Tables
 from tests.lake.bronze import rows_in
 
 

@@ -9,7 +9,7 @@ from sdschat.mvds.epochs import EpochClock, SendBackoff, backoff_steps
 from sdschat.mvds.events import Expired
 from sdschat.mvds.limits import MAX_AHEAD_MS
 from sdschat.mvds.pages import Came, Pages
-from sdschat.mvds.rows import RecordRow, RecordType
+from sdschat.mvds.values import RecordRow, RecordType
 from tests.mvds.world import GROUP, START, Node, at, id_of, message
 
 DAY = 86_400_000

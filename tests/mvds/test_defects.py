@@ -9,7 +9,7 @@ from sdschat.mvds.events import (
     RecordDropped,
     Rejected,
 )
-from sdschat.mvds.rows import RecordType
+from sdschat.mvds.values import RecordType
 from tests.mvds.world import GROUP, START, Node, World, at, id_of, message
 
 

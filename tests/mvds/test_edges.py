@@ -10,7 +10,7 @@ from sdschat.mvds.events import Acknowledged, RecordDropped, Rejected
 from sdschat.mvds.limits import ACKS_PER_PEER, EPHEMERAL_PER_PEER, EPHEMERAL_SEEN, OFFER_WINDOW
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.peers import Peer, SendQueue
-from sdschat.mvds.rows import PeerRow, RecordRow, RecordType
+from sdschat.mvds.values import PeerRow, RecordRow, RecordType
 from tests.mvds.world import GROUP, OTHER_GROUP, START, Node, World, at, id_of, message
 
 

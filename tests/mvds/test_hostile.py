@@ -14,10 +14,8 @@ from sdschat.mvds.config import Config
 from sdschat.mvds.dag import memory_cost
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Rejected
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.memory import MemoryStore
-from sdschat.mvds.rows import RecordType
-from sdschat.mvds.values import Message, Metadata, Mode, Now, Payload, Reason
+from sdschat.mvds.values import Message, Metadata, Mode, Now, Payload, Reason, RecordType, message_id
 from sdschat.wire.mvds_codec import MvdsCodec
 
 GROUP, OTHER = b"g" * 32, b"o" * 32

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdschat.mvds import Config, Message, Metadata, Mode, Payload, Reason, Refusal
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.limits import MAX_MESSAGES
 from sdschat.mvds.packing import Packer, message_cost
+from sdschat.mvds.values import message_id
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 from tests.mvds.world import GROUP, OTHER_GROUP, Faults, Node, World, at
 

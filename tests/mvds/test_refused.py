@@ -12,7 +12,7 @@ import pytest
 from sdschat.mvds import Config, Message, Mode, Payload, Reason
 from sdschat.mvds.events import Acknowledged, Delivered, Rejected
 from sdschat.mvds.limits import MIB, WAITING_BYTES_PER_PEER
-from sdschat.mvds.rows import RecordType
+from sdschat.mvds.values import RecordType
 from sdschat.wire.mvds_codec import MvdsCodec
 from tests.mvds.world import GROUP, OTHER_GROUP, Node, at, id_of, message
 

@@ -10,7 +10,7 @@ import pytest
 from sdschat.mvds import Config, Message, Metadata, Mode, Payload, Reason
 from sdschat.mvds.events import Delivered, DuplicateReceived, EphemeralReceived, ParentsLost, ParentsMissing, Rejected
 from sdschat.mvds.limits import MAX_HEADS, MIB, WAITING_BYTES_PER_PEER, WAITING_BYTES_TOTAL
-from sdschat.mvds.rows import RecordType
+from sdschat.mvds.values import RecordType
 from sdschat.wire import mvds_pb2
 from sdschat.wire.mvds_codec import MvdsCodec
 from tests.mvds.world import GROUP, Node, World, at, id_of, message

@@ -12,7 +12,7 @@ import pytest
 from sdschat.mvds import Config, Engine, Message, Metadata, Mode, Payload, Reason, message_id
 from sdschat.mvds.events import Acknowledged, Expired, PayloadSent, Rejected
 from sdschat.mvds.memory import MemoryStore
-from sdschat.mvds.rows import RecordType, Row
+from sdschat.mvds.values import RecordType, Row
 from sdschat.wire import mvds_pb2
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 from tests.mvds.world import GROUP, OTHER_GROUP, Node, World, at, id_of, message

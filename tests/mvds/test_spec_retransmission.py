@@ -8,7 +8,7 @@ from pathlib import Path
 from sdschat.mvds import Config, Mode, Payload, Reason
 from sdschat.mvds.epochs import SendBackoff, backoff_steps
 from sdschat.mvds.events import Delivered, DuplicateReceived, Rejected
-from sdschat.mvds.rows import RecordRow, RecordType
+from sdschat.mvds.values import RecordRow, RecordType
 from tests.mvds.world import GROUP, Node, at, id_of, message
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "mvds_go.json").read_text())["message_ids"]

@@ -9,10 +9,9 @@ from typing import NamedTuple, TypeVar
 
 from sdschat.mvds import Config, Engine, Message, Metadata, Now, Packet, Payload, Ready, Refusal
 from sdschat.mvds.events import Delivered, Event
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.packing import ID_COST, message_cost
-from sdschat.mvds.rows import RecordRow, RecordType
+from sdschat.mvds.values import RecordRow, RecordType, message_id
 
 GROUP = bytes(range(32))
 OTHER_GROUP = bytes(range(32, 64))

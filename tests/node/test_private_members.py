@@ -19,8 +19,7 @@ from sdschat.node.private.events import EpochChanged, MessageWithheld, NotAMembe
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.store.journal import BALLOT
 from sdschat.store.reader import Reader
-from sdschat.timber.ids import member_id
-from sdschat.timber.values import Sync
+from sdschat.timber.values import Sync, member_id
 from sdschat.transport.base import Received
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.timber_codec import TimberCodec

@@ -10,10 +10,10 @@ import pytest
 
 from sdschat.identity.content import ContentKind, seal
 from sdschat.identity.key_book import KeyStanding
-from sdschat.identity.keys import Identity
 from sdschat.identity.place import place_of
 from sdschat.identity.private.link import accept, make_link, read_link
 from sdschat.identity.private.roster import SignedOperation, fold, idle_reason
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import EphemeralSaid, OverLimit, PresenceChanged
 from sdschat.node.node import Node

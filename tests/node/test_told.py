@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.node.members.events import MemberStatusChanged, StateTaken
 from sdschat.node.members.told import Told
 from sdschat.timber.events import StateAdopted
-from sdschat.timber.ids import sender_of
+from sdschat.timber.values import sender_of
 from tests.timber.group import Group, Node
 
 

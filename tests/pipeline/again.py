@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from sdschat.lake import judge
-from sdschat.lake.places import BUCKETS
+from sdschat.lake.tables import BUCKETS
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.session import Where, spark
 from tests.lake.test_again import Row, add, additions, judged, verdict

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from sdschat.audit.conform import Silver, conform
 from sdschat.audit.figures import figures
 from sdschat.audit.schemas import (
     FINDINGS,
@@ -28,6 +27,7 @@ from sdschat.audit.schemas import (
 )
 from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, Audit
+from sdschat.audit.witness import Silver, conform
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
 from tests.audit.oracle import consolidate

@@ -26,13 +26,11 @@ from sdschat.cli.program import run as run_program
 from sdschat.cli.simulate import command
 from sdschat.experiment.engine_group import EngineGroup
 from sdschat.experiment.figures import figures_of
-from sdschat.experiment.grid.gridfile import Run, Sweep, runs_of
+from sdschat.experiment.grid.gridfile import Run, Sweep, read_grid, runs_of
 from sdschat.experiment.grid.page import sweep_picture, write_page
-from sdschat.experiment.grid.reading import read_grid
-from sdschat.experiment.grid.simulate import RunTable, simulate
+from sdschat.experiment.grid.simulate import RunTable, on_processes, simulate
 from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student
 from sdschat.experiment.grid.summary import Point
-from sdschat.experiment.grid.workers import on_processes
 from sdschat.experiment.runs import JOURNALS, SimRun, do_run, run_from, text_of
 from sdschat.experiment.setting import GroupSetting, setting_of
 from sdschat.sim.scenario import Violation

@@ -15,8 +15,7 @@ needs_module("pyarrow")
 from sdschat.audit.problem import PipelineProblem
 from sdschat.cli.simulate import command
 from sdschat.experiment.figures import NAMES
-from sdschat.experiment.grid.gridfile import runs_of
-from sdschat.experiment.grid.reading import SHIPPED, find_grid, read_grid
+from sdschat.experiment.grid.gridfile import SHIPPED, find_grid, read_grid, runs_of
 from sdschat.experiment.grid.summary import line_of
 from sdschat.experiment.runs import setting_from
 

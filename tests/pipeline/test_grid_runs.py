@@ -25,17 +25,16 @@ pq = needs_module("pyarrow.parquet")
 
 import sdschat
 import tests.sim.defects_log  # noqa: F401  (plants are known by their names)
-from sdschat.audit.conform import Taken, conform
 from sdschat.audit.figures import figures
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Journal
 from sdschat.audit.tables.figures import Figures
 from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Taken, conform
 from sdschat.cli.program import run
 from sdschat.cli.simulate import command
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.grid.simulate import RunTable, simulate
-from sdschat.experiment.grid.workers import _each_done, on_processes
+from sdschat.experiment.grid.simulate import RunTable, _each_done, on_processes, simulate
 from sdschat.experiment.runs import JOURNALS, PLACE, do_run
 from sdschat.experiment.setting import GroupSetting
 from sdschat.lake.sources.files import journal_row

@@ -32,7 +32,7 @@ def test_workers_can_import_the_package(spark: SparkSession) -> None:
 
 def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
     from sdschat.experiment.grid.gridfile import Run
-    from sdschat.experiment.grid.workers import on_processes
+    from sdschat.experiment.grid.simulate import on_processes
     from sdschat.experiment.setting import GroupSetting
     from sdschat.pipeline.runs_on_spark import on_spark
 

@@ -17,8 +17,7 @@ from typing import Final
 
 from sdschat.cli.simulate_grid import told
 from sdschat.experiment.grid.compare import Case, cases, engine_runs
-from sdschat.experiment.grid.simulate import simulate
-from sdschat.experiment.grid.workers import on_processes
+from sdschat.experiment.grid.simulate import on_processes, simulate
 from sdschat.experiment.runs import SimRun
 
 KEPT: Final = Path(__file__).parent / "thousand.json"

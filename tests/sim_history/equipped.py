@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from sdschat.catchup.peers import HistorySource
-from sdschat.catchup.rests import Rests
+from sdschat.catchup.peers import HistorySource, Rests
 from sdschat.catchup.values import CatchUpState
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Delivered
 from sdschat.mvds.memory import MemoryStore
-from sdschat.mvds.rows import Write as DirectWrite
 from sdschat.mvds.values import Mode
+from sdschat.mvds.values import Write as DirectWrite
 from sdschat.node.channel.presence import STORE
 from sdschat.node.store_client.verify import StoreReputation
 from sdschat.node.sync.direct import CONFIG, pair_group

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.mvds.rows import (
+from sdschat.mvds.values import (
     AheadRow,
     Drop,
     GroupRow,
     Head,
     HeadsRow,
     Keep,
+    Message,
     MessageRow,
+    Metadata,
+    Mode,
     PeerRow,
     PeerTable,
     Put,
@@ -25,7 +28,6 @@ from sdschat.mvds.rows import (
     WaitingRow,
     Write,
 )
-from sdschat.mvds.values import Message, Metadata, Mode
 from sdschat.store.direct import DirectMessages
 from sdschat.store.display_rows import DirectRow
 from sdschat.store.mvds import MvdsStore

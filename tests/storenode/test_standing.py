@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sdschat.catchup.rests import REST_FIRST, REST_LONGEST
+from sdschat.catchup.peers import REST_FIRST, REST_LONGEST
 from sdschat.node.store_client.verify import BUSY, StoreReputation
 
 STORES = ["a" * 32, "b" * 32, "c" * 32]

@@ -8,9 +8,8 @@ from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Report
-from sdschat.timber.ids import member_id
 from sdschat.timber.memory import MemoryStore
-from sdschat.timber.values import Message, Now, Packet
+from sdschat.timber.values import Message, Now, Packet, member_id
 from tests.timber.world import CODEC, key_of, sign_with, verify
 
 SETTINGS: dict[str, Any] = {

@@ -13,12 +13,11 @@ import sys
 from collections import deque
 from typing import NamedTuple
 
-from sdschat.timber.changes import Settled
-from sdschat.timber.ids import operation_id
+from sdschat.timber.events import Settled
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import EventBody, Kind, Operation, SignedEvent
+from sdschat.timber.values import EventBody, Kind, Operation, SignedEvent, operation_id
 from sdschat.timber.voting import statements
 from tests.timber.world import genesis, key_of, signed_event, signed_operation, verify
 

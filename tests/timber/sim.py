@@ -19,7 +19,6 @@ from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import CheckpointMoved, EventSettled, Forked, MemberChanged, Rejected, Rewritten
-from sdschat.timber.ids import member_id, operation_bytes
 from sdschat.timber.memory import MemoryStore
 from sdschat.timber.values import (
     Message,
@@ -32,6 +31,8 @@ from sdschat.timber.values import (
     Statements,
     StatePage,
     Sync,
+    member_id,
+    operation_bytes,
 )
 from tests.timber.defects import nobody_checks
 from tests.timber.liar import random_lie

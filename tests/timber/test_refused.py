@@ -23,6 +23,8 @@ from sdschat.timber.values import (
     StateWanted,
     Submit,
     Sync,
+    operation_bytes,
+    operation_id,
 )
 from tests.timber.group import Group
 from tests.timber.world import CODEC, key_of, sign_with, signed_event

@@ -8,9 +8,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdschat.timber.ids import interval_for, running_hashes
 from sdschat.timber.tree import Tree, TreeNode
-from sdschat.timber.values import Operation, OperationBody
+from sdschat.timber.values import Operation, OperationBody, interval_for, running_hashes
 
 Shape = list[tuple[int, int]]  # for each item but the first: its parent, by position, and a number for its id
 

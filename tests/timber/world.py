@@ -6,12 +6,22 @@ import random
 from collections.abc import Callable
 from hashlib import sha256
 
-from sdschat.timber.changes import Settled
-from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
+from sdschat.timber.events import Settled
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
-from sdschat.timber.values import EventBody, Kind, Operation, OperationBody, PostId, SignedEvent, Statements
+from sdschat.timber.values import (
+    EventBody,
+    Kind,
+    Operation,
+    OperationBody,
+    PostId,
+    SignedEvent,
+    Statements,
+    event_bytes,
+    operation_bytes,
+    operation_id,
+)
 from sdschat.timber.voting import statements
 from sdschat.wire.timber_codec import TimberCodec
 

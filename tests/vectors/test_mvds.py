@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.mvds.ids import message_id
-from sdschat.mvds.values import Message, Metadata, Payload
+from sdschat.mvds.values import Message, Metadata, Payload, message_id
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 from tests.vectors.files import vectors
 

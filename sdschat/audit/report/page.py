@@ -1,19 +1,22 @@
-"""The page of a report: first the verdict, then its evidence, channel by channel."""
+"""The page of a report: first the verdict, then its evidence, channel by channel, and tables that answer.
+
+Until when did everybody have it, what did text cost, did acknowledgements tell the truth?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.audit.report import answers, pictures, tables
-from sdschat.audit.report.data import Channel, ReportData, of_channel, shown_channels
+from sdschat.audit.report import pictures, tables
+from sdschat.audit.report.data import NOTHING, Channel, ReportData, duration, moment, of_channel, shown_channels, size
 from sdschat.audit.report.embed import Pictures, document
+from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
-from sdschat.audit.report.units import NOTHING, duration, size
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.tables.figures import Figures
+from sdschat.audit.tables.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Wire
 from sdschat.audit.verdict import channel_sentence, counted, sentence
 
 _MOVE: Final = (
@@ -79,7 +82,7 @@ def _channel(part: _Part, alone: bool) -> Iterator[str]:
 
 def _tiles(part: _Part) -> str:
     channel, figures = part.channel, part.figures
-    delivered = answers.spread_of(figures.spread, "delivered")
+    delivered = spread_of(figures.spread, "delivered")
     heal = [row.heal_p95 for row in figures.repair if row.heal_p95 is not None]
     duplicates, deliveries = sum(row.duplicates for row in figures.repair), delivered.n if delivered else 0
     tiles = [
@@ -130,11 +133,11 @@ def _agreement(part: _Part) -> Iterator[str]:
 
 def _answers(part: _Part) -> Iterator[str]:
     found, named = part.figures, part.named
-    note = answers.everybody_note(found.spread)
-    yield section("How long until everybody had it", note, answers.last_ones(found.last, named))
-    yield section("What text cost on the wire", answers.wire_note(found.wire), answers.wire(found.wire))
-    told = answers.truth(found.acknowledged, found.untrue, named)
-    yield section("Did acknowledgements tell the truth?", answers.truth_note(found.acknowledged), told)
+    note = everybody_note(found.spread)
+    yield section("How long until everybody had it", note, last_ones(found.last, named))
+    yield section("What text cost on the wire", wire_note(found.wire), wire(found.wire))
+    told = truth(found.acknowledged, found.untrue, named)
+    yield section("Did acknowledgements tell the truth?", truth_note(found.acknowledged), told)
 
 
 def _figures(part: _Part) -> Iterator[str]:
@@ -162,3 +165,84 @@ def _figures(part: _Part) -> Iterator[str]:
         "How far the second clock is ahead of the first, from the fastest messages each way, and how sure that is.",
         tables.clocks(figures.clock, named),
     )
+
+
+Named = Callable[[str], str]
+
+
+def spread_of(spread: Sequence[Spread], figure: str) -> Spread | None:
+    """Return the spread of a figure of which a channel has one."""
+    return next((row for row in spread if row.figure == figure), None)
+
+
+def everybody_note(spread: Sequence[Spread]) -> str:
+    whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
+    reached = 0 if any_node is None else any_node.n
+    if whole is None:
+        return f"Of {counted(reached, 'message', 'messages')} none is in the journals of all nodes." if reached else ""
+    return (
+        f"Everybody had {whole.n:,} of {counted(reached, 'message', 'messages')} that were delivered at all: half of "
+        f"them within {duration(whole.p50)}, 95 % within {duration(whole.p95)}, the slowest within "
+        f"{duration(whole.longest)}."
+    )
+
+
+def last_ones(rows: Sequence[LastOne], named: Named) -> str:
+    ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
+    found = [
+        [escape(named(row.last_node)), escape(row.why), f"{row.messages:,}", duration(row.longest)] for row in ordered
+    ]
+    return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
+
+
+def wire(rows: Sequence[Wire]) -> str:
+    ordered = sorted(rows, key=lambda row: -row.bytes)
+    cells = [
+        [
+            escape(row.cause or "other"),
+            f"{row.packets:,}",
+            size(row.bytes),
+            NOTHING if row.per_byte is None else f"{row.per_byte:,.2f}",
+        ]
+        for row in ordered
+    ]
+    return table(("Sent as", "Packets", "Bytes", "For each byte of text"), cells, (1, 2, 3))
+
+
+def wire_note(rows: Sequence[Wire]) -> str:
+    text = next((row.text_bytes for row in rows if row.text_bytes), None)
+    if text is None:
+        return "By all nodes, by why it was sent."
+    total = sum(row.bytes for row in rows)
+    return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
+
+
+def truth_note(rows: Sequence[AckCount]) -> str:
+    every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
+    undecided = sum(row.undecided for row in rows)
+    return (
+        f"Of {counted(every, 'acknowledgement', 'acknowledgements')} by nodes that are here {wrong:,} "
+        f"{'was' if wrong == 1 else 'were'} wrong, as the node did not have the message by then, and {undecided:,} "
+        "too close for the clocks to tell. A possible acknowledgement may be wrong, by a Bloom filter's chance."
+    )
+
+
+def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Named) -> str:
+    kinds = [
+        [escape(row.state.replace("_", " ")), escape(row.how), f"{row.n:,}", f"{row.wrong:,}", f"{row.undecided:,}"]
+        for row in rows
+    ]
+    worst = [
+        [
+            f'<code class="id">{escape(row.message_id[:12])}</code>',
+            escape(row.state.replace("_", " ")),
+            escape(row.how),
+            escape(named(row.node)),
+            escape(named(row.peer)),
+            moment(row.said_ms),
+            moment(row.had_ms) if row.had_ms else "never",
+        ]
+        for row in sorted(untrue, key=lambda row: (row.state, row.said_ms))
+    ]
+    headings = ("Message", "Said to be", "By", "At", "By whom", "Then (UTC)", "There (UTC)")
+    return table(("State", "Drawn from", "Number", "Wrong", "Undecided"), kinds, (2, 3, 4)) + table(headings, worst)

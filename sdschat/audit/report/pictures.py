@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import altair as alt
 
+from sdschat.audit.report.data import duration, size
 from sdschat.audit.report.embed import Picture, data
-from sdschat.audit.report.units import duration, size
 from sdschat.audit.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
 from sdschat.audit.tables.figures import Cell, CurvePoint
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Final, Protocol, TypeVar
 
-from sdschat.audit.report.data import ReportData
-from sdschat.audit.report.units import NOTHING, duration, look, moment
+from sdschat.audit.report.data import NOTHING, ReportData, duration, look, moment
 from sdschat.audit.schemas import (
     AuditFinding,
     AuditMissing,

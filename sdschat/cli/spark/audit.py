@@ -35,7 +35,7 @@ from sdschat.cli.spark.common import (
 if TYPE_CHECKING:
     from sdschat.audit.verdict import Audit, Rules
     from sdschat.lake.asked import Asked
-    from sdschat.lake.results import Refused, ResultScope
+    from sdschat.lake.judge import Refused, ResultScope
     from sdschat.pipeline.session import Where
 
 
@@ -70,7 +70,7 @@ def command(
     input could not be read when it was taken in.
     """
     from sdschat.audit.verdict import DEFAULT
-    from sdschat.lake.results import ResultScope, audit_of, places_in, refused_in
+    from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
     with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
@@ -96,7 +96,7 @@ def judge(there: Asked, rules: Rules) -> None:
 
 def must_have(there: Asked, part: ResultScope) -> None:
     """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
-    from sdschat.lake.results import has, names_in
+    from sdschat.lake.judge import has, names_in
 
     of_run = part._replace(channel=None)
     if part.run_id is not None and not has(there, of_run):

@@ -118,7 +118,7 @@ def new_or_old_lake(root: str) -> Tables:
 
 def must_be_lake(root: str) -> None:
     """Raise Problem if no lake can be there, as far as a look at the folder shows."""
-    from sdschat.lake.places import BRONZE, folder_of
+    from sdschat.lake.tables import BRONZE, folder_of
 
     folder = folder_of(root)
     if folder is None:
@@ -133,7 +133,7 @@ def must_be_lake(root: str) -> None:
 
 def must_have_rows(there: Asked, root: str) -> None:
     """Raise Problem if nothing was ever taken in."""
-    from sdschat.lake.places import OF_BRONZE
+    from sdschat.lake.tables import OF_BRONZE
 
     if not any(map(there.has, OF_BRONZE)):
         raise _nothing_in(root)
@@ -233,7 +233,7 @@ engine_option: Final = click.option(
 
 def chosen_engine(engine: str | None, where: Where, root: str) -> str:
     """Return the engine. Raises UsageError if the one that was named cannot read this lake."""
-    from sdschat.lake.places import folder_of
+    from sdschat.lake.tables import folder_of
 
     if engine == SPARK:
         return SPARK
@@ -254,7 +254,7 @@ def chosen_engine(engine: str | None, where: Where, root: str) -> str:
 def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
     """Open a lake with the chosen engine."""
     from sdschat.lake.duck import open_duck
-    from sdschat.lake.places import folder_of
+    from sdschat.lake.tables import folder_of
 
     must_be_lake(root)
     folder = folder_of(root)

@@ -66,7 +66,7 @@ def command(
     from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.figures import measure
     from sdschat.lake.ingest import ingest, quarantined
-    from sdschat.lake.results import audit_of, places_in, refused_in
+    from sdschat.lake.judge import audit_of, places_in, refused_in
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     chosen = chosen_engine(engine, where, lake)

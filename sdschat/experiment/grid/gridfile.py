@@ -1,12 +1,21 @@
-"""A grid: the settings to simulate, the number of seeds, and the figures to draw. `reading.py` reads grid files."""
+"""A grid: the settings to simulate, the number of seeds, and the figures to draw; and grid files.
+
+Grid files are TOML, like the shipped ones in `files/`. An error names the file and the place in it.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.experiment.setting import WRONG_USE, GroupSetting
+from sdschat.experiment.figures import NAMES
+from sdschat.experiment.setting import SETTINGS, WRONG_USE, GroupSetting, instead_of, setting_of
 
 MOST_RUNS: Final = 1_000_000
 EACH: Final = 2_048  # up to this size the model simulates each participant by itself
@@ -64,3 +73,137 @@ def cost(setting: GroupSetting) -> float:
     if count <= EACH:
         return 0.02 + (3.4e-4 if setting.push else 1.1e-4) * count * minutes
     return 0.5 + (1.2e-5 if setting.push else 0.5e-5) * count * minutes
+
+
+SHIPPED: Final = Path(__file__).parent / "files"
+_SEEDS: Final = 10
+_OF_GRID: Final = ("title", "seeds", "base", "sweep")
+_OF_SWEEP: Final = ("name", "says", "axis", "lines", "figures", "seeds")
+_USUAL_FIGURES: Final = ("healed_p50", "duplicates_per_loss", "copy_bytes")
+
+
+def find_grid(name: str) -> Path:
+    """Return the path of a grid: a file, or a shipped grid by its name. Raises PipelineProblem."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = SHIPPED / f"{name.removesuffix('.toml')}.toml"
+    if shipped.is_file() and shipped.parent == SHIPPED:
+        return shipped
+    names = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.toml")))
+    kind = f"{name} is a folder" if name and path.is_dir() else f"there is no grid file {name!r}"
+    raise PipelineProblem(f"{kind}; give a TOML file, or one that is shipped: {names}.", WRONG_USE)
+
+
+def read_grid(path: Path, seeds: int | None = None) -> Grid:
+    """Read a grid file. `seeds` replaces the number of seeds that the file gives for each setting.
+
+    Raises PipelineProblem, in words that name the file and its error.
+    """
+    try:
+        return _grid(path, tomllib.loads(path.read_text(encoding="utf-8")), seeds)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _unusable(path, f"it cannot be read ({error})") from error
+    except PipelineProblem as error:
+        raise _unusable(path, str(error).rstrip(".")) from error
+
+
+def _unusable(path: Path, what: str) -> PipelineProblem:
+    return PipelineProblem(f"the grid {path} cannot be used: {what}.", WRONG_USE)
+
+
+def _grid(path: Path, data: Mapping[str, Any], seeds: int | None) -> Grid:
+    _check_names(data, _OF_GRID, "at the top there may be")
+    base, sweeps = data.get("base", {}), data.get("sweep", [])
+    if not isinstance(base, dict):
+        raise _wrong("base is no table; write [base], and settings below it")
+    if isinstance(sweeps, dict):
+        raise _wrong("[sweep] is written with two brackets, [[sweep]], since there may be several")
+    if not isinstance(sweeps, list) or not sweeps:
+        raise _wrong("it needs at least one [[sweep]], and [base] where all have something in common")
+    misplaced = [key for key in base if key in _OF_SWEEP]
+    if misplaced:
+        raise _wrong(f"{misplaced[0]} goes into a [[sweep]], and seeds also to the top, but not into [base]")
+    usual = data.get("seeds", _SEEDS)
+    parsed: list[Sweep] = []
+    for number, sweep in enumerate(sweeps, 1):
+        try:
+            parsed.append(_sweep(sweep, base, usual, seeds))
+        except PipelineProblem as error:
+            raise _wrong(f"in sweep {number}, {str(error).rstrip('.')}") from error
+    _check_distinct(sweep.name for sweep in parsed)
+    return Grid(path.stem, _text(data, "title", path.stem), tuple(parsed))
+
+
+def _sweep(data: object, base: Mapping[str, Any], usual: object, seeds: int | None) -> Sweep:
+    if not isinstance(data, dict):
+        raise _wrong("which is no table; write [[sweep]], and settings below it")
+    values = {**base, **{key: value for key, value in data.items() if key not in _OF_SWEEP}}
+    lists = {key: value if isinstance(value, list) else [value] for key, value in values.items()}
+    for key, value in lists.items():
+        if not value:
+            raise _wrong(f"{key} is an empty list")
+    count = seeds or _count(data.get("seeds", usual))
+    if math.prod(map(len, lists.values())) > MOST_RUNS:
+        raise _wrong(f"the lists multiply to more than {MOST_RUNS:,} settings")
+    settings = tuple(setting_of(dict(zip(lists, each, strict=True))) for each in itertools.product(*lists.values()))
+    varied = [key for key, value in lists.items() if len(value) > 1]
+    axis = _known(data.get("axis", varied[0] if varied else "participants"), SETTINGS, "axis", "setting")
+    lines = [_known(name, SETTINGS, "lines", "setting") for name in _texts(data, "lines")]
+    lines += [key for key in varied if key not in (axis, *lines)]
+    figures = [_known(name, NAMES, "figures", "figure") for name in _texts(data, "figures")]
+    return Sweep(
+        _text(data, "name", axis),
+        _text(data, "says", ""),
+        axis,
+        tuple(lines),
+        tuple(figures or _USUAL_FIGURES),
+        settings,
+        count,
+    )
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _wrong(f"seeds is {value!r}, and must be a whole number from 1 on")
+    return value
+
+
+def _text(data: Mapping[str, Any], key: str, usual: str) -> str:
+    value = data.get(key, usual)
+    if not isinstance(value, str):
+        raise _wrong(f"{key} is {value!r}, and must be a text in quotes")
+    return value
+
+
+def _texts(data: Mapping[str, Any], key: str) -> list[str]:
+    """Return the texts under this key: one text, or a list of them."""
+    value = data.get(key, [])
+    found = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in found):
+        raise _wrong(f"{key} is {value!r}, and must be a text in quotes, or a list of such")
+    return found
+
+
+def _known(name: object, there_are: Iterable[str], key: str, kind: str) -> str:
+    if not isinstance(name, str) or name not in there_are:
+        raise _wrong(f"{key} names {name!r}, which is no {kind}{instead_of(str(name), there_are)}")
+    return name
+
+
+def _check_names(data: Mapping[str, Any], allowed: tuple[str, ...], says: str) -> None:
+    for key in data:
+        if key not in allowed:
+            raise _wrong(f"{key!r} is not known; {says} {', '.join(allowed)}")
+
+
+def _check_distinct(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise _wrong(f"two sweeps are called {name!r}; give each a name of its own, as its plots are named by it")
+        seen.add(name)
+
+
+def _wrong(text: str) -> PipelineProblem:
+    return PipelineProblem(f"{text}.", WRONG_USE)

@@ -11,8 +11,14 @@ from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.group import Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
-from sdschat.experiment.vector_model.pushes import due_pushes, heard_again, may_want_push
-from sdschat.experiment.vector_model.ranges import review_filters, review_old_filter, review_ranges
+from sdschat.experiment.vector_model.ranges import (
+    due_pushes,
+    heard_again,
+    may_want_push,
+    review_filters,
+    review_old_filter,
+    review_ranges,
+)
 from sdschat.experiment.vector_model.requests import (
     answered_by_other,
     consider,

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step, packet_bytes
-from sdschat.experiment.vector_model.pushes import may_want_push
-from sdschat.experiment.vector_model.ranges import no_longer_owed
+from sdschat.experiment.vector_model.ranges import may_want_push, no_longer_owed
 from sdschat.experiment.vector_model.requests import eligible, mark_requested
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import Indices

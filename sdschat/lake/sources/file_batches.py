@@ -12,9 +12,11 @@ import pyarrow.compute
 
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
-from sdschat.audit.sources.columnar import Columnar, Columns
+from sdschat.audit.sources.columnar import Columnar, Columns, IdLists
 from sdschat.audit.sources.databases import (
     NOBODYS,
+    SEQ_MASK,
+    UNREADABLE,
     PacketMemory,
     Reading,
     damage_told,
@@ -22,12 +24,9 @@ from sdschat.audit.sources.databases import (
     refused,
     why_unread,
 )
-from sdschat.audit.sources.taken_apart import IdLists
-from sdschat.audit.sources.telling import SEQ_MASK, UNREADABLE
 from sdschat.lake.sources.batch import Batch, batch_of, in_batches
 from sdschat.lake.sources.files import FileKind, kind_of, read_file, unreadable
-from sdschat.lake.sources.line_columns import line_batches
-from sdschat.lake.sources.log_columns import declared_batches, log_batches, measured_packets
+from sdschat.lake.sources.line_columns import declared_batches, line_batches, log_batches, measured_packets
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import VERSION
 from sdschat.store.journal_writer import JOURNAL_COLUMNS

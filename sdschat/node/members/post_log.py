@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sdschat.node.members.events import MemberPost
+from sdschat.timber.chat import Head
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled, Report, StateAdopted
-from sdschat.timber.ids import draft_id_of, message_id_of
-from sdschat.timber.posts import Head
 from sdschat.timber.rows import DraftRow
-from sdschat.timber.values import Kind, Post, PostId
+from sdschat.timber.values import Kind, Post, PostId, draft_id_of, message_id_of
 from sdschat.timber.views import PostView
 
 Key = tuple[int, str]

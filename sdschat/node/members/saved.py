@@ -16,7 +16,6 @@ from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.ids import message_id_of, sender_of
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now

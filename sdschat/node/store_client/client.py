@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.catchup.rests import Rests
+from sdschat.catchup.peers import Rests
 from sdschat.identity.content import Keys, Verdict, open_content
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import ExtensionOutput

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from sdschat.catchup.rests import Rests
+from sdschat.catchup.peers import Rests
 from sdschat.sds.ids import content_id, recipe_of
 from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import is_ours

@@ -23,10 +23,8 @@ from sdschat.identity.sanitize import harmless
 from sdschat.mvds import events as mvds
 from sdschat.mvds.config import Config
 from sdschat.mvds.engine import Engine
-from sdschat.mvds.ids import message_id
 from sdschat.mvds.limits import KIB
-from sdschat.mvds.rows import Write
-from sdschat.mvds.values import Mode, Packet, Payload, Refusal
+from sdschat.mvds.values import Mode, Packet, Payload, Refusal, Write, message_id
 from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, TroubleMet

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from hashlib import sha256
 
-from sdschat.timber.ids import operation_id
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
-from sdschat.timber.values import CheckpointMark, SlotRow, State, Statements
+from sdschat.timber.values import CheckpointMark, SlotRow, State, Statements, operation_id
 from sdschat.timber.voting import statements
 from tests.timber.world import key_of, signed_operation, verify
 

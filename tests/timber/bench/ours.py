@@ -17,10 +17,9 @@ from sdschat.store.timber import open_timber, save_timber
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.ids import member_id
 from sdschat.timber.memory import MemoryStore
 from sdschat.timber.rows import Drop, Key, Put, ReplicaTable, Row, Write
-from sdschat.timber.values import Now, PostId
+from sdschat.timber.values import Now, PostId, member_id
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.bench.posts import AWAY, AWAY_AMONG, ROUND, Figures, Sample, fate, found_in
 from tests.timber.world import CODEC
