@@ -28,9 +28,10 @@ from sdschat.node.members.events import (
     PostEdited,
     TimberRejected,
 )
+from sdschat.node.members.journal import deletes_texts, journal_rows
 from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import MembersRecord, load_record
-from sdschat.node.members.told import Told, deletes_texts, journal_rows
+from sdschat.node.members.told import Told
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
