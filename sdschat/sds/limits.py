@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sdschat.sds.values import Reason
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -67,3 +69,12 @@ SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still r
 ARRIVALS_KEPT = 4096  # messages taken to be on their way to others, of all that came within `push.grace`
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message
+
+
+def out_of_bounds(lamport: int) -> Reason | None:
+    """Timestamps that no honest clock makes. The verdict is the same on every node, whatever its own clock says."""
+    if lamport <= 0:
+        return Reason.CLOCK_ZERO
+    if lamport >= MAX_LAMPORT:
+        return Reason.CLOCK_TOO_LARGE
+    return None

@@ -22,7 +22,7 @@ from heapq import heapify, heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, RETIRED_KEPT, SETTLED_KEPT
-from sdschat.sds.timers import Deadlines, to_mono, to_wall
+from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import FORGOTTEN, RETIRED, AckState, Evidence, Now, OutgoingRow
 
 Age = tuple[int, str]  # Lamport, id
@@ -249,7 +249,7 @@ class OutgoingBuffer:
             del self.settled[oldest.message_id], self.known[oldest.message_id]
 
     def row(self, message: Outgoing, now: Now) -> OutgoingRow:
-        due = to_wall(now, message.due) if message.message_id in self.open else message.due
+        due = now.to_wall(message.due) if message.message_id in self.open else message.due
         evidence = (*message.evidence.values(), *message.unproven.values())
         return OutgoingRow(message.message_id, message.lamport, message.state, message.sends, due, evidence)
 
@@ -265,7 +265,7 @@ class OutgoingBuffer:
         if not row.resent:
             self._restore_retired(message, row.due)
             return
-        message.due = to_mono(now, row.due, within)
+        message.due = now.to_mono(row.due, within)
         self._open(message)
         self.timers.set(message.message_id, message.due)
         if row.state is AckState.POSSIBLY_ACKED:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sdschat.sds.limits import MAX_PEERS
-from sdschat.sds.timers import past_mono
 from sdschat.sds.values import Now, PeerRow
 
 _ONE_MOMENT: Final = 1000  # packets that come within so many milliseconds count as one
@@ -100,10 +99,10 @@ class Peers:
         )
 
     def restore(self, row: PeerRow, now: Now) -> None:
-        peer = Peer(row.sender_id, row.first_lamport, past_mono(now, row.heard_at))
+        peer = Peer(row.sender_id, row.first_lamport, now.past_mono(row.heard_at))
         peer.last_lamport = row.last_lamport
-        peer.reviewed_at = past_mono(now, row.reviewed_at) if row.reviewed_at else -1
-        peer.behind_since = past_mono(now, row.behind_since) if row.behind_since else -1
+        peer.reviewed_at = now.past_mono(row.reviewed_at) if row.reviewed_at else -1
+        peer.behind_since = now.past_mono(row.behind_since) if row.behind_since else -1
         peer.note_lack(int.from_bytes(row.behind, "little"), int.from_bytes(row.reported, "little"))
         peer.cursor = row.cursor
         peer.filter_format = row.layout

@@ -14,7 +14,6 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import refuse_older_children, release
 from sdschat.sds.steps.filters import choose_filter_format, restore_filter
 from sdschat.sds.steps.repair import ask_for_the_rest, forget_hint, note_missing
-from sdschat.sds.timers import past_mono, to_mono
 from sdschat.sds.values import (
     FROM_STORE,
     ChannelRow,
@@ -57,22 +56,22 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.clock.value = row.lamport
     s.horizon = row.horizon
     s.filter_stale = bool(row.filter_stale)
-    s.waku_heard_at = past_mono(now, row.waku_heard_at) if row.waku_heard_at else -1
+    s.waku_heard_at = now.past_mono(row.waku_heard_at) if row.waku_heard_at else -1
     interval = s.config.sync_interval
-    s.sync.due = to_mono(now, row.sync_due, 2 * interval)
-    s.sync.latest = to_mono(now, row.sync_latest, 3 * interval)
-    s.sync.spoke_at, s.sync.count = past_mono(now, row.sync_spoke_at), row.sync_count
+    s.sync.due = now.to_mono(row.sync_due, 2 * interval)
+    s.sync.latest = now.to_mono(row.sync_latest, 3 * interval)
+    s.sync.spoke_at, s.sync.count = now.past_mono(row.sync_spoke_at), row.sync_count
     s.ranges.cursor = row.range_cursor
     owed = (row.range_wanted_low, row.range_wanted_high)
     if row.range_only_print:
         s.ranges.asked = owed
     elif row.range_wanted_high:
         s.ranges.wanted = owed
-    s.ranges.answered_at = past_mono(now, row.range_answered_at) if row.range_answered_at else -1
+    s.ranges.answered_at = now.past_mono(row.range_answered_at) if row.range_answered_at else -1
     s.answer_budget.spent, s.push_budget.spent = row.answer_spent, row.push_spent
-    s.spent_at = past_mono(now, row.spent_at)
+    s.spent_at = now.past_mono(row.spent_at)
     if row.offline_since:
-        s.offline_since = past_mono(now, row.offline_since)
+        s.offline_since = now.past_mono(row.offline_since)
     s.window = RecentWindow(s.history.newest(RECENT_WINDOW))
     s.gaps = Gaps(snapshot.gaps)
     s.hints = {hint.message_id: hint.hint for hint in snapshot.hints}
@@ -140,7 +139,7 @@ def _restore_arrivals(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
         if old > BUFFERED_PER_CHANNEL:  # more than can have waited, to be put into the log after what came later
             break
     newest = sorted(came)[-ARRIVALS_KEPT:]
-    s.recent_arrivals = RecentArrivals((past_mono(s.now, at), message_id) for at, message_id in newest)
+    s.recent_arrivals = RecentArrivals((s.now.past_mono(at), message_id) for at, message_id in newest)
 
 
 def _is_recent_arrival(row: IncomingRow | LogRow, since: int) -> bool:

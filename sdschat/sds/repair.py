@@ -19,7 +19,7 @@ from sdschat.sds.limits import (
     WANTED_BY,
 )
 from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends, may_take
-from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
+from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import AnswerRow, HistoryEntry, MissingRow, Now
 
 ASKED_IN_STEP = 3  # requests that follow one another T_max apart; after every further one it is twice as long
@@ -144,14 +144,14 @@ class OutgoingRepairBuffer:
             self.changed[entry.message_id] = None
 
     def row(self, entry: MissingDependency, now: Now) -> MissingRow:
-        t_req = 0 if entry.t_req is None else to_wall(now, entry.t_req)
+        t_req = 0 if entry.t_req is None else now.to_wall(entry.t_req)
         return MissingRow(
             entry.message_id,
             entry.sender_id,
             entry.hint,
             entry.charged_to,
-            to_wall(now, entry.since),
-            to_wall(now, entry.lost_at),
+            now.to_wall(entry.since),
+            now.to_wall(entry.lost_at),
             t_req,
             entry.attempts,
             int(entry.suppressed),
@@ -159,8 +159,8 @@ class OutgoingRepairBuffer:
         )
 
     def restore(self, row: MissingRow, now: Now, config: Config) -> None:
-        entry = MissingDependency(row.message_id, row.sender_id, row.hint, row.charged_to, past_mono(now, row.since))
-        entry.lost_at = to_mono(now, row.lost_at, config.lost_after)
+        entry = MissingDependency(row.message_id, row.sender_id, row.hint, row.charged_to, now.past_mono(row.since))
+        entry.lost_at = now.to_mono(row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
         entry.awaited = bool(row.awaited)
@@ -168,7 +168,7 @@ class OutgoingRepairBuffer:
         if row.t_req:
             # No farther ahead than an entry made now would lie: the row may be from before the wall clock was set back.
             waits = back_off(row.attempts) if row.attempts or row.suppressed else 0
-            entry.t_req = to_mono(now, row.t_req, (waits + 1) * config.t_max)
+            entry.t_req = now.to_mono(row.t_req, (waits + 1) * config.t_max)
             if config.repair_enabled:
                 self.requests.set(entry.message_id, entry.t_req)
 
@@ -253,19 +253,19 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
         return True
 
     def row(self, answer: RepairRequest, now: Now) -> AnswerRow:
-        due = 0 if answer.due is None else to_wall(now, answer.due)
-        at, lacked_by = to_wall(now, answer.at), tuple(answer.lacked_by or ())
+        due = 0 if answer.due is None else now.to_wall(answer.due)
+        at, lacked_by = now.to_wall(answer.at), tuple(answer.lacked_by or ())
         called_off = int(answer.called_off)
         return AnswerRow(answer.message_id, answer.requested_by, due, at, answer.asked, lacked_by, called_off)
 
     def restore(self, row: AnswerRow, now: Now, within: int) -> None:
         answer = RepairRequest(row.message_id, row.requested_by)
-        answer.at = past_mono(now, row.at)
+        answer.at = now.past_mono(row.at)
         answer.asked = row.asked
         answer.lacked_by = dict.fromkeys(row.lacked_by) if row.lacked_by else None
         answer.called_off = bool(row.called_off)
         if row.due:
-            self.schedule(answer, to_mono(now, row.due, within), row.requested_by)
+            self.schedule(answer, now.to_mono(row.due, within), row.requested_by)
         else:
             self.remember(answer, answer.at, row.requested_by if row.asked else None)
 

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from sdschat.sds.config import Config
 from sdschat.sds.limits import PUSHES_PER_CHANNEL, PUSHES_PER_SENDER, WANTED_BY
-from sdschat.sds.timers import Deadlines, to_mono, to_wall
+from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Now, PushRow
 
 
@@ -198,16 +198,16 @@ class PushBuffer(ScheduledSends[Push]):
         return sorted(theirs, key=lambda push: (push.lamport, push.message_id))
 
     def row(self, push: Push, now: Now) -> PushRow:
-        due = 0 if push.due is None else to_wall(now, push.due)
-        not_before = 0 if push.not_before < 0 else to_wall(now, push.not_before)
+        due = 0 if push.due is None else now.to_wall(push.due)
+        not_before = 0 if push.not_before < 0 else now.to_wall(push.not_before)
         return PushRow(push.message_id, push.lamport, tuple(push.wanted_by), due, push.pushes, not_before)
 
     def restore(self, row: PushRow, now: Now, config: Config) -> None:
         push = Push(row.message_id, row.lamport)
         push.wanted_by = dict.fromkeys(row.wanted_by)
         push.pushes = row.pushes
-        push.not_before = to_mono(now, row.not_before, 4 * config.sync_interval) if row.not_before else -1
+        push.not_before = now.to_mono(row.not_before, 4 * config.sync_interval) if row.not_before else -1
         if row.due and row.wanted_by:
-            self.schedule(push, to_mono(now, row.due, 100 * config.push_delay_max), row.wanted_by[0])
+            self.schedule(push, now.to_mono(row.due, 100 * config.push_delay_max), row.wanted_by[0])
         else:
             self.remember(push, push.not_before)

@@ -9,25 +9,6 @@ from __future__ import annotations
 from hashlib import blake2b
 from heapq import heappop, heappush
 
-from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import Now, Reason
-
-
-def to_wall(now: Now, due: int) -> int:
-    """A monotonic time as epoch milliseconds, which is what outlives a restart."""
-    return now.wall + due - now.mono
-
-
-def to_mono(now: Now, wall: int, within: int) -> int:
-    """Back again, on the monotonic clock of this process. No deadline was ever set further ahead than `within`; where
-    it seems to be, the wall clock was set back while we were away, and must not silence a timer for as long."""
-    return now.mono + min(wall - now.wall, within)
-
-
-def past_mono(now: Now, wall: int) -> int:
-    """The same for something that has happened: it cannot have been later than now."""
-    return to_mono(now, wall, 0)
-
 
 class Deadlines:
     """A heap with one entry in force a key. Entries that no longer are in force fall out when they surface."""
@@ -121,15 +102,6 @@ class LamportClock:
         """Deliver Message: a greater timestamp than ours becomes ours."""
         if lamport > self.value:
             self.value = lamport
-
-
-def out_of_bounds(lamport: int) -> Reason | None:
-    """Timestamps that no honest clock makes. The verdict is the same on every node, whatever its own clock says."""
-    if lamport <= 0:
-        return Reason.CLOCK_ZERO
-    if lamport >= MAX_LAMPORT:
-        return Reason.CLOCK_TOO_LARGE
-    return None
 
 
 class Jitter:

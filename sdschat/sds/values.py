@@ -24,6 +24,20 @@ class Now(NamedTuple):
     wall: int
     mono: int
 
+    def to_wall(self, due: int) -> int:
+        """Return a monotonic time as epoch milliseconds, which is what outlives a restart."""
+        return self.wall + due - self.mono
+
+    def to_mono(self, wall: int, within: int) -> int:
+        """Return epoch milliseconds as a time on the monotonic clock of this process. No deadline was ever set further
+        ahead than `within`; where it seems to be, the wall clock was set back while we were away, and must not silence
+        a timer for as long."""
+        return self.mono + min(wall - self.wall, within)
+
+    def past_mono(self, wall: int) -> int:
+        """Return the same for something that has happened: it cannot have been later than now."""
+        return self.to_mono(wall, 0)
+
 
 class HistoryEntry(NamedTuple):
     """`HistoryEntry` of the wire protocol: a reference to a message, in a causal history or a repair request."""

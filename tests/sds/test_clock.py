@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sdschat.sds.events import SyncReceived
-from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.timers import LamportClock, out_of_bounds
+from sdschat.sds.limits import MAX_LAMPORT, out_of_bounds
+from sdschat.sds.timers import LamportClock
 from sdschat.sds.values import Reason
 from tests.sds.group import START, Group, forge
 

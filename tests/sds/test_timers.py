@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
+from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Now
 
 keys = st.sampled_from("abcdef")
@@ -61,15 +61,15 @@ def test_the_heap_does_not_grow_with_the_number_of_changes() -> None:
 
 def test_a_monotonic_time_survives_as_wall_time() -> None:
     before, after = Now(1_000_000, 500), Now(1_003_000, 20)
-    assert to_mono(after, to_wall(before, 4500), 10_000) == 20 + 1000
+    assert after.to_mono(before.to_wall(4500), 10_000) == 20 + 1000
 
 
 def test_a_wall_clock_that_was_set_back_puts_no_deadline_further_off_than_it_can_have_been() -> None:
     now = Now(1_000, 50)
-    assert to_mono(now, 10**15, 700) == 50 + 700
+    assert now.to_mono(10**15, 700) == 50 + 700
 
 
 def test_what_happened_is_past_whatever_the_wall_clock_says() -> None:
     now = Now(1_000, 50)
-    assert past_mono(now, 10**15) == 50
-    assert past_mono(now, 900) == -50
+    assert now.past_mono(10**15) == 50
+    assert now.past_mono(900) == -50

@@ -32,7 +32,6 @@ from sdschat.node.sync.direct_limits import DAY, DirectLimits, ForgeryNotices
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
-from sdschat.sds.timers import to_wall
 from sdschat.sds.values import AckState, Now, Reason
 from sdschat.store.direct import DirectMessages
 from sdschat.store.display_rows import DirectRow
@@ -130,7 +129,7 @@ class DirectMessaging:
         """Return the number of times a message went out so far, and the time of the next one, in epoch milliseconds.
         None: `to` has it."""
         found, now = self._engine.sending(to, bytes.fromhex(message_id)), self._clock.now()
-        return None if found is None else (found[0], to_wall(now, found[1]))
+        return None if found is None else (found[0], now.to_wall(found[1]))
 
     # What the channel tells.
 

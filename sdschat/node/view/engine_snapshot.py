@@ -11,7 +11,6 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.describe import describe
 from sdschat.sds.repair import determine_t_resp, in_response_group
-from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now
 
 __all__ = ["describe"]  # from the layer below: an interface imports it here
@@ -121,7 +120,7 @@ def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Pe
         config.num_response_groups,
         config.max_requests,
         config.sync_interval,
-        to_wall(now, state.sync.due),
+        now.to_wall(state.sync.due),
         _filter(session),
         tuple(live.missing(session, now)),
         _answers(session, me, now),
@@ -163,9 +162,9 @@ def _answers(session: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ..
             AnswerPeek(
                 answer.message_id,
                 answer.requested_by,
-                0 if answer.due is None else to_wall(now, answer.due),
+                0 if answer.due is None else now.to_wall(answer.due),
                 answer.asked,
-                0 if answer.at < 0 else to_wall(now, answer.at),
+                0 if answer.at < 0 else now.to_wall(answer.at),
                 mine,
             )
         )
@@ -175,7 +174,7 @@ def _answers(session: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ..
 def _pushes(session: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
     pushes = session.channel.state.pushes
     return tuple(
-        PushPeek(push.message_id, tuple(push.wanted_by), to_wall(now, push.due))
+        PushPeek(push.message_id, tuple(push.wanted_by), now.to_wall(push.due))
         for push in pushes.entries.values()
         if push.due is not None
     )
@@ -206,7 +205,7 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
                 presence.online.get(sender_id, ""),
                 sender_id in presence.online,
                 presence.roles.get(sender_id, ""),
-                0 if peer is None else to_wall(now, peer.heard_at),
+                0 if peer is None else now.to_wall(peer.heard_at),
                 0 if peer is None else peer.last_lamport,
                 "" if peer is None else peer.filter_format,
             )

@@ -18,7 +18,6 @@ from sdschat.node.view.values import (
     WaitingMessage,
 )
 from sdschat.sds.repair import in_response_group
-from sdschat.sds.timers import to_wall
 from sdschat.sds.values import AckState, Now
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def fate(session: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
     known = outgoing.open.get(message_id) or outgoing.settled.get(message_id)
     if known is None:
         return None
-    due = to_wall(now, known.due) if message_id in outgoing.open else 0
+    due = now.to_wall(known.due) if message_id in outgoing.open else 0
     return OwnFate(known.state, known.sends, due, (*known.evidence.values(), *known.unproven.values()))
 
 
@@ -55,7 +54,7 @@ def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
 
 def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[BufferedMessage], now: Now) -> MissingMessage:
     state = session.channel.state
-    due = 0 if entry.t_req is None else to_wall(now, entry.t_req)
+    due = 0 if entry.t_req is None else now.to_wall(entry.t_req)
     named_by = sorted(
         (WaitingMessage(held.message.message_id, held.message.sender_id, held.lamport) for held in waiters),
         key=lambda waiter: (waiter.lamport, waiter.message_id),
@@ -66,8 +65,8 @@ def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[Buffere
     return MissingMessage(
         entry.message_id,
         entry.sender_id,
-        to_wall(now, entry.since),
-        to_wall(now, entry.lost_at),
+        now.to_wall(entry.since),
+        now.to_wall(entry.lost_at),
         _asking(state.online and state.config.repair_enabled, entry, now),
         due,
         entry.attempts,
@@ -123,8 +122,8 @@ def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> lis
         if is_waiting(session, sender_id) or session.is_outsider(sender_id):
             continue
         peer = known.get(sender_id)
-        heard_at = 0 if peer is None else to_wall(now, peer.heard_at)
-        next_at = 0 if peer is None else to_wall(now, peer.expected_at(state.config.sync_interval))
+        heard_at = 0 if peer is None else now.to_wall(peer.heard_at)
+        next_at = 0 if peer is None else now.to_wall(peer.expected_at(state.config.sync_interval))
         nick, here = online.get(sender_id, ""), sender_id in online
         found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at))
     found.sort(key=lambda person: (not person.online, -person.heard_at, person.sender_id))

@@ -16,7 +16,7 @@ from sdschat.identity.place import refusal_of
 from sdschat.node.view.timber_report import timber_report
 from sdschat.sds.describe import describe_filter
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.timers import out_of_bounds
+from sdschat.sds.limits import out_of_bounds
 from sdschat.sds.values import Codec, HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import decode_envelope, is_ours
 from sdschat.wire.dialects import SPEC, UNKNOWN, DialectReading, counts_from_zero, read_any

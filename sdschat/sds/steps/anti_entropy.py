@@ -11,7 +11,6 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import FIRST_MET
 from sdschat.sds.steps.owed import call_off_answer, send_due, settle_push
 from sdschat.sds.steps.timing import hurry
-from sdschat.sds.timers import to_wall
 from sdschat.sds.values import OUTSIDE_THE_FILTER, Entry
 
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
@@ -137,7 +136,7 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
         spread += spread * s.peers.active(mono, ACTIVE_WITHIN * config.sync_interval) // CROWD
         delay += s.jitter.below(spread + 1, "push", message_id, push.pushes)
     s.pushes.schedule(push, mono + delay, wanted_by)
-    s.events.append(PushScheduled(message_id, to_wall(s.now, mono + delay), wanted_by))
+    s.events.append(PushScheduled(message_id, s.now.to_wall(mono + delay), wanted_by))
     return 1
 
 

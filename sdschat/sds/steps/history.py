@@ -16,7 +16,7 @@ the log once they are taken and written.
 
 from __future__ import annotations
 
-from sdschat.sds.limits import CLOCK_PUT_RIGHT
+from sdschat.sds.limits import CLOCK_PUT_RIGHT, out_of_bounds
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message, learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
@@ -24,7 +24,6 @@ from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.id_only import displace_false
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.repair import received
-from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import OUTSIDE_THE_FILTER, Message, MessageKind, Reason
 
 

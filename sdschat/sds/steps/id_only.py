@@ -27,13 +27,12 @@ from collections.abc import Iterable
 
 from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.limits import IDS_KEPT
+from sdschat.sds.limits import IDS_KEPT, out_of_bounds
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_body, learn_hints, release, verify_dependencies
 from sdschat.sds.steps.filters import include_received, spoil_filter
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.repair import received
-from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow, Message, MessageKind, Reason
 
 

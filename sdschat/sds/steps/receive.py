@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
-from sdschat.sds.limits import EPHEMERAL_SEEN
+from sdschat.sds.limits import EPHEMERAL_SEEN, out_of_bounds
 from sdschat.sds.peers import Peer
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_causal_history, review_filter
@@ -37,7 +37,6 @@ from sdschat.sds.steps.repair import (
     review_repair_request,
 )
 from sdschat.sds.steps.timing import confirm_soon, traffic_heard
-from sdschat.sds.timers import out_of_bounds
 from sdschat.sds.values import FROM_STORE, TOLD, Message, Reason
 
 

@@ -16,7 +16,6 @@ from sdschat.sds.repair import (
 )
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.owed import call_off_push, send_due
-from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry, Message
 
 
@@ -55,7 +54,7 @@ def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) ->
     if missing.t_req is not None:
         t_req = max(t_req, missing.t_req)
     s.requests.arm(missing, t_req)
-    s.events.append(RepairWanted(missing.message_id, to_wall(s.now, t_req)))
+    s.events.append(RepairWanted(missing.message_id, s.now.to_wall(t_req)))
 
 
 def received(s: ChannelState, message_id: str, reason: str = "received") -> MissingDependency | None:
@@ -184,7 +183,7 @@ def _consider(s: ChannelState, message_id: str, requested_by: str, lacked: bool)
         return
     t_resp = determine_t_resp(now, s.participant_id, sender_id, message_id, s.config.t_max)
     s.answers.schedule(answer, t_resp, requested_by)
-    s.events.append(RepairScheduled(message_id, to_wall(s.now, t_resp), requested_by))
+    s.events.append(RepairScheduled(message_id, s.now.to_wall(t_resp), requested_by))
 
 
 def _paused(s: ChannelState, answer: RepairRequest) -> bool:
