@@ -14,8 +14,7 @@ from sdschat.experiment.figures import NAMES, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import packets
-from sdschat.experiment.vector_model.draws import OncePerStep
-from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group
+from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, OncePerStep
 from sdschat.experiment.vector_model.packets import Ears
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import run_model

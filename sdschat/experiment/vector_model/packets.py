@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sdschat.experiment.vector_model.draws import Draws
-from sdschat.experiment.vector_model.group import Array, Flags, Group
+from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group
 from sdschat.experiment.vector_model.wheel import Indices
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
