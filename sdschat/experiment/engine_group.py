@@ -16,8 +16,7 @@ from sdschat.experiment.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import AckState, Message, Refusal
-from sdschat.sim.network import SimNetwork
-from sdschat.sim.node import CHANNEL, SimNode
+from sdschat.sim.node import CHANNEL, SimNetwork, SimNode
 from sdschat.sim.scenario import Plan, Rates, Violation
 from sdschat.sim.world import SharedCodec
 from sdschat.store.journal import JournalRow, journal_of

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from sdschat.sds.steps.send import TooManyUnacknowledged
 from sdschat.sim.check_events import check_made
-from sdschat.sim.network import split
-from sdschat.sim.node import Backup, SimNode
+from sdschat.sim.node import Backup, SimNode, split
 from sdschat.sim.oracle import Origin
 from sdschat.sim.scenario import START, Action
 from sdschat.sim.strangers import malformed, said, written

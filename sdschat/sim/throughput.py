@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sdschat.sds.channel import Channel
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.values import Message, Now, Refusal
-from sdschat.sim.network import mix
+from sdschat.sim.node import mix
 from sdschat.sim.scenario import START
 from sdschat.wire.sds_codec import SdsCodec
 

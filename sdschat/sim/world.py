@@ -24,8 +24,7 @@ from sdschat.sim.check_state import (
     check_waiting,
     check_writes,
 )
-from sdschat.sim.network import SimNetwork
-from sdschat.sim.node import Arrival, SimNode
+from sdschat.sim.node import Arrival, SimNetwork, SimNode
 from sdschat.sim.oracle import NodeRecord, Oracle, Origin
 from sdschat.sim.scenario import Scenario, Violation, config_for
 from sdschat.wire.sds_codec import SdsCodec

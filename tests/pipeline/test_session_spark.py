@@ -19,9 +19,9 @@ PATIENCE: Final = 300.0
 
 
 def _with_the_package(batches: Iterator[Any]) -> Iterator[Any]:
-    import sdschat.sim.network  # imported on the worker
+    import sdschat.sim.node  # imported on the worker
 
-    assert sdschat.sim.network.mix(1)
+    assert sdschat.sim.node.mix(1)
     yield from batches
 
 
