@@ -13,8 +13,7 @@ from sdschat.cli.options import channel_options, say
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.creating import create_members, create_private_members
-from sdschat.node.private.creating import create_private
-from sdschat.node.private.record import invite_link, private_state
+from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, database_path, open_profile
 from sdschat.timber.config import Config
 

@@ -10,8 +10,8 @@ import pytest
 from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
 from sdschat.node.node import Node
 from sdschat.node.private import announcing
-from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.record import create_private
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
 from sdschat.transport.base import Received

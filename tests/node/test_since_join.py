@@ -12,8 +12,8 @@ from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.private.link import accept, read_link
 from sdschat.node.events import MessageDelivered, OverLimit
 from sdschat.node.node import Node
-from sdschat.node.private.creating import create_private
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.record import create_private
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.node.sync import extension
 from sdschat.transport.base import Received

@@ -8,8 +8,7 @@ import time
 from sdschat.identity.members import announce
 from sdschat.identity.signing import Identity, verify
 from sdschat.node.members.record import MembersRecord, load_record, pinned
-from sdschat.node.private.creating import new_private
-from sdschat.node.private.record import full_name
+from sdschat.node.private.record import full_name, new_private
 from sdschat.node.private.record import load_record as load_private
 from sdschat.store.store import Store
 from sdschat.store.timber import save_timber

@@ -12,12 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import LinkError, channel_name, make_link, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import Identity, sender_id_of
+from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
-from sdschat.wire.private_codec import SCHEME, SEED_BYTES, Genesis, decode_operation, encode_operation
+from sdschat.transport.base import MAX_CHANNEL_CHARACTERS, normal_channel
+from sdschat.wire.private_codec import SALT_BYTES, SCHEME, SEED_BYTES, Genesis, decode_operation, encode_operation
 
 _RECORD: Final = "private/"
 _OPERATION: Final = "private-operation/"
@@ -226,3 +229,49 @@ def invite_link(
         expires=now + lasts if lasts else 0,
         epoch=mark,
     )
+
+
+_LONGEST = MAX_CHANNEL_CHARACTERS - len("~abcdef")
+
+
+def create_private(
+    store: Store,
+    identity: Identity,
+    name: str,
+    *,
+    admins_invite: bool = False,
+    since_join: bool = False,
+    broker: str = "",
+) -> str:
+    """Make a private channel of which this identity is the creator, and keep it. Return its full name. `since_join`:
+    who joins gets nothing that was written before.
+
+    Raises ValueError for a name that is none.
+    """
+    record = new_private(store, identity, name, admins_invite=admins_invite, since_join=since_join, broker=broker)
+    with store.transaction() as transaction:
+        record.save(transaction)
+    return record.name
+
+
+def new_private(
+    store: Store,
+    identity: Identity,
+    name: str,
+    *,
+    admins_invite: bool = False,
+    since_join: bool = False,
+    broker: str = "",
+    data_set: bytes = b"",
+) -> PrivateRecord:
+    """Return a private channel that is not kept yet. `data_set`: of a members' channel. Raises ValueError for a name
+    that is none."""
+    name = normal_channel(name)
+    if "~" in name:
+        raise ValueError("The name of a private channel cannot have a ~ in it: what stands behind it is its number.")
+    if len(name) > _LONGEST:
+        raise ValueError(f"The name of a private channel has at most {_LONGEST} characters, not {len(name)}.")
+    if full_name(store, name) != name or store.has_channel(name):
+        raise ValueError(f"You have a channel {name} already. Choose another name, or use another --profile.")
+    genesis = Genesis(identity.public_key, secrets.token_bytes(SALT_BYTES), name, admins_invite, data_set, since_join)
+    return PrivateRecord(genesis, {b"": secrets.token_bytes(SECRET_BYTES)}, broker=broker)

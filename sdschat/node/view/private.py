@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.node.private.creating import create_private
 from sdschat.node.private.people import member_called
 from sdschat.node.private.record import load_record
 
