@@ -15,9 +15,8 @@ from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import load_record
 from sdschat.node.recording.reader import RecordingError, read_recording
-from sdschat.node.sharing.events import SharedEvents, from_database
+from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
-from sdschat.node.sharing.page import page
 
 
 @click.command("share")

@@ -12,10 +12,9 @@ import pytest
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import read_recording
 from sdschat.node.recording.recorder import Recorder
-from sdschat.node.sharing.events import SharedEvents, from_database
+from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.of_node import page_of
-from sdschat.node.sharing.page import page
 from sdschat.node.view import members
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.sharing.events import SharedEvents
-from sdschat.node.sharing.page import page
+from sdschat.node.sharing.events import SharedEvents, page
 from tests.browser import Tab, browser
 from tests.cli.processes import run
 from tests.tui.stage import Stage, staged

@@ -3,18 +3,22 @@
 The page holds them as JSON lines. The first one is the head. Each of the others has the columns of the journal
 (`store/journal.py`) that have a value, without `v`, `node`, `boot`, `seq` and `channel`, and besides:
 
-| column | meaning |
-|---|---|
-| `nick` | of the sender, if a key proves it |
-| `text`, or `text_length` where texts are left out | of a delivered message |
-| `packet` | the bytes of a packet in base64, unless texts are left out |
-| `messages`, `fingerprint` | of the log after a delivery, where they are known |
+| column | meaning | |---|---| | `nick` | of the sender, if a key proves it | | `text`, or `text_length` where texts are
+left out | of a delivered message | | `packet` | the bytes of a packet in base64, unless texts are left out | |
+`messages`, `fingerprint` | of the log after a delivery, where they are known |
+
+The page is one HTML file that loads nothing: these events as JSON lines, and a player for them.
 """
 
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from sdschat import __version__
@@ -124,3 +128,31 @@ def _messages(reader: Reader, channel: str, lines: Iterable[Line]) -> Iterator[t
             detail = reader.message(channel, line["message_id"], ancestors=0)
             if detail is not None:
                 yield line, detail.message
+
+
+_HERE: Final = files("sdschat.node.sharing")
+_PLACE: Final = re.compile(r"\$(POLICY|STYLE|SCRIPT|TITLE|LINES)\b")
+
+
+def page(shared: SharedEvents) -> str:
+    """Return the page as one self-contained file. Its policy allows its own script and style, and nothing else."""
+    style, script = (_HERE.joinpath(name).read_text("utf-8") for name in ("player.css", "player.js"))
+    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
+    head = shared.head()
+    parts = {
+        "POLICY": policy,
+        "STYLE": style,
+        "SCRIPT": script,
+        "TITLE": escape(head["channel"]),
+        "LINES": "\n".join(map(_encoded, [head, *shared.lines])),
+    }
+    return _PLACE.sub(lambda place: parts[place[1]], _HERE.joinpath("page.html").read_text("utf-8"))
+
+
+def _encoded(line: Line) -> str:
+    """Return a line of JSON in ASCII. The sign that begins a tag is escaped, so that no text ends the block."""
+    return json.dumps(line, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _digest(source: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(source.encode()).digest()).decode()}'"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.recording.replay import ReplayNode
-from sdschat.node.sharing.events import from_database
+from sdschat.node.sharing.events import from_database, page
 from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
-from sdschat.node.sharing.page import page
 
 
 def page_of(node: Node, channel: str, since: int, *, has_texts: bool) -> str:
