@@ -19,12 +19,11 @@ from sdschat.cli.session import first_connection, mqtt_options, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.events import HandedOver, NodeEvent
+from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name, invite_link, private_state
 from sdschat.node.profile import database_path
-from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.qr import qr_lines
 
 _LIGHT_ON_DARK: Final = "\x1b[97;40m"

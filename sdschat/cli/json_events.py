@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
-from sdschat.node.events import NodeEvent, Said
+from sdschat.node.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid, NodeEvent, Said
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState
 

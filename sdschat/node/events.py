@@ -28,11 +28,75 @@ from sdschat.node.members.events import (
     StateTaken,
     TimberRejected,
 )
-from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
+
+
+class EpochChanged(NamedTuple):
+    """The channel uses another key from now on: number 1 is the one it began with."""
+
+    number: int
+
+
+class MembersChanged(NamedTuple):
+    """Sender ids of all members."""
+
+    members: tuple[str, ...]
+
+
+class MessageWithheld(NamedTuple):
+    """A message of the log is not shown: its author was no member at its place."""
+
+    message_id: str
+    sender_id: str
+    nick: str
+
+
+class NotAMember(NamedTuple):
+    """We are no member: `why` says for what reason, for a person."""
+
+    why: str
+
+
+class CatchingUp(NamedTuple):
+    """`state`: waiting (for somebody to ask), comparing, loading, paused or done. `done` of `total` messages are
+    here, by way of `source`. Everything dated from `since` on (a Lamport time) is being caught up on."""
+
+    state: str
+    done: int
+    total: int
+    source: str
+    nick: str
+    since: int
+
+
+class BodiesFetched(NamedTuple):
+    """Messages that were kept as ids were wanted in full: so many came, and nobody who is here has the others."""
+
+    fetched: int
+    left: int
+
+
+class DirectSaid(NamedTuple):
+    """A message between two participants: one of ours was taken to be sent, or one for us came. It is saved."""
+
+    message_id: str
+    sender_id: str
+    to: str
+    nick: str  # of the sender
+    opened: OpenedContent
+    own: bool
+    gap: tuple[str, ...] = ()  # messages that were waited for before it, and given up
+
+
+class DirectRefused(NamedTuple):
+    """Something that came as a direct message, and is not taken: it cannot be read, or is not by whom it says, or
+    exceeds what is taken of people to whom the user never wrote."""
+
+    sender_id: str
+    why: str
+
 
 # From the layers below: an interface imports these here. `ev` holds the events of the engine.
 __all__ = [

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from sdschat.cli.histories import ChannelHistory
-from sdschat.node.events import PresenceChanged
-from sdschat.node.sync.events import DirectSaid
+from sdschat.node.events import DirectSaid, PresenceChanged
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
 from sdschat.store.store import Store

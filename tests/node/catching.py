@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sdschat.node.clock import Clock
-from sdschat.node.events import MessageDelivered
+from sdschat.node.events import CatchingUp, MessageDelivered
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.retention import ServedChannel
@@ -13,7 +13,6 @@ from sdschat.node.settings import Value, make_settings
 from sdschat.node.store_client import client
 from sdschat.node.store_server.node import StoreNode
 from sdschat.node.sync import extension
-from sdschat.node.sync.events import CatchingUp
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import QUICK, InMemory, Member, World
 

@@ -10,9 +10,8 @@ import pytest
 
 from sdschat.catchup.values import CatchUpState
 from sdschat.node.clock import Clock
-from sdschat.node.events import MessageDelivered
+from sdschat.node.events import CatchingUp, MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse
-from sdschat.node.sync.events import CatchingUp
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.sync.history_sync import SETTLE
 from sdschat.sds.events import StateChanged

@@ -6,9 +6,8 @@ import asyncio
 from pathlib import Path
 
 from sdschat.catchup import HIGHEST, LOWEST
-from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged
 from sdschat.node.store_client.events import StoreAnswered
-from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import DependenciesLost
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store

@@ -10,8 +10,7 @@ import pytest
 
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.events import ConnectionChanged
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import RangeDiffered
 from sdschat.sds.values import HistoryEntry, Message

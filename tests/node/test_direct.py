@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.mvds.values import Packet, Payload
-from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
+from sdschat.node.events import DirectRefused, DirectSaid, MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.node.sync.direct import CONFIG, DirectMessaging
-from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import conversation_id

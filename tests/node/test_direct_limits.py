@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.mvds.values import Message
-from sdschat.node.events import PresenceChanged
+from sdschat.node.events import DirectRefused, DirectSaid, PresenceChanged
 from sdschat.node.sync import direct_limits as limits_module
-from sdschat.node.sync.events import DirectRefused, DirectSaid
 from tests.node.catching import start, stop
 from tests.node.test_direct import direct
 from tests.node.worlds import Member, world

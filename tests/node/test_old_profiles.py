@@ -11,8 +11,7 @@ import tarfile
 from pathlib import Path
 
 from sdschat.identity.content import Verdict
-from sdschat.node.events import MessageDelivered, TroubleMet
-from sdschat.node.sync.events import DirectSaid
+from sdschat.node.events import DirectSaid, MessageDelivered, TroubleMet
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState

@@ -8,14 +8,23 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.members import seal_packet
-from sdschat.node.events import Knocked, MemberStatusChanged, MessageDelivered, PostDeleted, PostEdited, PostSaid
+from sdschat.node.events import (
+    EpochChanged,
+    Knocked,
+    MemberStatusChanged,
+    MessageDelivered,
+    MessageWithheld,
+    NotAMember,
+    PostDeleted,
+    PostEdited,
+    PostSaid,
+)
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.creating import create_private_members
 from sdschat.node.members.opening import install
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.node import Node
-from sdschat.node.private.events import EpochChanged, MessageWithheld, NotAMember
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.store.journal import BALLOT
 from sdschat.store.reader import Reader

@@ -15,14 +15,21 @@ from sdschat.identity.private.link import accept, make_link, read_link
 from sdschat.identity.private.roster import SignedOperation, fold, idle_reason
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.sender_limits import SenderLimits
-from sdschat.node.events import EphemeralSaid, OverLimit, PresenceChanged
+from sdschat.node.events import (
+    DirectRefused,
+    DirectSaid,
+    EphemeralSaid,
+    MembersChanged,
+    MessageWithheld,
+    OverLimit,
+    PresenceChanged,
+)
 from sdschat.node.node import Node
 from sdschat.node.private import membership
 from sdschat.node.private.creating import create_private
 from sdschat.node.private.events import MembersChanged, MessageWithheld
 from sdschat.node.private.record import load_operations
 from sdschat.node.sync import extension
-from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import StateChanged

@@ -13,8 +13,7 @@ from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import LinkError, accept, make_link, read_link
 from sdschat.identity.signing import SEED_BYTES, Identity
-from sdschat.node.events import MessageDelivered
-from sdschat.node.private.events import NotAMember
+from sdschat.node.events import MessageDelivered, NotAMember
 from sdschat.node.private.record import take_link
 from sdschat.node.sync import extension
 from sdschat.transport.base import Received

@@ -12,13 +12,12 @@ from typing import Any, Final, NamedTuple
 from textual.pilot import Pilot
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.node.events import NodeEvent
+from sdschat.node.events import CatchingUp, NodeEvent
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Settings, Value, make_settings
 from sdschat.node.sync import extension
-from sdschat.node.sync.events import CatchingUp
 from sdschat.node.sync.history_sync import TELL_EVERY
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup

@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 
 from sdschat.catchup.values import CatchUpState
-from sdschat.node.events import MessageDelivered, PresenceChanged
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged
 from sdschat.sds.events import RepairRequested
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec

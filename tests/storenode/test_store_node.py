@@ -7,12 +7,11 @@ import json
 from itertools import repeat
 from pathlib import Path
 
-from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.node import StoreNode
-from sdschat.node.sync.events import CatchingUp
 from sdschat.store.archive import LogArchive, archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec

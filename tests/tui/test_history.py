@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 
-from sdschat.node.events import Joined, MessageDelivered, NodeEvent
+from sdschat.node.events import CatchingUp, Joined, MessageDelivered, NodeEvent
 from sdschat.node.settings import Value
-from sdschat.node.sync.events import CatchingUp
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Lost
 from sdschat.tui.model.channel import ChannelModel

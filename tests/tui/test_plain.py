@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.node.events import MessageDelivered
+from sdschat.node.events import DirectSaid, MessageDelivered
 from sdschat.node.sync import extension
-from sdschat.node.sync.events import DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.plain.host import PlainHost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.sync.events import DirectSaid
+from sdschat.node.events import DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Shown

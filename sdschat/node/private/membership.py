@@ -15,9 +15,8 @@ from sdschat.identity.private.roster import Roster, SignedOperation, fold, idle_
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
-from sdschat.node.events import MessageDelivered, Said
+from sdschat.node.events import EpochChanged, MembersChanged, MessageDelivered, MessageWithheld, NotAMember, Said
 from sdschat.node.private.announcing import AnnouncementTimer
-from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,

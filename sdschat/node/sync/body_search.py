@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.catchup.sought import SoughtLog
-from sdschat.node.sync.events import BodiesFetched
+from sdschat.node.events import BodiesFetched
 from sdschat.store.dropped_packets import of_sender
 from sdschat.store.errors import as_store_error
 from sdschat.store.packets import ChannelLog

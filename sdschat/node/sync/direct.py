@@ -27,9 +27,8 @@ from sdschat.mvds.limits import KIB
 from sdschat.mvds.values import Mode, Packet, Payload, Refusal, Write, message_id
 from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
-from sdschat.node.events import EventBody, TroubleMet
+from sdschat.node.events import DirectRefused, DirectSaid, EventBody, TroubleMet
 from sdschat.node.sync.direct_limits import DAY, DirectLimits, ForgeryNotices
-from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.values import AckState, Now, Reason

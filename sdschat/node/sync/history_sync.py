@@ -21,9 +21,9 @@ from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly,
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock
+from sdschat.node.events import BodiesFetched, CatchingUp
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.sync.body_search import BodySearch
-from sdschat.node.sync.events import BodiesFetched, CatchingUp
 from sdschat.node.sync.intake import EngineIntake
 from sdschat.node.sync.store_pages import StorePages
 from sdschat.sds.values import Message, Now

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final, get_args
 
 from sdschat.node import events
-from sdschat.node.events import ev
+from sdschat.node.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid, ev
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import BodiesFetched, CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.trace import TimedEvent, concerned
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph

@@ -12,8 +12,7 @@ from enum import Flag, auto
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp, KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history

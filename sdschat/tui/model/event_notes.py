@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import NickChanged, NickClaimed
+from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.sync.events import BodiesFetched
 from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import (

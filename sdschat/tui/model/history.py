@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members, standing_words
 from sdschat.node.view.private import is_private

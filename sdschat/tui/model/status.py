@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final
 
-from sdschat.node.events import ConnectionChanged
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.view.direct import RECEIPT
 from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, SyncStatus

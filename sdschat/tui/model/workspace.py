@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
-from sdschat.node.sync.events import DirectSaid
+from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, conversation_id, split_id
 from sdschat.tui.model.channel import ChannelModel, ModelChange

@@ -13,10 +13,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, PresenceChanged, StrangersChanged, ev
+from sdschat.node.events import (
+    CatchingUp,
+    ConnectionChanged,
+    DirectSaid,
+    MessageDelivered,
+    NodeEvent,
+    PresenceChanged,
+    StrangersChanged,
+    ev,
+)
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
-from sdschat.node.sync.events import CatchingUp, DirectSaid
 from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of

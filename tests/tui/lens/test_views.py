@@ -9,10 +9,9 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
-from sdschat.node.events import EventBody, MessageDelivered, NodeEvent, PresenceChanged
+from sdschat.node.events import CatchingUp, DirectRefused, EventBody, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.sync.events import CatchingUp, DirectRefused
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.bloom.own import OwnFilter

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.node.channel.over_limit import Flood
-from sdschat.node.events import ConnectionChanged
-from sdschat.node.sync.events import CatchingUp
+from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
 from sdschat.sds.values import AckState, Evidence
