@@ -8,7 +8,7 @@ import pytest
 
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, RepairRequested
-from sdschat.sds.peers import Peers
+from sdschat.sds.state import Peers
 from sdschat.sds.values import Now, PeerRow
 from tests.sds.group import QUIET, START, Group, forge
 

@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from sdschat.sds.config import SPEC
-from sdschat.sds.peers import Peer
+from sdschat.sds.state import Peer
 from sdschat.sds.steps.timing import SMALL_GROUP
 from tests.sds.confirming import run
 from tests.sds.group import Group

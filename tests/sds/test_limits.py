@@ -11,8 +11,8 @@ from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, EphemeralReceived, FilterRolled, GapClosed, PushScheduled
 from sdschat.sds.incoming import Gaps
-from sdschat.sds.peers import Peers
 from sdschat.sds.scheduled_sends import Push, PushBuffer
+from sdschat.sds.state import Peers
 from sdschat.sds.values import GapRow, Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.sds import limits
-from sdschat.sds.peers import Peer
 from sdschat.sds.scheduled_sends import ScheduledSends
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps import acks, deliver, owed, ranges, send
 from tests.sim.plant import defect, instead, method
 

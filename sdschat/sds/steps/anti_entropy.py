@@ -5,9 +5,8 @@ from __future__ import annotations
 from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, ReceivedFilter, fold, mask
 from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
-from sdschat.sds.peers import Peer
 from sdschat.sds.scheduled_sends import Push
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.filters import FIRST_MET
 from sdschat.sds.steps.owed import call_off_answer, send_due, settle_push
 from sdschat.sds.steps.timing import hurry

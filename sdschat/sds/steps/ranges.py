@@ -27,8 +27,7 @@ from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, RangeFilter, Rang
 from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, QUESTIONED, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.outgoing import Outgoing
-from sdschat.sds.peers import Peer
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about

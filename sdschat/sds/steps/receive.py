@@ -10,8 +10,7 @@ from __future__ import annotations
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN, out_of_bounds
-from sdschat.sds.peers import Peer
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.deliver import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sdschat.sds.bloom.compact import MAX_FILL, ReceivedFilter, read_filter
 from sdschat.sds.events import RepairCancelled, RepairRequested, RepairResponded, RepairScheduled, RepairWanted
 from sdschat.sds.limits import ANSWERS_PER_SENDER
-from sdschat.sds.peers import Peer
 from sdschat.sds.repair import (
     MissingDependency,
     RepairRequest,
@@ -14,7 +13,7 @@ from sdschat.sds.repair import (
     determine_t_resp,
     in_response_group,
 )
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.owed import call_off_push, send_due
 from sdschat.sds.values import HistoryEntry, Message
 

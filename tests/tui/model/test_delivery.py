@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant
-from sdschat.sds.peers import Peers
+from sdschat.sds.state import Peers
 from sdschat.tui.model.delivery import delivery_sentence
 from tests.tui.model.samples import NOON
 
