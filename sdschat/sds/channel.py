@@ -19,10 +19,11 @@ from sdschat.sds.persist import collect_writes, open_new, restore
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
+from sdschat.sds.steps.bodies import forget_bodies, receive_body
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
-from sdschat.sds.steps.id_only import forget_bodies, receive_body, receive_id, receive_told
+from sdschat.sds.steps.id_only import receive_id, receive_told
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request_buffer_sweep, note_missing
@@ -101,7 +102,7 @@ class Channel:
         receive_told(self.state, lamport, message_id, sender_id, of_any_age=of_any_age)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
-        """Take in the body of a message that the log has by its id alone; the contract is in `steps/id_only.py`."""
+        """Take in the body of a message that the log has by its id alone; the contract is in `steps/bodies.py`."""
         self.state.now = now
         return receive_body(self.state, message, raw, source)
 

@@ -19,6 +19,7 @@ from sdschat.sds.timers import Jitter, LamportClock
 from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Now, PeerRow, Reason, Write
 from sdschat.sds.window import RecentArrivals, RecentWindow
 
+FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
 _ONE_MOMENT: Final = 1000  # packets that come within so many milliseconds count as one
 
 

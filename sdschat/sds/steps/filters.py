@@ -8,11 +8,10 @@ from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.waku import WakuFilter
 from sdschat.sds.events import FilterFormatChanged, FilterRolled
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FUTURE_DATED_PER_CHANNEL
-from sdschat.sds.state import ChannelState
+from sdschat.sds.state import FIRST_MET, ChannelState
 
 WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after such a peer was heard
 FORMAT_NOTED = 1000
-FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
 _FOREVER = 1 << 62
 _MOST = 2  # times the capacity, of ids that are read back: a filter of that capacity held fewer
 

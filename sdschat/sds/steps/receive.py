@@ -13,6 +13,7 @@ from sdschat.sds.limits import EPHEMERAL_SEEN, out_of_bounds
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
+from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.deliver import (
     buffer_message,
     deliver_message,
@@ -25,7 +26,6 @@ from sdschat.sds.steps.deliver import (
 )
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
-from sdschat.sds.steps.id_only import displace_false, receive_body
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.ranges import review_range
 from sdschat.sds.steps.repair import (

@@ -1,0 +1,95 @@
+"""Bodies of messages that the log has by their ids alone.
+
+    receive_body(s, message, raw, source)     one message that its caller has verified and wants in full
+    displace_false(s, message, raw, source)   the same, for an id under which there is another message
+    forget_bodies(s, ids)                     bodies are deleted on disk, and the ids stay
+
+The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
+not here as its gap, and from then on it is a message like any other. If it is dated otherwise than the id was, it is
+the id that was wrong. What it says about its sender is old, and is not reviewed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.sds.ids import recipe_of
+from sdschat.sds.limits import out_of_bounds
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import abandon, deliver_body, learn_hints, verify_dependencies
+from sdschat.sds.steps.filters import spoil_filter
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, Message, MessageKind, Reason
+
+
+def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """True if the message is in the log in full now. False for one whose id is not saved yet: it is too early for its
+    body; and for one that is refused, of which a `Rejected` event tells."""
+    message_id, lamport = message.message_id, message.lamport_timestamp or 0
+    id_only = s.delivered(message_id)
+    if id_only is None or not id_only.bare or message_id in s.unsaved:
+        return False
+    if id_only.generation == TOLD and recipe_of(message) == "foreign":
+        return False  # anybody could write it under this id
+    reason = _refused(s, message, lamport)
+    if reason is None and verify_dependencies(s, message, lamport).parent_too_new:
+        reason = Reason.CLOCK_NOT_ABOVE_PARENT
+    if reason is not None:
+        s.reject(reason, message.sender_id, message_id)
+        return False
+    learn_hints(s, message)
+    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+    deliver_body(s, message, raw, source, gap, id_only)
+    return True
+
+
+def forget_bodies(s: ChannelState, ids: Iterable[str]) -> None:
+    """Go on with the ids alone of messages whose bodies are no longer kept: from now on we name none of them, because
+    nobody could get them from us."""
+    for message_id in ids:
+        entry = s.window.entries.get(message_id)
+        if entry is not None:
+            s.window.withdraw(entry)
+            s.window.insert(Entry(entry.lamport, message_id, entry.sender_id, (), WITHOUT_A_BODY))
+
+
+def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """Let a message whose id is made of it take the place of one whose id is not, if such a one is here: it was put
+    there by somebody who heard the id before. True if it did. What waits for its dependencies just goes."""
+    message_id = message.message_id
+    if message_id in s.unsaved or not _is_false(s, message):
+        return False
+    waiting = s.incoming.take(message_id)
+    if waiting is not None:  # nothing stands in the way of the true one now; but it may be refused for other reasons
+        s.requests.take(message_id)
+        abandon(s, message_id, message.sender_id)
+        spoil_filter(s)
+        return False
+    false = s.delivered(message_id)
+    reason = _refused(s, message, message.lamport_timestamp or 0)
+    if false is None or reason is not None:
+        return False
+    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+    deliver_body(s, message, raw, source, gap, false)
+    return True
+
+
+def _is_false(s: ChannelState, message: Message) -> bool:
+    """True if what is here under the id of this message cannot be meant by it, and this one can."""
+    ours = s.packet_of(message.message_id)
+    known = None if ours is None else s.codec.decode(ours[0])
+    return (
+        isinstance(known, Message)
+        and known.content != message.content
+        and recipe_of(known) == "foreign"
+        and recipe_of(message) != "foreign"
+    )
+
+
+def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
+    if message.channel_id != s.channel_id:
+        return Reason.OTHER_CHANNEL
+    if message.kind is not MessageKind.CONTENT:
+        return Reason.NO_KIND
+    if lamport > s.now.wall + s.config.max_skew:
+        return Reason.OVER_LIMIT
+    return out_of_bounds(lamport)
