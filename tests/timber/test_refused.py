@@ -8,7 +8,6 @@ import pytest
 
 from sdschat.timber.config import Config
 from sdschat.timber.events import Forked, MemberChanged
-from sdschat.timber.ids import operation_bytes, operation_id
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
