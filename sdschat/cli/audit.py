@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sdschat.cli.audit_report import SHOWN, all_option, channel_option, only
-from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE
-from sdschat.cli.options import say
+from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
 

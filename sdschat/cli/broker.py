@@ -11,8 +11,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, say
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from sdschat.cli.errors import say
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import local_options, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, moment, safe
-from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.members.saved import ChannelStatus
 from sdschat.node.private.record import PrivateState, private_channels, private_state

@@ -6,8 +6,7 @@ import json
 
 import click
 
-from sdschat.cli.options import channel_options, user_file
-from sdschat.cli.setting_sources import Chosen, written
+from sdschat.cli.options import Chosen, channel_options, user_file, written
 from sdschat.node.settings import SETTINGS
 
 

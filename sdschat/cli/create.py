@@ -7,11 +7,10 @@ from typing import Final, NamedTuple
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.invite import limits, print_link
-from sdschat.cli.options import channel_options, say
+from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.creating import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, database_path, open_profile

@@ -18,8 +18,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import standard_input
+from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.wire.protobuf_scan import Malformed, read_field
 

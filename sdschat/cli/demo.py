@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem, say
 from sdschat.cli.signals import stopped_by
 from sdschat.cli.terminal import require_screen
 from sdschat.transport.tasks import first

@@ -16,10 +16,9 @@ import click
 from sdschat import __version__
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import channel_options
+from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path

@@ -1,8 +1,9 @@
-"""Exit codes, and the error that ends a command with a reason for the user."""
+"""Exit codes, the error that ends a command with a reason for the user, and checks of arguments that end with it."""
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from typing import BinaryIO, Final
 
 DONE: Final = 0
 UNEXPECTED: Final = 1
@@ -21,3 +22,51 @@ class CommandProblem(Exception):
     def __init__(self, text: str, exit_code: int = UNEXPECTED) -> None:
         super().__init__(text)
         self.exit_code = exit_code
+
+
+def say(text: str) -> None:
+    """Print a sentence for the user on standard error; standard output is for results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise CommandProblem("Standard input is closed. Give it something to read.", WRONG_USE)
+    return sys.stdin.buffer
+
+
+def channel_name(text: str) -> str:
+    """Return the name in its normal form, or a link to a private channel as it is. Raises Problem if it is neither."""
+    from sdschat.transport.base import normal_channel
+
+    if text.strip().startswith("sdschat:"):
+        return _checked_link(text.strip())
+    try:
+        return normal_channel(text)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+
+
+def _checked_link(text: str) -> str:
+    import time
+
+    from sdschat.identity.private.link import LinkError, read_link
+
+    try:
+        read_link(text, time.time_ns() // 1_000_000)
+    except LinkError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    return text
+
+
+def time_option(option: str, text: str, ending: str = ".") -> int:
+    """Return the time given with an option in milliseconds. Raises CommandProblem for a text that is no time.
+
+    `ending` ends the sentence of the error: an example, or another value that the option takes.
+    """
+    from sdschat.node.settings import duration
+
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise CommandProblem(f"{option} is {text!r}, and {error}{ending}", WRONG_USE) from error

@@ -8,12 +8,11 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.log import FORMATS, print_history, which_options
-from sdschat.cli.options import local_options, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
-from sdschat.cli.setting_sources import Chosen
 
 _SUFFIXES: Final = {
     ".txt": "text",

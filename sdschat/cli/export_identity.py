@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import local_options, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
-from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.backup import seal_identity
 from sdschat.identity.keyfile import KEY_FILE, load
 from sdschat.node.profile import database_path

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple, Protocol
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
+from sdschat.cli.options import Chosen
 from sdschat.cli.output import show_progress
-from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.events import MemberPost

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
 from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
 from sdschat.cli.json_events import state_name
-from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
-from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.timber import as_object, privacy_of, status_of
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel

@@ -12,11 +12,10 @@ from typing import Final
 import click
 
 from sdschat.catchup.values import CatchUpState
-from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, say, time_option
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import channel_name, channel_options, say, time_option
+from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import first_connection, mqtt_options, run_node
-from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, HandedOver, NodeEvent

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, data_set_option, say, user_file
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.options import channel_options, data_set_option, user_file
 from sdschat.cli.terminal import require_screen
 
 if TYPE_CHECKING:
-    from sdschat.cli.setting_sources import Chosen
+    from sdschat.cli.options import Chosen
     from sdschat.node.node import Node
 
 _THEMES: Final = ("dark", "light", "contrast", "plain")
@@ -90,7 +90,7 @@ def _run(
 def _told(chosen: Chosen, first_run: bool, guest: bool = False) -> list[str]:
     """Return what the user has to know of the profile: it may be another one than the last time, and its name one that
     the user did not give."""
-    from sdschat.cli.setting_sources import IN_USE, WORKED_OUT
+    from sdschat.cli.options import IN_USE, WORKED_OUT
 
     origin, named = chosen.general["profile"].origin, chosen.general["name"].origin
     if not origin.startswith(IN_USE):

@@ -14,11 +14,10 @@ from typing import Any, Final
 import click
 
 from sdschat.cli.decode import EXIT_CODES
-from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, CommandProblem, say
+from sdschat.cli.options import Chosen
 from sdschat.cli.output import safe
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.transport import base
 from sdschat.transport.base import Topics, Why

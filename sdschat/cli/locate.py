@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.options import local_options, user_file
-from sdschat.cli.setting_sources import PROJECT_FILE, Chosen
+from sdschat.cli.options import PROJECT_FILE, Chosen, local_options, user_file
 from sdschat.identity.keyfile import KEY_FILE
 from sdschat.node.profile import database_path
 

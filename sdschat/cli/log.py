@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import (
     ChannelHistory,
     DirectHistory,
@@ -24,9 +24,8 @@ from sdschat.cli.histories import (
     require_channel,
 )
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
-from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, parse_moment, show_progress
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.channel.strangers import saved_strangers
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import full_name

@@ -126,7 +126,7 @@ def _command(context: click.Context, command: click.Command, common: Sequence[tu
 
 
 def _settings() -> Iterator[str]:
-    from sdschat.cli.setting_sources import written
+    from sdschat.cli.options import written
     from sdschat.node.settings import SETTINGS, Settings
 
     defaults = Settings()

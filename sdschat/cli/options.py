@@ -1,20 +1,290 @@
-"""Options that several commands have, and the settings that follow from them."""
+"""Options that several commands have, and the settings in force, each with its source.
+
+Option, variable, project file, user's file, default: the first that has a value wins.
+"""
 
 from __future__ import annotations
 
 import functools
+import getpass
 import os
-import sys
-from collections.abc import Callable
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
+from sdschat.identity.suggest import did_you_mean
+from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
+from sdschat.transport.credentials import PASSWORD_VARIABLE
 
-if TYPE_CHECKING:
-    from sdschat.cli.setting_sources import Chosen
+PROJECT_FILE: Final = "sdschat.toml"
+# Values with an option of their own. A default of None follows from the others.
+GENERAL: Final[Mapping[str, Value | None]] = {
+    "broker": None,
+    "name": None,
+    "profile": None,
+    "data_dir": None,
+    "timing": "spec",
+    "ca_file": None,
+    "cert_file": None,
+    "key_file": None,
+    "password_file": None,
+    "allow_clear_password": False,
+}
+# Origins of a name and a profile that the user did not give.
+WORKED_OUT: Final = frozenset(
+    {
+        _USER := "the user's name on this machine",
+        _NICK := "the nick",
+        _ONLY := "the only profile there is",
+        "default",
+    }
+)
+STORE_NAME: Final = "store"  # name and profile of a Store node by default
+_TAKEN_BESIDE: Final = re.compile(r"-\d+$")
+IN_USE: Final = "another process uses the profile "  # the origin of a name and a profile taken in its place
+_PREFIX: Final = "SDSCHAT_"
+_READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
+_OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
+_NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
+_DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
+_SIZES: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "size")
+
+
+class FoundSettings(NamedTuple):
+    value: Value | None
+    origin: str
+
+
+@dataclass(slots=True)
+class Chosen:
+    """All values in force, each with its origin."""
+
+    general: dict[str, FoundSettings]
+    settings: Settings
+    origins: dict[str, str]
+    verbose: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def text(self, name: str) -> str | None:
+        value = self.general[name].value
+        return None if value is None else str(value)
+
+    def path(self, name: str) -> Path | None:
+        text = self.text(name)
+        return None if text is None else Path(text).expanduser()
+
+    @property
+    def nick(self) -> str:
+        return self.text("name") or ""
+
+    @property
+    def profile(self) -> str:
+        return self.text("profile") or ""
+
+    @property
+    def data_dir(self) -> Path:
+        found = self.path("data_dir")
+        assert found is not None
+        return found
+
+
+class Layer(NamedTuple):
+    """One source of values, by dotted name."""
+
+    origin: str
+    values: Mapping[str, Value]
+
+
+def resolve(
+    options: Mapping[str, Value | None],
+    sets: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    config: Path | None = None,
+    project: Path | None = None,
+    user: Path | None = None,
+    verbose: int = 0,
+) -> Chosen:
+    """Return all values in force. `config` replaces both other files. Raises Problem (2) for an unusable value."""
+    warnings = list(_unknown_variables(environ))
+    layers = [
+        Layer("option", {name: value for name, value in options.items() if value is not None}),
+        Layer("--set", dict(_assignment(text) for text in sets)),
+        _environment(environ),
+        *_files(config, project, user, warnings),
+    ]
+    general = {name: _first(layers, name) or FoundSettings(default, "default") for name, default in GENERAL.items()}
+    _work_out(general)
+    values: dict[str, Value] = {}
+    origins: dict[str, str] = {}
+    timing = str(general["timing"].value)
+    for name in SETTINGS:
+        found = _first(layers, name)
+        origins[name] = "default" if timing == "spec" else f"default of timing {timing}"
+        if found is not None and found.value is not None:
+            values[name] = _parsed(name, found.value, found.origin)
+            origins[name] = found.origin
+    try:
+        settings = make_settings(values, timing)
+    except SettingError as error:
+        raise CommandProblem(_with_origins(str(error), origins), WRONG_USE) from error
+    return Chosen(general, settings, origins, verbose, warnings)
+
+
+def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
+    """Return the text of a conflict between settings, with durations in units and the origin of each setting, which
+    may be a forgotten file."""
+    names = list(dict.fromkeys(_NAMED.findall(problem)))
+    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group in ("config", "timber"):  # others name their unit
+        problem = re.sub(r"\b\d+\b", lambda number: written(names[0], int(number[0])), problem)
+    said = [name for name in names if not origins[name].startswith("default")]
+    if all(origins[name] == "--set" for name in said):
+        return problem
+    if len(names) == 1:
+        return f"{problem} (from {origins[said[0]]})"
+    return f"{problem} ({', '.join(f'{name} is from {origins[name]}' for name in said)})"
+
+
+def _parsed(name: str, value: Value, origin: str) -> Value:
+    try:
+        return parse(name, value)
+    except SettingError as error:
+        where = "" if origin in ("option", "--set") else f" (from {origin})"
+        raise CommandProblem(f"{error}{where}", WRONG_USE) from error
+
+
+def _first(layers: Sequence[Layer], name: str) -> FoundSettings | None:
+    for layer in layers:
+        if name in layer.values:
+            origin = layer.origin
+            if origin == "option":
+                origin = f"--{name.replace('_', '-')}"
+            elif origin == "environment":
+                origin = _variable(name)
+            return FoundSettings(layer.values[name], origin)
+    return None
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise CommandProblem(f"--set {text} has no value. Write it as --set KEY=VALUE.", WRONG_USE)
+    try:
+        parse(name, value.strip())
+    except SettingError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    return name, value.strip()
+
+
+def _variable(name: str) -> str:
+    return f"{_PREFIX}{name.replace('.', '_').upper()}"
+
+
+def _environment(environ: Mapping[str, str]) -> Layer:
+    names = [*GENERAL, *SETTINGS]
+    return Layer("environment", {name: environ[key] for name in names if environ.get(key := _variable(name))})
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each unknown `SDSCHAT_` variable: a mistyped one would silently do nothing."""
+    known = [*map(_variable, [*GENERAL, *SETTINGS]), *_READ_ELSEWHERE]
+    for name in sorted(environ):
+        if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
+            continue
+        bare = [each.removeprefix(_PREFIX) for each in known]
+        hint = did_you_mean(name.removeprefix(_PREFIX).upper(), bare, prefix=_PREFIX)
+        yield f"The variable {name} is not known here. {hint}".rstrip()
+
+
+def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:
+    if config is not None:
+        if not config.is_file():
+            wrong = f"{config} is no file." if config.exists() else f"There is no configuration file {config}."
+            raise CommandProblem(f"{wrong} Check the name after --config.", WRONG_USE)
+        yield _file(config, warnings)
+        return
+    for path in (project, user):
+        if path is not None and path.is_file():
+            yield _file(path, warnings)
+
+
+def _file(path: Path, warnings: list[str]) -> Layer:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandProblem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
+    values: dict[str, Value] = {}
+    for name, value in _flat(content, ""):
+        known = name if name in SETTINGS else name.replace("-", "_")
+        if known not in SETTINGS and known not in GENERAL:
+            hint = did_you_mean(name, [*SETTINGS, *GENERAL])
+            warnings.append(f"{path} has a setting {name}, which is not known here. {hint}".rstrip())
+        elif not isinstance(value, str | int | float | bool):
+            raise CommandProblem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)
+        else:
+            values[known] = value
+    return Layer(str(path), values)
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _work_out(general: dict[str, FoundSettings]) -> None:
+    """Fill in the defaults that follow from other values or from the system."""
+    if general["data_dir"].value is None:
+        from sdschat.node.profile import default_data_dir
+
+        general["data_dir"] = FoundSettings(str(default_data_dir()), "default")
+    if general["name"].value is None and general["profile"].value is None:
+        only = _only_profile(Path(str(general["data_dir"].value)))
+        if only:  # who was ann yesterday is ann today
+            general["name"] = general["profile"] = FoundSettings(only, _ONLY)
+    if general["name"].value is None:
+        try:
+            general["name"] = FoundSettings(getpass.getuser(), _USER)
+        except (OSError, KeyError):  # the user has no name, as in some containers
+            general["name"] = FoundSettings("me", "default")
+    if general["profile"].value is None:
+        general["profile"] = FoundSettings(general["name"].value, _NICK)
+
+
+def _only_profile(data_dir: Path) -> str:
+    """Return the profile that is there, if there is one alone. A Store's does not count, nor those that were taken
+    while another was in use, as ann-2 beside ann. Else an empty text."""
+    from sdschat.node.profile import profile_names
+
+    names = set(profile_names(data_dir)) - {STORE_NAME}
+    own = [name for name in names if _TAKEN_BESIDE.sub("", name) not in names - {name}]
+    return own[0] if len(own) == 1 else ""
+
+
+def written(name: str, value: Value | None) -> str:
+    """Return the value as a user writes it in `--set`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if name in _DURATIONS and isinstance(value, int):
+        for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+            if value and value % size == 0:
+                return f"{value // size}{unit}"
+        return f"{value}ms"
+    if name in _SIZES and isinstance(value, int):
+        fitting = [unit for unit, size in SIZES.items() if value % size == 0]
+        return f"{value // SIZES[fitting[-1]]}{fitting[-1]}" if value else "none"
+    return "" if value is None else str(value)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,8 +337,6 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 def _choose(given: dict[str, Any]) -> Chosen:
     """Remove these options from `given`, and return all values in force, with those of files and variables."""
-    from sdschat.cli.setting_sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
-
     sets, verbose = given.pop("sets"), given.pop("verbose")
     sets += tuple(
         f"{name}={value}" for each, name in _SETTING_OF.items() if (value := given.pop(each, None)) is not None
@@ -94,51 +362,3 @@ def user_file() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_config_dir("sdschat", appauthor=False)) / "config.toml"
-
-
-def say(text: str) -> None:
-    """Print a sentence for the user on standard error; standard output is for results."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise CommandProblem("Standard input is closed. Give it something to read.", WRONG_USE)
-    return sys.stdin.buffer
-
-
-def channel_name(text: str) -> str:
-    """Return the name in its normal form, or a link to a private channel as it is. Raises Problem if it is neither."""
-    from sdschat.transport.base import normal_channel
-
-    if text.strip().startswith("sdschat:"):
-        return _checked_link(text.strip())
-    try:
-        return normal_channel(text)
-    except ValueError as error:
-        raise CommandProblem(str(error), WRONG_USE) from error
-
-
-def _checked_link(text: str) -> str:
-    import time
-
-    from sdschat.identity.private.link import LinkError, read_link
-
-    try:
-        read_link(text, time.time_ns() // 1_000_000)
-    except LinkError as error:
-        raise CommandProblem(str(error), WRONG_USE) from error
-    return text
-
-
-def time_option(option: str, text: str, ending: str = ".") -> int:
-    """Return the time given with an option in milliseconds. Raises CommandProblem for a text that is no time.
-
-    `ending` ends the sentence of the error: an example, or another value that the option takes.
-    """
-    from sdschat.node.settings import duration
-
-    try:
-        return duration(text)
-    except ValueError as error:
-        raise CommandProblem(f"{option} is {text!r}, and {error}{ending}", WRONG_USE) from error

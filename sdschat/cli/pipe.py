@@ -7,11 +7,10 @@ import sys
 
 import click
 
-from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem
+from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem, channel_name, say, time_option
 from sdschat.cli.json_events import INPUT_REFUSED, InputLine, json_line, named_line, read_line
-from sdschat.cli.options import channel_name, channel_options, data_set_option, say, time_option
+from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.session import first_connection, run_node
-from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
 from sdschat.node.channel.strangers import named_strangers, strangers_of
 from sdschat.node.events import (

@@ -14,8 +14,8 @@ import click
 
 from sdschat import __version__
 from sdschat.cli import errors as codes
+from sdschat.cli.errors import say
 from sdschat.cli.lazy import LazyGroup
-from sdschat.cli.options import say
 from sdschat.cli.terminal import reserve_closed
 from sdschat.identity.suggest import did_you_mean
 

@@ -7,10 +7,9 @@ import time
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import first_connection, run_node
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel

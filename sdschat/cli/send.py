@@ -17,7 +17,6 @@ from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UN
 from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input, time_option
 from sdschat.cli.output import safe
 from sdschat.cli.session import first_connection, run_node
-from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
 from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotAMember, NotPublished, PresenceChanged

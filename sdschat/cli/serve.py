@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sdschat.cli import join
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say
-from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address
 from sdschat.transport.tasks import first

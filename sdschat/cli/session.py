@@ -9,11 +9,10 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem
+from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem, say
 from sdschat.cli.logs import log_to_file
-from sdschat.cli.options import say
+from sdschat.cli.options import IN_USE, WORKED_OUT, Chosen, FoundSettings
 from sdschat.cli.output import safe
-from sdschat.cli.setting_sources import IN_USE, WORKED_OUT, Chosen, FoundSettings
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import open_reader, own_id, require_channel
-from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import load_record
 from sdschat.node.recording.reader import RecordingError, read_recording

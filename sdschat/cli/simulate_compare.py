@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdschat.cli.errors import CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.common import must_be_folder
 

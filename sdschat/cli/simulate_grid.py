@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:

@@ -9,11 +9,19 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say, time_option
+from sdschat.cli.errors import (
+    DONE,
+    NOT_AUTHORISED,
+    UNREACHABLE,
+    WRONG_USE,
+    CommandProblem,
+    channel_name,
+    say,
+    time_option,
+)
+from sdschat.cli.options import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, channel_options, written
 from sdschat.cli.output import counted, safe
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
-from sdschat.cli.setting_sources import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.node.node import Node
 from sdschat.node.private.opening import gives_since_join, invites_to_members
 from sdschat.node.retention import ServedChannel

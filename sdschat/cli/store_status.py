@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from sdschat.cli.errors import DONE
+from sdschat.cli.errors import DONE, say
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import say
+from sdschat.cli.options import Chosen
 from sdschat.cli.output import moment, safe
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.retention import crowded
 from sdschat.node.store_server.metrics import COUNTS

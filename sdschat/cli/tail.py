@@ -9,8 +9,7 @@ import click
 
 from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.log import print_history, which_options
-from sdschat.cli.options import local_options
-from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.options import Chosen, local_options
 
 _LAST: Final = 10
 

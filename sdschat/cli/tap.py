@@ -18,11 +18,19 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, say, time_option
+from sdschat.cli.errors import (
+    DONE,
+    NOT_AUTHORISED,
+    UNREACHABLE,
+    WRONG_USE,
+    CommandProblem,
+    channel_name,
+    say,
+    time_option,
+)
+from sdschat.cli.options import Chosen, FoundSettings, channel_options
 from sdschat.cli.output import counted, safe
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.setting_sources import Chosen, FoundSettings
 from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
 from sdschat.node.private.record import is_link
 from sdschat.transport import base

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
 from sdschat.cli.histories import open_reader, own_id, require_channel
-from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, safe
-from sdschat.cli.setting_sources import Chosen
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, saved_status
 from sdschat.node.private.record import private_state

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import open_reader, require_channel
-from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
-from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words

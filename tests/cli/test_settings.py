@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
-from sdschat.cli.setting_sources import Chosen, resolve, written
+from sdschat.cli.options import Chosen, resolve, written
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import time_option
+from sdschat.cli.errors import WRONG_USE, CommandProblem, time_option
 
 
 def test_a_time_is_read_in_milliseconds() -> None:

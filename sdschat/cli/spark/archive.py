@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.errors import CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.common import lake_option, open_lake, step, where_options
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from sdschat.cli.audit_report import refused_where
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.logs import log_folder
-from sdschat.cli.options import say
 from sdschat.cli.output import safe
 
 if TYPE_CHECKING:

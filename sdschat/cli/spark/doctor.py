@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.options import say
+from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
 
 if TYPE_CHECKING:

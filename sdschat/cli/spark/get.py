@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem, say
 from sdschat.cli.output import parse_moment
 from sdschat.cli.spark.common import lake_option
 

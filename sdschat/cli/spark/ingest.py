@@ -11,8 +11,7 @@ from typing import Final
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import counted, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_refused
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.spark.common import lake_option
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import whole_file
 from sdschat.cli.spark.common import (
     cache_folder,

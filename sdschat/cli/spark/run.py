@@ -10,7 +10,7 @@ import click
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.audit_report import SHOWN, all_option
-from sdschat.cli.options import say
+from sdschat.cli.errors import say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.common import (

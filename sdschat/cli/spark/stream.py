@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake
 from sdschat.cli.spark.watching import Watch, recording, table
 

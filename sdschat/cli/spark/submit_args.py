@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.options import say
+from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
 from sdschat.identity.suggest import did_you_mean
 

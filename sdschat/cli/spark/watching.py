@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from sdschat.cli.errors import CommandProblem
-from sdschat.cli.options import say
+from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted, moment, safe
 
 if TYPE_CHECKING:
