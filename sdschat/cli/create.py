@@ -11,7 +11,7 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.invite import limits, print_link
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import mqtt_options
-from sdschat.node.members.creating import create_members, create_private_members
+from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, database_path, open_profile
 from sdschat.timber.config import Config

@@ -155,7 +155,7 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
 
 
 def _pin(store: Store, channel: str, data_set: str) -> None:
-    from sdschat.node.members.creating import pin
+    from sdschat.node.members.saved import pin
 
     try:
         pin(store, channel, data_set)

@@ -84,10 +84,10 @@ def command(
         return simulate_grid.run_grid(grid, seeds, Path(lake), _folder(pictures), jobs, where)
     if comparing:
         _only(context, "--compare")
-        from sdschat.cli import simulate_compare
+        from sdschat.cli import simulate_grid
 
         sizes = _numbers(participants)
-        return simulate_compare.run_comparison(sizes, seeds, changes, _folder(lake), _folder(pictures), jobs)
+        return simulate_grid.run_comparison(sizes, seeds, changes, _folder(lake), _folder(pictures), jobs)
     if changes:
         _only(context, "--with")
         from sdschat.cli import simulate_grid

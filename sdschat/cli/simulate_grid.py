@@ -1,25 +1,33 @@
-"""`sdschat simulate --grid` and `--with`: the figures of a grid of settings, or of a single run."""
+"""`sdschat simulate --grid` and `--with`: the figures of a grid of settings, or of a single run.
+
+And `--compare`: a comparison of the model of large groups with the engine.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.output import counted
 from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:
+    from sdschat.experiment.grid.compare import Case, Compared
     from sdschat.experiment.grid.gridfile import Grid
     from sdschat.experiment.grid.progress import Progress
     from sdschat.experiment.grid.simulate import Work
     from sdschat.experiment.runs import SimRun
+    from sdschat.experiment.setting import GroupSetting
     from sdschat.pipeline.session import Where
+
 
 _TICK: Final = 1.0  # seconds
 _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but perhaps a log file
@@ -172,3 +180,62 @@ def _take_journals(lake: Path) -> None:
     ingest(Tables(str(lake)), files, FIELD, time.time_ns() // 1_000_000)
     for file in files:
         file.unlink()
+
+
+def run_comparison(
+    sizes: Sequence[int],
+    seeds: int | None,
+    changes: tuple[str, ...],
+    lake: Path | None,
+    pictures: Path | None,
+    jobs: int,
+) -> int:
+    from sdschat.experiment.grid.compare import cases, compared, engine_runs, model_runs
+    from sdschat.experiment.grid.simulate import on_processes, simulate
+
+    wanted = cases(sizes, seeds, _base(changes))
+    if pictures is not None:
+        must_be_folder(pictures, "--pictures")
+    with told(keep=lake is not None) as tell:
+        result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
+    if result.failures:
+        runs = counted(len(result.runs), "run")
+        raise CommandProblem(f"{len(result.failures)} of {runs} failed: there is nothing to compare.")
+    found = compared(wanted, result.runs)
+    for line in _lines(wanted, found):
+        print(line)
+    folder = pictures or (lake / "pictures" if lake else None)
+    if folder:
+        from sdschat.experiment.grid.page import write_comparison
+
+        for path in write_comparison(wanted, found, folder):
+            say(f"wrote {path}")
+    return 0 if all(item.agrees for item in found) else 1
+
+
+def _base(changes: tuple[str, ...]) -> GroupSetting | None:
+    from sdschat.experiment.runs import setting_from
+    from sdschat.experiment.setting import WRONG_USE
+
+    if not changes:
+        return None
+    for name in ("by", "participants", "push", "journal"):
+        if any(change.partition("=")[0].strip() == name for change in changes):
+            raise CommandProblem(f"--compare sees to {name} itself; leave --with {name}=… out.", WRONG_USE)
+    base = setting_from((*changes, "by=engine"))
+    return dataclasses.replace(base, by="model")
+
+
+def _lines(wanted: Sequence[Case], found: Sequence[Compared]) -> list[str]:
+    from sdschat.experiment.grid.compare import could_have_found, verdict_on
+
+    said: list[str] = []
+    shown = None
+    for item in found:
+        if item.setting != shown:
+            shown = item.setting
+            with_it = "with" if shown.push else "without"
+            said += ["", f"{shown.participants} participants, {shown.loss:.0%} loss, {with_it} anti-entropy"]
+            said.append(f"{'':20} {'engine':>12} {'model':>12}  error bars")
+        said.append(item.line())
+    return [*said, "", verdict_on(wanted, found), could_have_found(found)]

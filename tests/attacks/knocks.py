@@ -8,7 +8,7 @@ from contextlib import closing
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.identity.members import DataSet, read_announcement, seal_packet
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.members.creating import create_members
+from sdschat.node.members.saved import create_members
 from sdschat.store.store import Store
 from sdschat.timber.config import Config
 from sdschat.transport.base import Topics

@@ -5,8 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from sdschat.identity.private.epochs import EpochName, epoch_mark, make_removal, mixed_secret, secret_for
-from sdschat.identity.private.link import accept, make_link, problem_with_join, read_link
+from sdschat.identity.private.link import (
+    EpochName,
+    accept,
+    epoch_mark,
+    make_link,
+    make_removal,
+    mixed_secret,
+    problem_with_join,
+    read_link,
+    secret_for,
+)
 from sdschat.identity.private.roster import Roster, SignedOperation, fold
 from sdschat.identity.signing import Identity
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, encode_operation

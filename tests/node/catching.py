@@ -11,7 +11,7 @@ from sdschat.node.profile import open_profile
 from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import Value, make_settings
 from sdschat.node.store_client import client
-from sdschat.node.store_server.node import StoreNode
+from sdschat.node.store_server.server import StoreNode
 from sdschat.node.sync import extension
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import QUICK, InMemory, Member, World

@@ -22,10 +22,9 @@ from sdschat.node.events import (
     PostSaid,
 )
 from sdschat.node.members.channel import MembersChannel
-from sdschat.node.members.creating import create_members
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.opening import install
-from sdschat.node.members.saved import saved_posts
+from sdschat.node.members.saved import create_members, saved_posts
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.view.conversations import Conversations

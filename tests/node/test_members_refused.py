@@ -22,8 +22,8 @@ from sdschat.node.events import (
     PresenceChanged,
     TimberRejected,
 )
-from sdschat.node.members.creating import create_members, pin
 from sdschat.node.members.opening import install
+from sdschat.node.members.saved import create_members, pin
 from sdschat.node.node import Node
 from sdschat.store.store import Store
 from sdschat.transport.base import Topics

@@ -20,10 +20,9 @@ from sdschat.node.events import (
     PostSaid,
 )
 from sdschat.node.members.channel import MembersChannel
-from sdschat.node.members.creating import create_private_members
 from sdschat.node.members.opening import install
 from sdschat.node.members.record import is_members_channel
-from sdschat.node.members.saved import saved_posts
+from sdschat.node.members.saved import create_private_members, saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.store.journal import BALLOT

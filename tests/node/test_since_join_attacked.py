@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.packets import SECRET_BYTES
-from sdschat.identity.private.epochs import epoch_mark
-from sdschat.identity.private.link import LinkError, accept, make_link, read_link
+from sdschat.identity.private.link import LinkError, accept, epoch_mark, make_link, read_link
 from sdschat.identity.signing import SEED_BYTES, Identity
 from sdschat.node.events import MessageDelivered, NotAMember
 from sdschat.node.private.record import take_link

@@ -25,7 +25,7 @@ from sdschat.node.profile import open_profile
 from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import make_settings
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import StoreNode
+from sdschat.node.store_server.server import StoreNode
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Append, Entry, HistoryEntry, LogRow, Message, Put, Table, Write

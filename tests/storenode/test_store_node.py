@@ -11,7 +11,7 @@ from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
-from sdschat.node.store_server.node import StoreNode
+from sdschat.node.store_server.server import StoreNode
 from sdschat.store.archive import LogArchive, archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec

@@ -12,8 +12,7 @@ from sdschat.node.settings import Value
 from sdschat.node.store_client import client
 from sdschat.node.store_client.verify import StoreReputation
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import StoreNode
-from sdschat.node.store_server.server import StoreServer
+from sdschat.node.store_server.server import StoreNode, StoreServer
 from sdschat.node.sync import extension
 from sdschat.transport.memory import MemoryTransport
 from sdschat.wire.store_codec import StoreAnswer, StoreQuery

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.commands.moments import parse_moment
+from sdschat.tui.model.words import parse_moment
 from tests.tui.stage import Stage, staged
 
 NOW = datetime(2025, 11, 20, 12, 0, 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from sdschat.identity.private.epochs import EpochName, epoch_mark
+from sdschat.identity.private.link import EpochName, epoch_mark
 from sdschat.wire.private_codec import MAX_MEMBERS, MAX_SEEN, Admin, Genesis, Join, Operation, Remove, Renew
 
 Position = tuple[int, str]  # of a message in the log: Lamport time and message id

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
-from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
-from sdschat.identity.private.link import accept, read_link
+from sdschat.identity.private.link import accept, epoch_mark, make_removal, read_link, renewed_secret, secrets_known
 from sdschat.identity.private.roster import Roster, SignedOperation, fold, idle_reason
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed

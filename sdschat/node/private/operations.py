@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from sdschat.identity.content import ContentKind, OpenedContent
 from sdschat.identity.packets import epoch_key
-from sdschat.identity.private.epochs import epoch_mark
-from sdschat.identity.private.link import problem_with_join
+from sdschat.identity.private.link import epoch_mark, problem_with_join
 from sdschat.identity.private.roster import UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
 from sdschat.sds.values import Message, MessageKind, Refusal

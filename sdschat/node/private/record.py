@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.identity.packets import SECRET_BYTES
-from sdschat.identity.private.epochs import epoch_mark
-from sdschat.identity.private.link import LinkError, channel_name, make_link, read_link
+from sdschat.identity.private.link import LinkError, channel_name, epoch_mark, make_link, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.store.store import Store

@@ -1,30 +1,41 @@
-"""The part of a channel that makes its node a Store: hears questions, and answers from what is archived.
+"""A Store: the node that is one, with what it does by the clock; and the extension of a channel that hears and answers.
 
-The node itself archives, by being a participant: every packet that it delivers is kept as it came. Beside sync
-messages and answers it says nothing.
+The node itself archives, by being a participant: every packet that it delivers is kept as it came, and questions are
+answered from that. Beside sync messages and answers it says nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
+import os
 from collections import deque
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from sdschat import __version__
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock
+from sdschat.node.node import Node
+from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, ServedChannel
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_server.answers import Answerer, ArchiveReader
-from sdschat.node.store_server.metrics import Counts
+from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsSnapshot
 from sdschat.node.store_server.quota import REPLAY_WINDOW, Quota, Replays
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Append, Now, Refusal
-from sdschat.store.errors import StoreError
+from sdschat.store.archive import LogArchive, archived, database_space
+from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
+from sdschat.store.store import Store
 from sdschat.wire.store_codec import MAX_QUERY_BYTES, StoreAnswer, StoreQuery, decode_query, encode_answer
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
+
 
 WAITING: Final = 1024  # questions of one channel that wait; beyond that the asker goes to another Store
 BACKLOG: Final = 64  # packets that wait for a slow connection; more answers would only put off everything else
@@ -169,3 +180,66 @@ class StoreServer:
                 counts.archived_bytes += len(write.row.raw)
                 self._hints_due = True
         return ExtensionOutput()
+
+
+_STEPS_UNTOLD: Final = 100
+
+
+class StoreNode(Retention):
+    """Everything that is a Store's own about a node. Make it before the first channel is joined."""
+
+    def __init__(
+        self,
+        node: Node,
+        store: Store,
+        keeping: ServedChannel,
+        clock: Clock | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`warn` tells the operator something."""
+        super().__init__(node, store, keeping, clock, warn)
+        self._started = self._clock.now().wall
+        self.shared = Shared(
+            node.gate.identity,
+            LogArchive(store),
+            lambda name: self.floor(name).lamport,
+            asyncio.get_running_loop().call_soon,
+        )
+        node.extend(lambda session: StoreServer(self.shared))
+
+    @property
+    def counts(self) -> Counts:
+        return self.shared.counts
+
+    def snapshot(self) -> MetricsSnapshot:
+        """Return the contents and the activity of this Store at this moment."""
+        connected = {name: session.transport.connected for name, session in self.node.sessions.items()}
+        channels, room = archived(self._store), database_space(self._store)
+        return MetricsSnapshot(
+            __version__, self._started / 1000, self.counts, channels, connected, room, self.keeping.size
+        )
+
+    def save_counts(self) -> None:
+        """For `sdschat store status`, which is another process."""
+        counts = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
+        counts["max_size"] = self.keeping.size
+        with self._store.transaction() as transaction:
+            transaction.set_value(COUNTS, json.dumps(counts).encode())
+
+    async def keep(self) -> None:
+        """Drop what is too old or too much, and give its room back, in steps too short to be felt. Until cancelled."""
+        while True:
+            with contextlib.suppress(DiskFull, StoreUnavailable):
+                self.save_counts()
+                for step, _ in enumerate(self.tidy(), start=1):
+                    await asyncio.sleep(PAUSE)
+                    if not step % _STEPS_UNTOLD:  # there may be hours of it, and all the while it is asked how it is
+                        self.save_counts()
+                self.save_counts()
+            await asyncio.sleep(EVERY)
+
+    def _drop(self, channel: str, before: int, most: int = STEP) -> bool:
+        before_it = self.floor(channel).packets
+        more = super()._drop(channel, before, most)
+        self.counts.dropped_packets += self.floor(channel).packets - before_it
+        return more

@@ -39,14 +39,14 @@ def has_members(node: Node, channel: str) -> bool:
 
 def create(node: Node, name: str) -> str:
     """Make a members' channel, and return its name. Raises ValueError for a name that cannot be used."""
-    from sdschat.node.members.creating import create_members  # only where members' channels are used
+    from sdschat.node.members.saved import create_members  # only where members' channels are used
 
     return create_members(node.profile.store, node.gate.identity, name, node.settings.timber).channel
 
 
 def create_private(node: Node, name: str) -> str:
     """Make a members' channel that is private as well, and return its full name. Raises ValueError likewise."""
-    from sdschat.node.members.creating import create_private_members  # likewise
+    from sdschat.node.members.saved import create_private_members  # likewise
 
     profile, gate = node.profile, node.gate
     return create_private_members(profile.store, gate.identity, name, node.settings.timber, broker=node.broker)

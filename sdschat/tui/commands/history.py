@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean, clock, day
+from sdschat.tui.model.words import clean, clock, day, parse_moment
 
 _WORDS: Final = ("all", "pause", "resume")
 

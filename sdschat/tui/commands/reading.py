@@ -7,14 +7,13 @@ from datetime import datetime
 from pathlib import Path
 
 from sdschat.node.view.values import Shown
-from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.items import MessageItem, first_line
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import provenance
-from sdschat.tui.model.words import clean, clean_name, clock, count, day, day_and_time, short
+from sdschat.tui.model.words import clean, clean_name, clock, count, day, day_and_time, parse_moment, short
 from sdschat.tui.text_log import message_lines
 
 _LINKS = 20

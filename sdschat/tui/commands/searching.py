@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
-from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.words import clean, count, when
+from sdschat.tui.model.words import clean, count, parse_moment, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
