@@ -22,6 +22,7 @@ from sdschat.cli.output import show_progress
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.events import MemberPost
+from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path, profile_names
@@ -324,3 +325,25 @@ class MembersHistory:
             None,
             "",
         )
+
+
+def asked_history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHistory:
+    """Return the history that is asked for: of a channel, or of direct messages with one participant."""
+    channel, to = _split(reader, wanted)
+    if to:
+        return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
+    assert channel is not None
+    channel = full_name(reader, channel)
+    if is_members_channel(reader, channel):
+        return MembersHistory(reader, channel, own_id(chosen), chosen.nick)
+    return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
+
+
+def _split(reader: Reader, wanted: WantedHistory) -> tuple[str | None, str]:
+    """Return channel and partner. @NICK names a partner, unless a channel has that name."""
+    channel = wanted.channel
+    if wanted.to or channel is None or not channel.startswith("@"):
+        return channel, wanted.to.removeprefix("@")
+    if channel in [info.channel for info in reader.channels()]:
+        return channel, ""
+    return None, channel.removeprefix("@")

@@ -11,24 +11,16 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import (
-    ChannelHistory,
-    DirectHistory,
-    LocalHistory,
-    MembersHistory,
     WantedHistory,
-    codec_of,
-    find_partner,
+    asked_history,
     matching,
     open_reader,
-    own_id,
     require_channel,
 )
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, parse_moment, show_progress
 from sdschat.node.channel.strangers import saved_strangers
-from sdschat.node.members.record import is_members_channel
-from sdschat.node.private.record import full_name
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 
@@ -111,7 +103,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
 
 def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
     """Print the history to standard output; with `follows`, go on until the program is interrupted."""
-    history = _history(chosen, reader, wanted)
+    history = asked_history(chosen, reader, wanted)
     if follows:
         history.start()
     found = history.wanted(wanted, with_raw=form == "json")
@@ -138,28 +130,6 @@ def _tell_strangers(reader: Reader, channel: str) -> None:
     if senders:
         waiting = f"{counted(senders, 'sender')} more, with {counted(messages, 'message')}, not shown"
         say(f"{waiting}: /strangers in the chat opens them")
-
-
-def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHistory:
-    """Return the history that is asked for: of a channel, or of direct messages with one participant."""
-    channel, to = _split(reader, wanted)
-    if to:
-        return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
-    assert channel is not None
-    channel = full_name(reader, channel)
-    if is_members_channel(reader, channel):
-        return MembersHistory(reader, channel, own_id(chosen), chosen.nick)
-    return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
-
-
-def _split(reader: Reader, wanted: WantedHistory) -> tuple[str | None, str]:
-    """Return channel and partner. @NICK names a partner, unless a channel has that name."""
-    channel = wanted.channel
-    if wanted.to or channel is None or not channel.startswith("@"):
-        return channel, wanted.to.removeprefix("@")
-    if channel in [info.channel for info in reader.channels()]:
-        return channel, ""
-    return None, channel.removeprefix("@")
 
 
 def _refuse_what_events_have_not(form: str, wanted: WantedHistory, follows: bool) -> None:

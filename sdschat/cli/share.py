@@ -11,11 +11,10 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
-from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import load_record
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.sharing.events import SharedEvents, from_database, page
-from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
+from sdschat.node.sharing.from_recording import SharedRecording
 
 
 @click.command("share")
@@ -69,11 +68,12 @@ def command(
 def _of_profile(chosen: Chosen, channel: str, minutes: float, has_texts: bool) -> tuple[SharedEvents, bool]:
     with open_reader(chosen) as reader:
         name = require_channel(reader, chosen, channel)
-        if is_members_channel(reader, name):
-            raise CommandProblem(MEMBERS, WRONG_USE)
         since = time.time_ns() // 1_000_000 - round(minutes * 60_000)
         is_private = load_record(reader, name) is not None
-        return from_database(reader, name, own_id(chosen), since, has_texts=has_texts), is_private
+        try:
+            return from_database(reader, name, own_id(chosen), since, has_texts=has_texts), is_private
+        except ValueError as error:
+            raise CommandProblem(str(error), WRONG_USE) from error
 
 
 def _of_recording(path: Path, channel: str, has_texts: bool) -> tuple[SharedEvents, bool]:

@@ -16,9 +16,8 @@ from sdschat.experiment.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import AckState, Message, Refusal
-from sdschat.sim.node import CHANNEL, SimNetwork, SimNode
+from sdschat.sim.node import CHANNEL, SharedCodec, SimNetwork, SimNode
 from sdschat.sim.scenario import Plan, Rates, Violation
-from sdschat.sim.world import SharedCodec
 from sdschat.store.journal import JournalRow, journal_of
 
 _BOOT, _SEND, _WAKE, _ARRIVAL = range(4)

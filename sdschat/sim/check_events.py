@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from sdschat.sds import limits
 from sdschat.sds.events import (
     Delivered,
     DependenciesLost,
@@ -14,7 +17,7 @@ from sdschat.sds.events import (
     RepairCancelled,
     StateChanged,
 )
-from sdschat.sds.state import Packet
+from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.values import FORGOTTEN, FROM_STORE, AckState, Message, MessageKind, MissingRow, Reason, Refusal, Table
 from sdschat.sim.oracle import NodeRecord, Oracle
@@ -242,3 +245,39 @@ def _made(oracle: Oracle, record: NodeRecord, message: Message, fresh: bool) -> 
 def check_made(oracle: Oracle, record: NodeRecord, lamport: int) -> None:
     if lamport <= record.last_own:
         raise Violation("I9", f"the clock of {record.name} went back")
+
+
+def check_room(record: NodeRecord, message: Message, size: int, events: Sequence[Event]) -> None:
+    """I8: who is refused for lack of room would have none either if everything newer of its sender were gone."""
+    refused = any(
+        isinstance(event, Rejected) and event.reason is Reason.BUFFER_QUOTA and event.message_id == message.message_id
+        for event in events
+    )
+    channel = record.node.channel
+    if not refused or channel is None:
+        return
+    at = (message.lamport_timestamp or 0, message.message_id)
+    waiting = [buffered for buffered in channel.state.incoming.buffered.values() if not buffered.release_at]
+    newer = [
+        buffered
+        for buffered in waiting
+        if buffered.message.sender_id == message.sender_id and (buffered.lamport, buffered.message.message_id) > at
+    ]
+    kept = [buffered for buffered in waiting if buffered not in newer]
+    own = [buffered for buffered in kept if buffered.message.sender_id == message.sender_id]
+    if (
+        len(own) < limits.BUFFERED_PER_SENDER
+        and len(kept) < limits.BUFFERED_PER_CHANNEL
+        and sum(len(buffered.raw) for buffered in own) + size <= limits.BUFFERED_BYTES_PER_SENDER
+        and sum(len(buffered.raw) for buffered in kept) + size <= limits.BUFFERED_BYTES_PER_CHANNEL
+    ):
+        raise Violation("I8", f"{record.name} refused {at[1][:8]} for the sake of what is newer")
+
+
+def check_refused(name: str, s: ChannelState, receive: Callable[[], None]) -> None:
+    """I13: what is not a packet changes nothing but a count."""
+    writes, packets, events = len(s.writes), len(s.packets), len(s.events)
+    receive()
+    refused = len(s.events) == events + 1 and isinstance(s.events[-1], Rejected)
+    if not refused or len(s.writes) != writes or len(s.packets) != packets:
+        raise Violation("I13", f"{name} did more with garbage than refuse it")

@@ -6,12 +6,10 @@ Checks of writes cost what the step did, no more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from sdschat.sds import limits
 from sdschat.sds.channel import Channel
-from sdschat.sds.events import Event, Rejected
-from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
 from sdschat.sds.values import (
@@ -29,7 +27,6 @@ from sdschat.sds.values import (
     OutgoingRow,
     PeerRow,
     Put,
-    Reason,
     Table,
     Write,
 )
@@ -138,37 +135,6 @@ def check_waiting(record: NodeRecord) -> None:
             raise Violation("I5", f"{name} has given up on {message_id[:8]}")
 
 
-def check_room(record: NodeRecord, message: Message, size: int, events: Sequence[Event]) -> None:
-    """I8: who is refused for lack of room would have none either if everything newer of its sender were gone."""
-    refused = any(
-        isinstance(event, Rejected) and event.reason is Reason.BUFFER_QUOTA and event.message_id == message.message_id
-        for event in events
-    )
-    channel = record.node.channel
-    if not refused or channel is None:
-        return
-    at = (message.lamport_timestamp or 0, message.message_id)
-    waiting = [buffered for buffered in channel.state.incoming.buffered.values() if not buffered.release_at]
-    newer = [
-        buffered
-        for buffered in waiting
-        if buffered.message.sender_id == message.sender_id and (buffered.lamport, buffered.message.message_id) > at
-    ]
-    kept = [buffered for buffered in waiting if buffered not in newer]
-    own = [buffered for buffered in kept if buffered.message.sender_id == message.sender_id]
-    if (
-        len(own) < limits.BUFFERED_PER_SENDER
-        and len(kept) < limits.BUFFERED_PER_CHANNEL
-        and _bytes(own) + size <= limits.BUFFERED_BYTES_PER_SENDER
-        and _bytes(kept) + size <= limits.BUFFERED_BYTES_PER_CHANNEL
-    ):
-        raise Violation("I8", f"{record.name} refused {at[1][:8]} for the sake of what is newer")
-
-
-def _bytes(messages: Iterable[BufferedMessage]) -> int:
-    return sum(len(buffered.raw) for buffered in messages)
-
-
 def check_restored(record: NodeRecord, channel: Channel) -> None:
     """I6: what the disk says is to be done is still to be done."""
     s = channel.state
@@ -181,16 +147,6 @@ def check_restored(record: NodeRecord, channel: Channel) -> None:
             raise Violation("I6", f"{record.name} came back {how} {message_id[:8]} in its outgoing buffer")
     if s.clock.value < record.last_own:
         raise Violation("I9", f"the clock of {record.name} went back over a restart")
-
-
-def check_refused(name: str, channel: Channel, receive: Callable[[], None]) -> None:
-    """I13: what is not a packet changes nothing but a count."""
-    s = channel.state
-    writes, packets, events = len(s.writes), len(s.packets), len(s.events)
-    receive()
-    refused = len(s.events) == events + 1 and isinstance(s.events[-1], Rejected)
-    if not refused or len(s.writes) != writes or len(s.packets) != packets:
-        raise Violation("I13", f"{name} did more with garbage than refuse it")
 
 
 def check_answering(record: NodeRecord, message: Message, origins: Mapping[str, Origin]) -> None:

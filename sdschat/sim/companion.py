@@ -17,9 +17,8 @@ from sdschat.mvds.pages import Pages
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Append, Message, MessageKind, Now, Write
-from sdschat.sim.node import SimNode, mix
+from sdschat.sim.node import SharedCodec, SimNode, mix
 from sdschat.sim.scenario import Scenario, Violation
-from sdschat.sim.world import SharedCodec
 from sdschat.wire.catchup_codec import Records, SyncCodec
 
 _GROUP = b"pages of the simulated channel  "

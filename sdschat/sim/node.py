@@ -14,6 +14,7 @@ from sdschat.sds.memory import MemoryStore
 from sdschat.sds.values import Codec, Message, Now, OutgoingRow, Refusal
 from sdschat.sim.literal import LiteralPeer
 from sdschat.sim.scenario import START, Plan, Rates
+from sdschat.wire.sds_codec import SdsCodec
 
 _MASK = (1 << 64) - 1
 
@@ -196,3 +197,20 @@ class SimNode:
         self.inbox = []
         self.wake_at = None
         self.armed = ""
+
+
+class SharedCodec:
+    """The production codec, but that equal bytes are decoded once: decoding is pure, and everyone hears the same."""
+
+    __slots__ = ("_codec", "_known", "encode")
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._codec = SdsCodec(max_message_bytes)
+        self._known: dict[bytes, Message | Refusal] = {}
+        self.encode = self._codec.encode
+
+    def decode(self, packet: bytes) -> Message | Refusal:
+        known = self._known.get(packet)
+        if known is None:
+            known = self._known[packet] = self._codec.decode(packet)
+        return known

@@ -14,20 +14,11 @@ from zlib import crc32
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Append, Message, Refusal
-from sdschat.sim.check_events import check_events, check_packet
-from sdschat.sim.check_state import (
-    check_answering,
-    check_refused,
-    check_restored,
-    check_room,
-    check_sizes,
-    check_waiting,
-    check_writes,
-)
-from sdschat.sim.node import Arrival, SimNetwork, SimNode
+from sdschat.sim.check_events import check_events, check_packet, check_refused, check_room
+from sdschat.sim.check_state import check_answering, check_restored, check_sizes, check_waiting, check_writes
+from sdschat.sim.node import Arrival, SharedCodec, SimNetwork, SimNode
 from sdschat.sim.oracle import NodeRecord, Oracle, Origin
 from sdschat.sim.scenario import Scenario, Violation, config_for
-from sdschat.wire.sds_codec import SdsCodec
 
 
 class Trace:
@@ -64,23 +55,6 @@ _DEATHS = {
     "before-packets": "before the packets",
     "between-packets": "between the packets",
 }
-
-
-class SharedCodec:
-    """The production codec, but that equal bytes are decoded once: decoding is pure, and everyone hears the same."""
-
-    __slots__ = ("_codec", "_known", "encode")
-
-    def __init__(self, max_message_bytes: int) -> None:
-        self._codec = SdsCodec(max_message_bytes)
-        self._known: dict[bytes, Message | Refusal] = {}
-        self.encode = self._codec.encode
-
-    def decode(self, packet: bytes) -> Message | Refusal:
-        known = self._known.get(packet)
-        if known is None:
-            known = self._known[packet] = self._codec.decode(packet)
-        return known
 
 
 def _node(scenario: Scenario, at: int, config: Any) -> SimNode:
@@ -291,7 +265,7 @@ class World:
         raw, message = arrival
         if isinstance(message, Refusal):
             now = node.now(self.time)
-            check_refused(node.plan.name, channel, lambda: channel.receive(now, raw))
+            check_refused(node.plan.name, channel.state, lambda: channel.receive(now, raw))
         else:
             record, before = self.oracle.records[node.index], len(channel.state.events)
             channel.receive_message(node.now(self.time), message, raw)

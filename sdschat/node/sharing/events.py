@@ -3,9 +3,12 @@
 The page holds them as JSON lines. The first one is the head. Each of the others has the columns of the journal
 (`store/journal.py`) that have a value, without `v`, `node`, `boot`, `seq` and `channel`, and besides:
 
-| column | meaning | |---|---| | `nick` | of the sender, if a key proves it | | `text`, or `text_length` where texts are
-left out | of a delivered message | | `packet` | the bytes of a packet in base64, unless texts are left out | |
-`messages`, `fingerprint` | of the log after a delivery, where they are known |
+| column | meaning |
+|---|---|
+| `nick` | of the sender, if a key proves it |
+| `text`, or `text_length` where texts are left out | of a delivered message |
+| `packet` | the bytes of a packet in base64, unless texts are left out |
+| `messages`, `fingerprint` | of the log after a delivery, where they are known |
 
 The page is one HTML file that loads nothing: these events as JSON lines, and a player for them.
 """
@@ -24,6 +27,7 @@ from typing import Any, Final, NamedTuple
 from sdschat import __version__
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import sender_id_of
+from sdschat.node.members.record import is_members_channel
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.journal import KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
@@ -34,6 +38,10 @@ _COLUMNS: Final = tuple(name for name in LINE_ORDER if name not in {"v", "node",
 _NICK_LIMIT: Final = 40
 _TEXT_LIMIT: Final = 16_384
 _TRIES: Final = 5  # to read the journal and the state of the log at one moment, while a node writes
+
+MEMBERS: Final = (
+    "What is deleted in a members' channel is gone for everybody, and a file would keep it. So it is not shared as one."
+)
 
 Line = dict[str, Any]
 
@@ -83,7 +91,9 @@ def content_of(nick: str, text: str | None, raw: bytes | None, has_texts: bool) 
 
 def from_database(reader: Reader, channel: str, node: str, since: int, *, has_texts: bool) -> SharedEvents:
     """Return what a profile saved of a channel from this moment on, in epoch milliseconds: the newest events, if they
-    are too many. `node` is the sender id of the profile."""
+    are too many. `node` is the sender id of the profile. Raises ValueError for a members' channel."""
+    if is_members_channel(reader, channel):
+        raise ValueError(MEMBERS)
     info, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)

@@ -9,7 +9,7 @@ from sdschat.node import events
 from sdschat.node.members.events import PostSaid
 from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.node.recording.recorder import EARLIER, Unrecorded, from_json
-from sdschat.node.sharing.events import MOST, Line, SharedEvents, content_of, line_of
+from sdschat.node.sharing.events import MEMBERS, MOST, Line, SharedEvents, content_of, line_of
 from sdschat.sds import events as ev
 from sdschat.sds.values import Append, Now
 from sdschat.store.journal import JournalRow, fingerprint_step, fingerprint_text, journal_rows
@@ -102,8 +102,3 @@ def _without_clock(row: JournalRow) -> Line:
     line = line_of(row)
     del line["mono_us"]
     return line
-
-
-MEMBERS: Final = (
-    "What is deleted in a members' channel is gone for everybody, and a file would keep it. So it is not shared as one."
-)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.sharing.events import from_database, page
-from sdschat.node.sharing.from_recording import MEMBERS, SharedRecording
+from sdschat.node.sharing.from_recording import SharedRecording
 
 
 def page_of(node: Node, channel: str, since: int, *, has_texts: bool) -> str:
@@ -16,6 +15,4 @@ def page_of(node: Node, channel: str, since: int, *, has_texts: bool) -> str:
         return page(SharedRecording(node.recording, channel, has_texts=has_texts).shared())
     store = node.profile.store
     with store.open_read_only(store.path, node.profile.codec) as reader:
-        if is_members_channel(reader, channel):
-            raise ValueError(MEMBERS)
         return page(from_database(reader, channel, node.sender_id, since, has_texts=has_texts))

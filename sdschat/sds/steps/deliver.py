@@ -349,3 +349,15 @@ def give_up(s: ChannelState) -> None:
         release(s, s.incoming.meet(message_id, gap=True))
     for sender_id in named_by:
         end_waiting(s, sender_id)
+
+
+def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
+    """True if a duplicate has other content than the message we hold under its id. The first one stands.
+
+    A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
+    """
+    ours = s.packet_of(message.message_id)
+    if ours is None or ours[0] == raw:
+        return False
+    known = s.codec.decode(ours[0])
+    return isinstance(known, Message) and known.content != message.content

@@ -19,10 +19,9 @@ from __future__ import annotations
 from sdschat.sds.limits import CLOCK_PUT_RIGHT, out_of_bounds
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.bodies import displace_false
-from sdschat.sds.steps.deliver import deliver_message, learn_hints, verify_dependencies
+from sdschat.sds.steps.deliver import conflicts, deliver_message, learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
-from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.repair import received
 from sdschat.sds.values import OUTSIDE_THE_FILTER, Message, MessageKind, Reason
 

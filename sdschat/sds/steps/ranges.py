@@ -25,14 +25,14 @@ from typing import Final
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, RangeFilter, RangePrint
 from sdschat.sds.events import FilterIgnored, RangeDiffered
-from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, QUESTIONED, RANGE_IDS, RANGE_LIMIT
+from sdschat.sds.limits import MAX_FILTER_BYTES, ONE_DATE_LIMIT, PUSHES_PER_REVIEW, QUESTIONED, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.steps.timing import calm, hurry
-from sdschat.sds.values import Entry
+from sdschat.sds.values import Entry, Message
 
 # Of four sections in a row, one goes on with the walk whatever there is to ask and to answer.
 TURNS: Final = (("walk",), ("answer", "question"), ("answer", "walk"), ("question", "answer"))
@@ -97,6 +97,13 @@ def filter_sent_lately(s: ChannelState) -> bool:
 
 _AROUND_BODY = 32  # what is not the body of a range filter: its head, and longer lengths around it
 _TOO_COARSE = 0.5
+
+
+def with_range(s: ChannelState, message: Message) -> bytes:
+    """Return the filter of a message, and behind it a range of the history, as far as packet and filter may grow."""
+    own, lamport = message.bloom_filter or b"", message.lamport_timestamp or 0
+    room = min(s.config.max_message_bytes - len(s.codec.encode(message)), MAX_FILTER_BYTES - len(own))
+    return own + range_section(s, lamport, room)
 
 
 def range_section(s: ChannelState, lamport: int, room: int) -> bytes:

@@ -16,6 +16,7 @@ from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.deliver import (
     buffer_message,
+    conflicts,
     deliver_message,
     end_waiting,
     learn_hints,
@@ -125,18 +126,6 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -
     heard_copy(s, message_id)
     s.events.append(DuplicateReceived(message_id, message.sender_id))
     return True
-
-
-def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
-    """True if a duplicate has other content than the message we hold under its id. The first one stands.
-
-    A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
-    """
-    ours = s.packet_of(message.message_id)
-    if ours is None or ours[0] == raw:
-        return False
-    known = s.codec.decode(ours[0])
-    return isinstance(known, Message) and known.content != message.content
 
 
 def _receive_without_clock(s: ChannelState, message: Message) -> None:

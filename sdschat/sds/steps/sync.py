@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdschat.sds.events import SyncSent
-from sdschat.sds.limits import MAX_FILTER_BYTES
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.filters import choose_filter_format, filter_bytes
-from sdschat.sds.steps.ranges import range_section
+from sdschat.sds.steps.ranges import with_range
 from sdschat.sds.steps.repair import eligible_requests, mark_requested
 from sdschat.sds.steps.send import preceding_ids
 from sdschat.sds.steps.timing import traffic_sent
@@ -44,15 +43,8 @@ def send_sync(s: ChannelState) -> None:
         bloom_filter=filter_bytes(s),
         repair_request=requests,
     )
-    message = replace(message, bloom_filter=_with_section(s, message))
+    message = replace(message, bloom_filter=with_range(s, message))
     s.packets.append(Packet(s.codec.encode(message), "sync", message.message_id))
     s.events.append(SyncSent(message.message_id))
     mark_requested(s, requests, message.message_id)
     traffic_sent(s)
-
-
-def _with_section(s: ChannelState, message: Message) -> bytes:
-    """Its filter, and behind it a range of the history, as far as a packet and a filter may grow."""
-    own, lamport = message.bloom_filter or b"", message.lamport_timestamp or 0
-    room = min(s.config.max_message_bytes - len(s.codec.encode(message)), MAX_FILTER_BYTES - len(own))
-    return own + range_section(s, lamport, room)
