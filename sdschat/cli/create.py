@@ -13,7 +13,7 @@ from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import mqtt_options
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
-from sdschat.node.profile import Profile, database_path, open_profile
+from sdschat.node.profile import Profile, open_profile
 from sdschat.timber.config import Config
 
 _NOT_SINCE_JOIN: Final = (
@@ -79,7 +79,7 @@ def command(
     lasts = limits(expires)
     options, embedded = mqtt_options(chosen)
     broker = "" if embedded else str(options.address)
-    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    profile = open_profile(chosen.database, chosen.settings)
     with profile.store as store:
         policy = _Policy(admins_invite, since_join, broker)
         name = _create_private(profile, channel, policy, chosen.settings.timber if members else None)
@@ -118,7 +118,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
     options, embedded = mqtt_options(chosen)
     where = "" if embedded else f" --broker {options.address}"
-    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    profile = open_profile(chosen.database, chosen.settings)
     with profile.store as store:
         try:
             record = create_members(store, profile.identity, channel, chosen.settings.timber)

@@ -66,7 +66,7 @@ def _salvage(chosen: Chosen, name: str) -> int:
     from sdschat.node.tools.salvage import salvage
 
     target = database_path(chosen.data_dir, name)
-    source = database_path(chosen.data_dir, chosen.profile)
+    source = chosen.database
     if not source.exists():
         raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
     rescued = salvage(source, target, chosen.settings, lambda packets: show_progress(packets, "reading", None))
@@ -108,7 +108,7 @@ def _versions() -> CheckResult:
 
 
 def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
-    path = database_path(chosen.data_dir, chosen.profile)
+    path = chosen.database
     if not path.exists():
         yield CheckResult(True, "profile", f"{path} is made with the first use")
         return

@@ -12,7 +12,6 @@ from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import seal_identity
 from sdschat.identity.keyfile import KEY_FILE, load
-from sdschat.node.profile import database_path
 
 
 @click.command("export-identity")
@@ -30,7 +29,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     With the key you are the same person to others. It is not the history, nor the keys of private channels: those come
     from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the passphrase.
     """
-    source = database_path(chosen.data_dir, chosen.profile).parent / KEY_FILE
+    source = chosen.database.parent / KEY_FILE
     if not source.exists():
         raise CommandProblem(f"There is no profile {chosen.profile} in {chosen.data_dir}.", WRONG_USE)
     text = seal_identity(load(source), find_passphrase(passphrase_file, twice=True))

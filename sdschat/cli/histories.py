@@ -25,7 +25,7 @@ from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
-from sdschat.node.profile import database_path, profile_names
+from sdschat.node.profile import profile_names
 from sdschat.sds.values import AckState, Codec
 from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
 from sdschat.store.reader import Reader
@@ -40,7 +40,7 @@ def codec_of(chosen: Chosen) -> EitherCodec:
 @contextmanager
 def open_reader(chosen: Chosen) -> Iterator[Reader]:
     """Open the database for reading, also while a node writes there. Raises Problem if there is no such profile."""
-    path = database_path(chosen.data_dir, chosen.profile)
+    path = chosen.database
     try:
         os.stat(path)
     except PermissionError as error:
@@ -175,7 +175,7 @@ class Partner(NamedTuple):
 def own_id(chosen: Chosen) -> str:
     """Return the sender id of the profile, or an empty text if its key cannot be read."""
     with contextlib.suppress(OSError, KeyFileError):
-        return load(database_path(chosen.data_dir, chosen.profile).parent / KEY_FILE).sender_id
+        return load(chosen.database.parent / KEY_FILE).sender_id
     return ""
 
 

@@ -13,7 +13,7 @@ from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import open_identity
 from sdschat.identity.keyfile import create
 from sdschat.node.channel.own_chain import DEVICE
-from sdschat.node.profile import database_path, open_profile
+from sdschat.node.profile import open_profile
 from sdschat.wire.chat_codec import DEVICE_BYTES
 
 
@@ -37,7 +37,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise CommandProblem(f"{file} cannot be read: {error}.", WRONG_USE) from error
     identity = open_identity(text, find_passphrase(passphrase_file, twice=False))
-    path = database_path(chosen.data_dir, chosen.profile)
+    path = chosen.database
     create(path.parent, identity)
     profile = open_profile(path, chosen.settings)
     with profile.store as store, store.transaction() as transaction:

@@ -22,7 +22,6 @@ from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name, invite_link, private_state
-from sdschat.node.profile import database_path
 from sdschat.node.view.qr import qr_lines
 
 _LIGHT_ON_DARK: Final = "\x1b[97;40m"
@@ -64,7 +63,7 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
             )
     if state.record.genesis.since_join:
         return run_node(chosen, lambda node: _renew(node, chosen, name, uses or 0, lasts, qr=qr), [name])
-    identity = load_or_create(database_path(chosen.data_dir, chosen.profile).parent)
+    identity = load_or_create(chosen.database.parent)
     broker = "" if chosen.text("broker") is None else str(mqtt_options(chosen)[0].address)
     now = time.time_ns() // 1_000_000
     try:

@@ -58,10 +58,9 @@ def command(
     # Modules never become garbage, and collecting while they load takes 50 ms before the first frame. The application
     # enables collection again after that frame.
     gc.disable()
-    from sdschat.node.profile import database_path
 
     names = list(dict.fromkeys(map(channel_name, channels)))
-    first_run = not database_path(chosen.data_dir, chosen.profile).exists()
+    first_run = not chosen.database.exists()
     if guest and (plain or record is not None):
         raise CommandProblem("--guest is for the chat on a screen, without --plain and --record.", WRONG_USE)
     if plain or (os.environ.get("TERM") == "dumb" and not guest):

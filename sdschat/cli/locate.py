@@ -10,7 +10,6 @@ import click
 
 from sdschat.cli.options import PROJECT_FILE, Chosen, local_options, user_file
 from sdschat.identity.keyfile import KEY_FILE
-from sdschat.node.profile import database_path
 
 
 @click.command("locate")
@@ -35,7 +34,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
 def _files(chosen: Chosen) -> Iterator[tuple[str, Path]]:
     import platformdirs
 
-    database = database_path(chosen.data_dir, chosen.profile).absolute()
+    database = chosen.database.absolute()
     yield "profile", database.parent
     yield "database", database
     yield "key", database.parent / KEY_FILE

@@ -20,6 +20,7 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.suggest import did_you_mean
+from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
@@ -93,6 +94,11 @@ class Chosen:
         found = self.path("data_dir")
         assert found is not None
         return found
+
+    @property
+    def database(self) -> Path:
+        """Return the path of the profile's database, which may not exist."""
+        return database_path(self.data_dir, self.profile)
 
 
 class Layer(NamedTuple):

@@ -20,7 +20,7 @@ from sdschat.node.members.opening import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.opening import broker_of
-from sdschat.node.profile import Profile, database_path, open_profile
+from sdschat.node.profile import Profile, open_profile
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.store.errors import ProfileInUse
 from sdschat.store.store import Store
@@ -145,7 +145,7 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
     may = takes_another and chosen.general["profile"].origin in WORKED_OUT
     for number in range(2, _PROFILES + 2):
         try:
-            return open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+            return open_profile(chosen.database, chosen.settings)
         except ProfileInUse:
             if not may or number > _PROFILES or any(problems_with("", f"{nick}-{number}")):
                 raise

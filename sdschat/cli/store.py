@@ -28,7 +28,7 @@ from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.node.node import Node
 from sdschat.node.private.opening import gives_since_join, invites_to_members
-from sdschat.node.profile import database_path, open_profile
+from sdschat.node.profile import open_profile
 from sdschat.node.retention import ServedChannel, crowded
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import COUNTS, MetricsServer, prometheus
@@ -301,7 +301,7 @@ def _size(size: float) -> str:
 
 def compact(chosen: Chosen) -> int:
     """Rewrite the database without free pages. Needs the profile alone, and meanwhile twice the disk."""
-    path = database_path(chosen.data_dir, chosen.profile)
+    path = chosen.database
     with open_reader(chosen) as reader:  # raises if there is no such profile, which `open_profile` would make
         before = database_space(reader)
     say(f"writing {path} anew, {_size(before.used)}")

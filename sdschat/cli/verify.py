@@ -16,7 +16,7 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.private.record import private_state
-from sdschat.node.profile import database_path, open_profile
+from sdschat.node.profile import open_profile
 from sdschat.store.reader import Reader
 
 
@@ -45,7 +45,7 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
         raise CommandProblem("Name a channel and a nick, and at most one of --confirm and --forget.", WRONG_USE)
     with open_reader(chosen) as reader:
         key, name = _key_of(reader, require_channel(reader, chosen, channel_name(channel)), nick)
-    path = database_path(chosen.data_dir, chosen.profile)
+    path = chosen.database
     own = load_or_create(path.parent)
     if key == own.public_key:
         raise CommandProblem("That is your own key: there is nothing to compare.", WRONG_USE)
@@ -91,7 +91,7 @@ def _listed(found: Sequence[tuple[bytes, str]]) -> str:
 
 
 def _remember(chosen: Chosen, sender_id: str, verified: bool) -> None:
-    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    profile = open_profile(chosen.database, chosen.settings)
     with profile.store as store:
         before = opened_standing(next((row[1] for row in store.standings() if row[0] == sender_id), 0))
         standing = before | KeyStanding.VERIFIED if verified else before & ~KeyStanding.VERIFIED

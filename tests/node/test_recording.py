@@ -13,8 +13,9 @@ import pytest
 from sdschat.identity.content import OpenedContent, Verdict
 from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged, Said, TroubleMet
 from sdschat.node.node import Node
+from sdschat.node.recording.codec import Unrecorded, from_json, to_json
 from sdschat.node.recording.reader import Recording, RecordingError, read_recording
-from sdschat.node.recording.recorder import Recorder, Unrecorded, from_json, to_json
+from sdschat.node.recording.recorder import Recorder
 from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations

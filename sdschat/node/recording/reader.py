@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sdschat.node.recording.recorder import VERSION
+from sdschat.node.recording.codec import VERSION
 from sdschat.node.settings import Settings, make_settings
 from sdschat.sds.config import Config
 

@@ -1,4 +1,4 @@
-"""A recording: everything that a node saved, sent, took and told, as JSON lines with times; and values as JSON.
+"""A recording: everything that a node saved, sent, took and told, as JSON lines with times.
 
     {"v":1,"t":…,"sender_id":…,"nick":…,"timing":…,"config":{…}}       the first line
     {"t":…,"c":"lobby","w":[…],"x":[…]}                                  saved: writes of the engine, earlier texts
@@ -7,131 +7,39 @@
     {"t":…,"c":"lobby","f":{…}}                                          a fact, as it was told
 
 What is saved comes before what is told of it. A recording holds the messages in clear.
-Values of the engine and the node become JSON and come back; whatever is written says what it is.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import dataclasses
 import errno
 import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict
-from enum import Enum
 from pathlib import Path
-from typing import Any, Final, TextIO, get_args
+from typing import Any, TextIO
 
-from sdschat.identity.content import ContentKind, OpenedContent, Verdict
-from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
-from sdschat.node import events
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import Joined, NodeEvent, TroubleMet
 from sdschat.node.node import Node
-from sdschat.sds import values
+from sdschat.node.recording.codec import EARLIER, VERSION, to_json
 from sdschat.sds.state import Ready
 from sdschat.sds.values import (
-    AckState,
     Append,
     Entry,
-    HistoryEntry,
     LogRow,
     Message,
     Now,
     Put,
-    Reason,
     Refusal,
     Snapshot,
     Table,
     Write,
 )
 from sdschat.store.transaction import IndexedText
-
-_ENUMS: Final[dict[str, type[Enum]]] = {
-    kind.__name__: kind for kind in (AckState, Reason, Verdict, ContentKind, values.Table)
-}
-_CLASSES: Final[dict[str, type]] = {
-    kind.__name__: kind
-    for kind in (
-        *get_args(events.EventBody),
-        *get_args(values.Row),
-        values.Append,
-        values.Put,
-        values.Drop,
-        values.Entry,
-        values.LogRow,
-        values.Evidence,
-        events.Said,
-        OpenedContent,
-        Message,
-        HistoryEntry,
-        IndexedText,
-        KeyMet,
-        NickChanged,
-        NickClaimed,
-    )
-}
-
-
-# Classes under their names in recordings of earlier versions.
-_FORMER_NAMES: Final = {
-    "LeftOutgoing": "MessageRetired",
-    "MessageParked": "MessageDeferred",
-    "LayoutChanged": "FilterFormatChanged",
-    "HeldRow": "IncomingRow",
-}
-
-
-class Unrecorded(ValueError):
-    """A value in a recording that this version does not know."""
-
-
-def to_json(value: Any) -> Any:
-    """Raises TypeError for what never is recorded."""
-    if value is None or isinstance(value, bool | float):
-        return value
-    if isinstance(value, Enum):
-        return {"e": type(value).__name__, "v": value.value}
-    if isinstance(value, str | int):
-        return value
-    if isinstance(value, bytes):
-        return {"b": base64.b64encode(value).decode()}
-    name = type(value).__name__
-    if name in _CLASSES:
-        return {"o": name, "v": [to_json(part) for part in _parts(value)]}
-    if isinstance(value, tuple | list):
-        return [to_json(part) for part in value]
-    raise TypeError(f"a {name} is not recorded")
-
-
-def _parts(value: Any) -> list[Any]:
-    if dataclasses.is_dataclass(value):
-        return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    return list(value)
-
-
-def from_json(value: Any) -> Any:
-    """Raises Unrecorded."""
-    if isinstance(value, list):
-        return tuple(from_json(part) for part in value)
-    if not isinstance(value, dict):
-        return value
-    try:
-        if "b" in value:
-            return base64.b64decode(value["b"], validate=True)
-        if "e" in value:
-            return _ENUMS[value["e"]](value["v"])
-        name: str = value["o"]
-        return _CLASSES[_FORMER_NAMES.get(name, name)](*(from_json(part) for part in value["v"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unrecorded(f"{type(error).__name__}: {error}") from error
-
-
-VERSION: Final = 1
-EARLIER: Final = 500  # messages of a channel from before that are recorded with it
 
 
 class Recorder:

@@ -16,8 +16,8 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, Joined, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
+from sdschat.node.recording.codec import Unrecorded, from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
-from sdschat.node.recording.recorder import Unrecorded, from_json
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Now
 from sdschat.transport import base

@@ -7,8 +7,8 @@ from typing import Final, get_args
 
 from sdschat.node import events
 from sdschat.node.members.events import PostSaid
+from sdschat.node.recording.codec import EARLIER, Unrecorded, from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
-from sdschat.node.recording.recorder import EARLIER, Unrecorded, from_json
 from sdschat.node.sharing.events import MEMBERS, MOST, Line, SharedEvents, content_of, line_of
 from sdschat.sds import events as ev
 from sdschat.sds.values import Append, Now
