@@ -13,15 +13,33 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.catchup.values import CatchUpState
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
-from sdschat.cli.options import channel_name, channel_options, data_set_option, say, standard_input, time_option
+from sdschat.cli.errors import (
+    DONE,
+    NOT_AUTHORISED,
+    NOT_IN_TIME,
+    UNEXPECTED,
+    UNREACHABLE,
+    WRONG_USE,
+    CommandProblem,
+    channel_name,
+    say,
+    standard_input,
+    time_option,
+)
+from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.output import safe
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.stdio import bursts
-from sdschat.cli.text import safe
-from sdschat.node.events import DeliveryChanged, HandedOver, NodeEvent, NotAMember, NotPublished, PresenceChanged
+from sdschat.node.events import (
+    CatchingUp,
+    DeliveryChanged,
+    HandedOver,
+    NodeEvent,
+    NotAMember,
+    NotPublished,
+    PresenceChanged,
+)
 from sdschat.node.private.record import is_link
-from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.node.private.people import member_called
-from sdschat.node.private.record import load_record
+from sdschat.node.private.record import create_private, load_record
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node

@@ -9,6 +9,7 @@ from sdschat.node.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members, standing_words
 from sdschat.node.view.private import is_private
+from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean, clock, day, nick_text, short
