@@ -8,7 +8,7 @@ from enum import IntFlag
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import OpenedContent
-from sdschat.identity.lookalikes import skeleton
+from sdschat.identity.lookalikes import NickUsers, skeleton
 from sdschat.identity.signing import sender_id_of
 
 # Keys cost nothing to make. So few of them become people at once, and of the others the oldest are forgotten.
@@ -126,7 +126,6 @@ class KeyBook:
 
     __slots__ = (
         "_admitted",
-        "_forms_of",
         "_from_history",
         "_keys",
         "_nicks",
@@ -142,8 +141,7 @@ class KeyBook:
 
     def __init__(self, rows: Iterable[KeyRow | NickRow | StandingRow] = ()) -> None:
         self._keys: dict[bytes, KeyRow] = {}
-        self._users: dict[str, set[bytes]] = {}  # the keys that go by a nick, or went by it lately, by its skeleton
-        self._forms_of: dict[bytes, dict[str, None]] = {}  # the same by key; the newest stands last
+        self._users = NickUsers(MAX_NICKS_OF_A_KEY)
         self._nicks: dict[str, NickRow] = {}
         self._senders: dict[str, bytes] = {}
         self._nicks_of: dict[bytes, set[str]] = {}
@@ -215,7 +213,7 @@ class KeyBook:
         """True if another key goes or went by this nick, or by one that looks like it."""
         form, key = skeleton(nick), self._senders.get(sender_id, b"")
         held = self._nicks.get(form)
-        return bool(self._users.get(form, set()) - {key}) or (held is not None and held.public_key != key)
+        return bool(self._users.of(form) - {key}) or (held is not None and held.public_key != key)
 
     def set_standing(self, sender_id: str, standing: KeyStanding, now: int) -> StandingRow:
         """Set the standing of a participant, on the user's word: nobody of whom the user speaks is a stranger. Return
@@ -321,8 +319,7 @@ class KeyBook:
             yield self._forget_key(key)
 
     def _forget_key(self, key: bytes) -> KeyForgotten:
-        for form in self._forms_of.pop(key, {}):
-            self._leave(form, key)
+        self._users.forget(key)
         sender_id = sender_id_of(key)
         del self._keys[key], self._senders[sender_id]
         self._standing.pop(sender_id, None)
@@ -374,7 +371,7 @@ class KeyBook:
                 self._strangers.pop(key, None)
         elif isinstance(row, KeyRow):
             sender_id = sender_id_of(row.public_key)
-            self._use(skeleton(row.nick), row.public_key)
+            self._users.use(skeleton(row.nick), row.public_key)
             self._keys[row.public_key] = row
             self._senders[sender_id] = row.public_key
             if not self.standing(sender_id) & ~_STRANGE:
@@ -390,20 +387,3 @@ class KeyBook:
             del self._people[day][row.sender_id]
             if not self._people[day]:
                 del self._people[day]
-
-    def _use(self, form: str, key: bytes) -> None:
-        """A key goes by a nick of this skeleton from now on."""
-        forms = self._forms_of.setdefault(key, {})
-        forms.pop(form, None)
-        forms[form] = None
-        self._users.setdefault(form, set()).add(key)
-        if len(forms) > MAX_NICKS_OF_A_KEY:
-            oldest = next(iter(forms))
-            del forms[oldest]
-            self._leave(oldest, key)
-
-    def _leave(self, form: str, key: bytes) -> None:
-        users = self._users[form]
-        users.discard(key)
-        if not users:
-            del self._users[form]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Set
 from typing import Final
 
 # Letters of other scripts, and digits, that look like a small Latin letter: the cases that occur in practice, from the
@@ -48,3 +49,38 @@ def skeleton(nick: str) -> str:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", nick).casefold())
     seen = "".join(letter for letter in folded if unicodedata.category(letter) not in _UNSEEN)
     return "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
+
+
+class NickUsers:
+    """The keys that go by a nick, or went by it lately, by its skeleton. A key has at most so many nicks."""
+
+    __slots__ = ("_forms_of", "_most", "_users")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._users: dict[str, set[bytes]] = {}
+        self._forms_of: dict[bytes, dict[str, None]] = {}  # the same by key; the newest stands last
+
+    def of(self, form: str) -> Set[bytes]:
+        return self._users.get(form, frozenset())
+
+    def use(self, form: str, key: bytes) -> None:
+        """Note that a key goes by a nick of this skeleton from now on."""
+        forms = self._forms_of.setdefault(key, {})
+        forms.pop(form, None)
+        forms[form] = None
+        self._users.setdefault(form, set()).add(key)
+        if len(forms) > self._most:
+            oldest = next(iter(forms))
+            del forms[oldest]
+            self._leave(oldest, key)
+
+    def forget(self, key: bytes) -> None:
+        for form in self._forms_of.pop(key, {}):
+            self._leave(form, key)
+
+    def _leave(self, form: str, key: bytes) -> None:
+        users = self._users[form]
+        users.discard(key)
+        if not users:
+            del self._users[form]

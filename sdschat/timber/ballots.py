@@ -151,6 +151,12 @@ class Turn:
     def promisers(self, ballot: Ballot, voters: frozenset[int]) -> frozenset[int]:
         return frozenset(slot for slot in voters if ballot in self.promised.get(slot, ()))
 
+    def least(self, committee: Committee) -> int:
+        """Return the smallest number of accepts that can decide, whoever counts them: of the electors, some may be
+        known to have left."""
+        leaving = sum(committee.slots[one].leaving is not None for one in self.electors)
+        return max(1, (len(self.electors) - leaving) // 2 + 1)
+
     def forced(self, ballot: Ballot, voters: frozenset[int], least: int) -> Accepted | None:
         """Return the value that `ballot` must propose, with the highest earlier ballot in which one may have been
         decided. `least` is the smallest number of accepts that can decide."""
@@ -172,7 +178,7 @@ class Turn:
         return max(before, default=Ballot(0, -1)) < must[0]
 
 
-def check_statements(turn: Turn, committee: Committee, body: OperationBody, least: int) -> Wait | Reason | None:
+def check_statements(turn: Turn, committee: Committee, body: OperationBody) -> Wait | Reason | None:
     """Return the operation to wait for before what an elector says on a ballot, or a reason to refuse it."""
     said, slots = body.statements, committee.slots
     if said.propose is not None:
@@ -183,7 +189,7 @@ def check_statements(turn: Turn, committee: Committee, body: OperationBody, leas
         if not _is_sound(value, turn.electors, committee):
             return Reason.BALLOT
     clock = {**slots[body.slot].clock, **dict(body.delta), body.slot: body.seq}
-    return None if turn.may_say(body.slot, said, clock, least) else Reason.BALLOT
+    return None if turn.may_say(body.slot, said, clock, turn.least(committee)) else Reason.BALLOT
 
 
 def _is_sound(value: Value, electors: frozenset[int], committee: Committee) -> bool:

@@ -195,3 +195,8 @@ class Committee:
         """Forget what followed from the old set of members."""
         self._floor.clear()
         self._behind.clear()
+
+    def silent(self, held: int, rounds: int) -> list[int]:
+        """Return the members whose newest operation does not know `rounds` whole rounds of the `held` operations."""
+        most = held - rounds * len(self.open)
+        return sorted(one for one in self.open if self.slots[one].names <= most)

@@ -225,7 +225,7 @@ class EngineState:
 
     def look_for_silence(self) -> None:
         """Note since when members are silent."""
-        silent = self.replica.silent(self.config.rounds)
+        silent = self.replica.committee.silent(self.replica.held, self.config.rounds)
         if silent or self.silent_since:
             self.silent_since = {one: self.silent_since.get(one, self.mono) for one in silent}
 
@@ -233,6 +233,20 @@ class EngineState:
         """Return the members that have been silent for less than a heartbeat: many operations may come in an instant,
         and an answer takes its time."""
         return frozenset(one for one, since in self.silent_since.items() if self.mono < since + self.config.heartbeat)
+
+    def tell_silent(self) -> None:
+        """Report the members that have become silent, and those that have spoken again."""
+        self.look_for_silence()
+        silent = self.silent_since.keys() - self.spared() - {self.replica.me}
+        if silent == self.told_silent:
+            return
+        slots = self.replica.committee.slots
+        for number in sorted(silent - self.told_silent):
+            self.events.append(MemberChanged(number, slots[number].member, "silent"))
+        for number in sorted(self.told_silent - silent):
+            if slots[number].last is None:
+                self.events.append(MemberChanged(number, slots[number].member, "reinstated"))
+        self.told_silent = silent
 
     def drop_own(self, name: PostId) -> None:
         del self.own[name]

@@ -393,20 +393,6 @@ class TimberEngine:
         kept = replica.mark.number - replica.base.number
         if kept and (replica.front.newest is None or kept >= core.config.compact_after):
             core.compact()
-        self._tell_silent()
+        core.tell_silent()
         self._sync.push()
         self._sync.welcome()
-
-    def _tell_silent(self) -> None:
-        core = self._core
-        core.look_for_silence()
-        silent = core.silent_since.keys() - core.spared() - {core.replica.me}
-        if silent == core.told_silent:
-            return
-        slots = core.replica.committee.slots
-        for number in sorted(silent - core.told_silent):
-            core.events.append(MemberChanged(number, slots[number].member, "silent"))
-        for number in sorted(core.told_silent - silent):
-            if slots[number].last is None:
-                core.events.append(MemberChanged(number, slots[number].member, "reinstated"))
-        core.told_silent = silent

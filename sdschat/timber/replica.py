@@ -74,7 +74,7 @@ class Replica:
         body = operation.body
         found = self.committee.check(body, self.turn.number)
         voting = any(body.statements) and body.turn == self.turn.number and body.slot in self.turn.electors
-        return check_statements(self.turn, self.committee, body, self.least()) if found is None and voting else found
+        return check_statements(self.turn, self.committee, body) if found is None and voting else found
 
     def place(self, operation: Operation) -> TreeNode | Reason:
         """Return the parent of an operation that passed `check`: the last item of the history that its clock names."""
@@ -397,19 +397,3 @@ class Replica:
     def need(self) -> int:
         """Return how many accepts decide: more than half of the voters."""
         return len(self.voters()) // 2 + 1
-
-    def least(self) -> int:
-        """Return the smallest number of accepts that can decide, whoever counts them: of the electors, some may be
-        known to have left."""
-        leaving = sum(self.committee.slots[one].leaving is not None for one in self.turn.electors)
-        return max(1, (len(self.turn.electors) - leaving) // 2 + 1)
-
-    def silent(self, rounds: int) -> list[int]:
-        """Return the members whose newest operation does not know `rounds` whole rounds of operations held here."""
-        slots, members = self.committee.slots, self.committee.open
-        most = self.held - rounds * len(members)
-        return sorted(one for one in members if slots[one].names <= most)
-
-    def missed(self, number: int) -> int:
-        """Return how many of the members' operations held here a member's newest operation does not know."""
-        return self.held - self.committee.slots[number].names

@@ -86,7 +86,7 @@ def view_members(replica: Replica, rounds: int) -> list[MemberView]:
             slot.member,
             slot.key,
             slot.seq,
-            replica.missed(slot.number),
+            replica.held - slot.names,
             limit,
             tuple(sorted(slot.clock.items())),
         )

@@ -17,7 +17,7 @@ def wanted_value(replica: Replica, rounds: int, spared: frozenset[int] = frozens
     members = tuple(sorted(replica.committee.open))
     if frozenset(members) != replica.voters():
         return Value((), members)
-    silent = [one for one in replica.silent(rounds) if one != replica.me and one not in spared]
+    silent = [one for one in replica.committee.silent(replica.held, rounds) if one != replica.me and one not in spared]
     if silent and 2 * (len(members) - len(silent)) > len(members):
         removed = tuple((one, replica.committee.slots[one].seq) for one in silent)
         return Value(removed, tuple(one for one in members if one not in silent))
@@ -33,7 +33,7 @@ def may_accept(replica: Replica, proposal: Proposal) -> bool:
     """True if we may accept a proposal, as far as it is known here: its proposer may lie."""
     if not proposal.forced and newer_held(replica, proposal.value):
         return False
-    return not replica.turn.contradicts(proposal, replica.voters(), replica.least())
+    return not replica.turn.contradicts(proposal, replica.voters(), replica.turn.least(replica.committee))
 
 
 def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Statements:
@@ -42,7 +42,11 @@ def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset
     voters = replica.voters()
     if me is None or me not in voters or replica.committee.slots[me].leaving is not None:
         return Statements()
-    if turn.idle and voters == replica.committee.open and spared.issuperset(replica.silent(rounds)):
+    if (
+        turn.idle
+        and voters == replica.committee.open
+        and spared.issuperset(replica.committee.silent(replica.held, rounds))
+    ):
         return Statements()
     promised = turn.promise(me)
     last = turn.last_accept(me)
@@ -76,7 +80,7 @@ def _proposal(
     turn = replica.turn
     if len(turn.promisers(ballot, voters)) < replica.need():
         return None
-    forced = turn.forced(ballot, voters, replica.least())
+    forced = turn.forced(ballot, voters, replica.turn.least(replica.committee))
     if forced is not None:
         return Proposal(ballot, forced[1], True)
     free = wanted_value(replica, rounds, spared)
@@ -89,7 +93,7 @@ def _should_prepare(
     """True if it is for us to open a ballot: we have the lowest number of the voters that are not silent."""
     if wanted_value(replica, rounds, spared) is None:
         return False
-    silent = set(replica.silent(rounds)) - spared
+    silent = set(replica.committee.silent(replica.held, rounds)) - spared
     able = [one for one in voters if one not in silent and replica.committee.slots[one].leaving is None]
     if replica.me != min([*able, replica.me or 0]):
         return False

@@ -226,7 +226,7 @@ def heartbeat_due(core: EngineState) -> int | None:
     if replica.me is None:
         return None
     mine = replica.committee.slots[replica.me]
-    if not mine.seq or 2 * replica.missed(replica.me) >= core.config.rounds * len(replica.committee.open):
+    if not mine.seq or 2 * (replica.held - mine.names) >= core.config.rounds * len(replica.committee.open):
         return core.mono
     waits = bool(replica.fresh) and (replica.front.newest is not None or bool(replica.namers))
     if not waits and mine.closed >= replica.committee.ended:

@@ -21,7 +21,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
 from sdschat.tui.keys import KeyedHost
-from sdschat.tui.model.channel import ModelChange
+from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
 from sdschat.tui.terminal import BackgroundNamed, Ending

@@ -22,10 +22,11 @@ from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.model.channel import ChannelModel, ModelChange
+from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.line_input import InputHistory
 from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes

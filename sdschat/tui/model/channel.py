@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Flag, auto
 from typing import Final
 
 from sdschat.node import events
@@ -23,23 +22,13 @@ from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
-from sdschat.tui.model.timeline import ProgramLines, Timeline
+from sdschat.tui.model.timeline import ModelChange, ProgramLines, Timeline
 from sdschat.tui.model.words import clean, short
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _LATE_KEPT: Final = 1000
 _NOTHING_READ: Final = (0, "")
-
-
-class ModelChange(Flag):
-    """The parts of the screen that have to be drawn again."""
-
-    NOTHING = 0
-    ROWS = auto()  # rows of the log
-    BADGES = auto()  # unread counts and sync state
-    PEOPLE = auto()
-    CONNECTION = auto()
 
 
 class ChannelModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import Flag, auto
 from operator import attrgetter
 from typing import Final
 
@@ -14,6 +15,16 @@ from sdschat.tui.model.words import strangers_words
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
 _place = attrgetter("place")
+
+
+class ModelChange(Flag):
+    """The parts of the screen that have to be drawn again."""
+
+    NOTHING = 0
+    ROWS = auto()  # rows of the log
+    BADGES = auto()  # unread counts and sync state
+    PEOPLE = auto()
+    CONNECTION = auto()
 
 
 class Timeline:

@@ -10,8 +10,9 @@ from sdschat.node import events
 from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, conversation_id, split_id
-from sdschat.tui.model.channel import ChannelModel, ModelChange
+from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
+from sdschat.tui.model.timeline import ModelChange
 
 _CALLS: Final = 5  # messages to the user that are told of at once, at most
 EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
