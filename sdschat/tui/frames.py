@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
-from sdschat.tui.model.words import clean
-from sdschat.tui.model.wrapping import fitted
+from sdschat.tui.model.words import clean, fitted
 from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
 

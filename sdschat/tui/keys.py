@@ -13,8 +13,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import nick_text, short
-from sdschat.tui.model.wrapping import fitted
+from sdschat.tui.model.words import fitted, nick_text, short
 from sdschat.tui.screen_host import ScreenHost
 from sdschat.tui.terminal import install
 

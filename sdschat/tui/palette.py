@@ -15,8 +15,7 @@ from textual.widgets import Input, OptionList
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import ASCII, UNICODE, nick_text, short, when
-from sdschat.tui.model.wrapping import fitted
+from sdschat.tui.model.words import ASCII, UNICODE, fitted, nick_text, short, when
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched

@@ -13,8 +13,7 @@ from textual.widgets import Static
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
-from sdschat.tui.model.words import clean, nick_text, short, when
-from sdschat.tui.model.wrapping import whole_parts
+from sdschat.tui.model.words import clean, nick_text, short, when, whole_parts
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 

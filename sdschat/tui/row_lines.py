@@ -15,8 +15,7 @@ from rich.style import Style
 from sdschat.node.view.values import Verdict
 from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
-from sdschat.tui.model.words import Glyphs, clock, day, short
-from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE, fitted, goes_left, wrapped
+from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, Glyphs, clock, day, fitted, goes_left, short, wrapped
 from sdschat.tui.themes import Line, LineStyle
 
 _MARK: Final = Style(reverse=True)

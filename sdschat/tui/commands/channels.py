@@ -11,8 +11,7 @@ from sdschat.node.view.values import Participant
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import clean, count, nick_text, short
-from sdschat.tui.model.wrapping import fitted
+from sdschat.tui.model.words import clean, count, fitted, nick_text, short
 from sdschat.tui.preferences import LEVELS
 
 _MOST: Final = 24  # columns of a nick in a list

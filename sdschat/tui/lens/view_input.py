@@ -14,8 +14,7 @@ from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek
 from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
-from sdschat.tui.model.words import UNICODE, Glyphs, clean, nick_text, short
-from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.model.words import UNICODE, Glyphs, clean, fitted, nick_text, short, wrapped
 
 _FURTHER_IN: Final = 2
 Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text

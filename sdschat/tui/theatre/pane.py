@@ -16,8 +16,7 @@ from textual.widgets import Input
 
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
-from sdschat.tui.model.words import countdown
-from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.model.words import countdown, fitted, wrapped
 from sdschat.tui.row_lines import tick
 from sdschat.tui.themes import Line, LineStyle
 

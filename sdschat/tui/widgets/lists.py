@@ -13,8 +13,7 @@ from textual.widgets import Static
 
 from sdschat.node.view.values import Participant
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import nick_text, short
-from sdschat.tui.model.wrapping import fitted, whole_parts
+from sdschat.tui.model.words import fitted, nick_text, short, whole_parts
 from sdschat.tui.themes import LineStyle
 
 

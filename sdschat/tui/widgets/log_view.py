@@ -21,7 +21,7 @@ from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.status import first_sentence
-from sdschat.tui.model.wrapping import END_OF_ISOLATE, ISOLATE
+from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 

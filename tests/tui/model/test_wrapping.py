@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from sdschat.tui.model.wrapping import fitted, whole_parts, wrapped
+from sdschat.tui.model.words import fitted, whole_parts, wrapped
 
 
 def lines(text: str, width: int) -> list[str]:
