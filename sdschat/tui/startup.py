@@ -23,7 +23,7 @@ PIECES: Final = (
     "sdschat.node.channel.basics",
     "sdschat.node.channel.session",
     "sdschat.node.channel.dialect",
-    "sdschat.node.channel.restore",
+    "sdschat.node.channel.basics",
     "sdschat.node.channel.commit",
     "sdschat.identity.author_chain",
     "sdschat.node.channel.author_chains",

@@ -1,4 +1,7 @@
-"""The extensions that every channel has."""
+"""The extensions that every channel has; and packets that the disk has altered.
+
+These are asked for again from the others, and put back if they are the right ones.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,103 @@ from collections.abc import Iterator
 from typing import Final
 
 from sdschat.identity.key_book import KeyBook
+from sdschat.identity.place import is_placed
 from sdschat.node.channel.author_chains import AuthorChains
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.over_limit import OverLimitCounter
-from sdschat.node.channel.restore import Restoring
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.channel.session import ChannelExtension, ChannelSession
 from sdschat.node.channel.strangers import ChannelStrangers
+from sdschat.node.events import PacketRestored
+from sdschat.sds.ids import recipe_of
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Now
+from sdschat.sds.values import Message, MessageKind, Now, Refusal
+from sdschat.store.history import SqlHistory
 from sdschat.store.store import Store
-from sdschat.store.transaction import Transaction
+from sdschat.store.transaction import Transaction, restore_packet
+
+
+def note_lost(transaction: Transaction, channel: str, until: int) -> None:
+    """Messages of our own from before this moment may be gone from the log."""
+    transaction.set_value(_key(channel), b"%d" % until)
+
+
+def _key(channel: str) -> str:
+    return f"lost/{channel}"
+
+
+class Restoring(PassiveExtension):
+    """A part of every channel."""
+
+    def __init__(self, store: Store, gate: ContentGate) -> None:
+        self._store = store
+        self._gate = gate
+        self._lost_until = 0
+        self._came: dict[str, bytes] = {}
+
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        history = session.channel.state.history
+        assert isinstance(history, SqlHistory)
+        self._history = history
+        losses = [loss for loss in self._store.losses if loss.channel == session.name]
+        for loss in losses:
+            history.row(loss.message_id)  # which sees whether it is the packet that was lost
+        if losses:
+            with self._store.transaction() as transaction:
+                note_lost(transaction, session.name, session.channel.state.now.wall)
+        self._lost_until = int(self._store.value(_key(session.name)) or 0)
+        session.watchers.append(self._see)
+
+    def _see(self, _source: str, packet: bytes, message: Message | Refusal | None) -> None:
+        if isinstance(message, Message) and self._is_our_own(message):
+            channel = self._session.channel
+            channel.receive_history(channel.state.now, message, packet, "repair")
+        refetch = self._session.channel.state.refetch
+        if refetch and isinstance(message, Message) and message.message_id in refetch and self._right(message):
+            self._came[message.message_id] = packet
+
+    def _is_our_own(self, message: Message) -> bool:
+        """Written by us, before we lost it; or, where its place is signed too, by a copy of this profile."""
+        state = self._session.channel.state
+        return (
+            message.sender_id == state.participant_id
+            and message.kind is MessageKind.CONTENT
+            and ((message.lamport_timestamp or 0) <= self._lost_until or is_placed(message))
+            and not state.holds(message.message_id)
+            and self._gate.proves_ours(message)
+        )
+
+    def _right(self, message: Message) -> bool:
+        """True if the message agrees with its log entry and its content matches its message id."""
+        entry = self._session.channel.state.delivered(message.message_id)
+        return (
+            entry is not None
+            and (entry.sender_id, entry.lamport) == (message.sender_id, message.lamport_timestamp)
+            and entry.dependencies == tuple(each.message_id for each in message.causal_history)
+            and recipe_of(message) != "foreign"
+        )
+
+    def next_wake(self) -> int | None:
+        return None
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        channel, lost = self._session.channel, self._history.lost
+        while lost:
+            channel.fetch(now, lost.popitem()[0])
+        if not self._came:
+            return ExtensionOutput()
+        came, self._came = self._came, {}
+        for message_id in came:
+            channel.fetched(message_id)
+
+        def save(transaction: Transaction) -> None:
+            for message_id, packet in came.items():
+                restore_packet(transaction, self._session.name, message_id, packet)
+
+        return ExtensionOutput(save, events=[PacketRestored(message_id) for message_id in came])
+
 
 COUNTERS: Final = "counter/"  # names of the values begin so; the channel and the sender follow
 

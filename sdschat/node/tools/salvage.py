@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.keyfile import KEY_FILE, load
 from sdschat.node.channel.author_chains import CHAINS
+from sdschat.node.channel.basics import note_lost
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.own_chain import CHAIN, DEVICE, FORMER
-from sdschat.node.channel.restore import note_lost
 from sdschat.node.clock import Clock
 from sdschat.node.profile import Profile, open_profile
 from sdschat.node.settings import Settings
