@@ -84,7 +84,7 @@ def test_a_range_is_left_out_where_a_filter_over_it_would_say_nothing() -> None:
 
 
 def test_no_filter_grows_beyond_what_is_read_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdschat.sds.steps.sync.MAX_FILTER_BYTES", 2000)
+    monkeypatch.setattr("sdschat.sds.steps.ranges.MAX_FILTER_BYTES", 2000)
     group = holder(LARGE, range(START, START + 1000), 1000)
     differ(group, FIRST, LAST)
     assert answer(group)[1].range_filter is not None
