@@ -9,7 +9,6 @@ from sdschat.timber.chat import CREATOR, ChatLayer, Head
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
-from sdschat.timber.ids import checksum, event_bytes, member_id, operation_bytes, operation_id, sender_of
 from sdschat.timber.intake import MissingOperation
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
@@ -41,6 +40,7 @@ from sdschat.timber.values import (
     member_id,
     operation_bytes,
     operation_id,
+    sender_of,
 )
 from sdschat.timber.views import (
     BallotView,

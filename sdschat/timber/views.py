@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from sdschat.timber.chat import ChatLayer
 from sdschat.timber.core import EngineState
-from sdschat.timber.ids import member_id, sender_of
 from sdschat.timber.replica import Replica
-from sdschat.timber.values import Clock, Post, PostId
+from sdschat.timber.values import Clock, Post, PostId, member_id, sender_of
 
 
 class MemberView(NamedTuple):

@@ -26,9 +26,7 @@ from sdschat.node.events import (
 )
 from sdschat.node.node import Node
 from sdschat.node.private import membership
-from sdschat.node.private.creating import create_private
-from sdschat.node.private.events import MembersChanged, MessageWithheld
-from sdschat.node.private.record import load_operations
+from sdschat.node.private.record import create_private, load_operations
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations

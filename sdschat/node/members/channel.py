@@ -39,8 +39,7 @@ from sdschat.store.timber import open_timber, save_timber
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Compacted, StateAdopted
-from sdschat.timber.ids import member_id, sender_of
-from sdschat.timber.values import Packet, PostId, Reason
+from sdschat.timber.values import Packet, PostId, Reason, member_id, sender_of
 from sdschat.timber.views import Delivery, MemberStanding
 from sdschat.wire.members_codec import MAX_CONTACTS, TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec

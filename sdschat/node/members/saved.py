@@ -25,8 +25,9 @@ from sdschat.timber.engine import Ready, TimberEngine
 from sdschat.timber.events import Founded
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
-from sdschat.timber.values import Now
+from sdschat.timber.values import Now, message_id_of, sender_of
 from sdschat.timber.views import MemberStanding, PostView
+from sdschat.transport.base import normal_channel
 from sdschat.wire.timber_codec import TimberCodec
 
 

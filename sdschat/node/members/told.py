@@ -24,8 +24,7 @@ from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.timber import events as ev
 from sdschat.timber.chat import CREATOR
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.ids import draft_id_of, message_id_of, sender_of
-from sdschat.timber.values import EventBody, Kind, Post, PostId
+from sdschat.timber.values import EventBody, Kind, Post, PostId, draft_id_of, message_id_of, sender_of
 from sdschat.timber.views import MemberStanding, PostView
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
-from sdschat.timber.ids import sender_of
+from sdschat.timber.values import sender_of
 from sdschat.timber.views import MemberStanding
 
 if TYPE_CHECKING:
