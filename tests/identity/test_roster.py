@@ -10,8 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sdschat.identity.private.epochs import epoch_mark, make_removal, renewed_secret, secrets_known
-from sdschat.identity.private.link import LinkError, accept, read_link
+from sdschat.identity.private.link import (
+    LinkError,
+    accept,
+    epoch_mark,
+    make_removal,
+    read_link,
+    renewed_secret,
+    secrets_known,
+)
 from sdschat.identity.private.roster import Rank, SignedOperation, fold
 from sdschat.wire.private_codec import Join, Remove, Renew, Share
 from tests.identity.channels import Person, World, channel, everybody
