@@ -10,7 +10,7 @@ from sdschat.node.members.events import MemberPost
 from sdschat.node.members.post_log import PostLog
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import StateAdopted
-from sdschat.timber.ids import message_id_of, sender_of
+from sdschat.timber.values import message_id_of, sender_of
 from sdschat.timber.views import PostView
 from tests.timber.group import Group, Node
 
