@@ -43,7 +43,7 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
     with _workers(lake, jobs, where) as (work, at_once), told() as tell:
-        result = simulate(wanted, lake, work, tell, at_once, in_waves=where is not None)
+        result = simulate(wanted, lake, work, tell, at_once)
     _take_journals(lake)
     print(*table_lines(grid, result.runs), sep="\n")
     for line in result.lines():

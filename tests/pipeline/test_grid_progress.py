@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -16,8 +15,8 @@ needs_module("numpy")
 needs_module("pyarrow")
 
 from sdschat.cli.simulate_grid import told
-from sdschat.experiment.grid.gridfile import Run, cost
-from sdschat.experiment.grid.progress import Pace, Progress
+from sdschat.experiment.grid.gridfile import Run
+from sdschat.experiment.grid.progress import Progress
 from sdschat.experiment.runs import SimRun
 from sdschat.experiment.setting import GroupSetting
 
@@ -47,85 +46,44 @@ def took(setting: GroupSetting, seconds: float, seed: int = 0, failed: str = "")
 class Going:
     """The progress of runs of these settings, with a clock that a test sets."""
 
-    def __init__(
-        self, settings: Sequence[GroupSetting], earlier: Sequence[SimRun] = (), jobs: int = 1, in_waves: bool = False
-    ) -> None:
+    def __init__(self, settings: Sequence[GroupSetting], earlier: float | None = None, jobs: int = 1) -> None:
         self.now = 0.0
         self.runs = [Run(setting, seed) for seed, setting in enumerate(settings)]
-        self.progress = Progress(len(settings), self.runs, Pace.of(earlier), jobs, in_waves, lambda: self.now)
+        known = [] if earlier is None else [(Run(settings[0], 99), took(settings[0], earlier))]
+        self.progress = Progress(len(settings), self.runs, known, jobs, lambda: self.now)
 
     def ended(self, at: int, seconds: float) -> None:
         run = self.runs[at]
         self.progress.did(run, took(run.setting, seconds, run.seed))
 
-    def left(self) -> tuple[str, float]:
-        """Return "about" or "at least", and the seconds left."""
-        found = re.search(r"(about|at least) ([\d.]+) (s|min|h) left", self.progress.line())
-        assert found is not None, self.progress.line()
-        return found[1], float(found[2]) * {"s": 1, "min": 60, "h": 3600}[found[3]]
-
 
 def test_what_earlier_runs_took_is_expected_of_those_to_come() -> None:
-    going = Going([LARGE, LARGE], [took(LARGE, 400.0, 7), took(LARGE, 200.0, 8)])
-    assert going.left() == ("about", 600)
+    assert Going([LARGE, LARGE], 300.0).progress.line() == "0/2 runs, about 10 min left"
 
 
-def test_of_a_size_that_was_not_measured_the_nearest_counts_most() -> None:
-    pace = Pace.of(
-        [took(SMALL, 9 * cost(SMALL)), took(GroupSetting(participants=1_000), cost(GroupSetting(participants=1_000)))]
-    )
-    near = GroupSetting(participants=900)
-    assert cost(near) <= pace.seconds(near) < 1.1 * cost(near)
-
-
-def test_small_runs_that_are_done_quickly_do_not_shorten_the_large_ones_that_are_left() -> None:
-    settings = [LARGE, *[SMALL] * 50]
-    going = Going(settings, [took(LARGE, 300.0, 99)], jobs=2)
+def test_small_runs_of_the_model_do_not_shorten_the_large_ones_of_the_engine() -> None:
+    going = Going([LARGE, *[SMALL] * 50], 300.0)
     for at in range(1, 51):
-        going.now += 0.1
         going.ended(at, 0.1)
-    word, seconds = going.left()
-    assert (word, 240 <= seconds <= 300) == ("about", True)
+    assert going.progress.line() == "50/51 runs, about 5 min left"
 
 
 def test_time_passes_while_nothing_ends() -> None:
-    going = Going([LARGE], [took(LARGE, 80.0, 7)])
+    going = Going([LARGE], 80.0)
     going.now = 30.0
-    assert going.left() == ("about", 50)
+    assert going.progress.line() == "0/1 run, about 50 s left"
+    going.now = 90.0
+    assert going.progress.line() == "0/1 run, longer than expected"
 
 
-def test_what_takes_longer_than_expected_makes_the_rest_of_its_kind_longer_and_is_said() -> None:
+def test_what_took_longer_than_expected_makes_the_rest_longer() -> None:
     going = Going([LARGE, LARGE])
-    first = going.left()[1]
-    going.now = 2 * cost(LARGE)
-    word, seconds = going.left()
-    assert word == "at least"
-    assert seconds == pytest.approx(2 * cost(LARGE), rel=0.05)
-    going.ended(0, 2 * cost(LARGE))
-    word, seconds = going.left()
-    assert word == "about"
-    assert seconds == pytest.approx(first, rel=0.05)
-
-
-def test_many_cores_are_not_ready_before_the_longest_run_is() -> None:
-    going = Going([LARGE, *[SMALL] * 3], [took(LARGE, 80.0, 7), took(SMALL, 1.0, 7)], jobs=8)
-    assert going.left() == ("about", 80)
+    going.ended(0, 120.0)
+    assert going.progress.line() == "1/2 runs, about 2 min left"
 
 
 def test_several_cores_share_what_is_left() -> None:
-    going = Going([LARGE] * 8, [took(LARGE, 20.0, 99)], jobs=4)
-    assert going.left() == ("about", 40)
-
-
-def test_runs_that_end_together_are_thought_to_be_done_side_by_side_before() -> None:
-    going = Going([LARGE] * 8, [took(LARGE, 20.0, 99)], jobs=4, in_waves=True)
-    going.now = 30.0
-    assert going.left() == ("about", 10)
-    for at in range(7):
-        going.ended(at, 20.0)
-    assert going.left() == ("about", 5)
-    going.now = 100.0
-    assert going.progress.line() == "7/8 runs, longer than expected"
+    assert Going([LARGE] * 8, 20.0, jobs=4).progress.line() == "0/8 runs, about 40 s left"
 
 
 @pytest.mark.parametrize(
@@ -157,12 +115,9 @@ def test_runs_may_end_in_any_order() -> None:
 
 
 def test_a_run_that_failed_says_nothing_of_how_long_one_takes() -> None:
-    assert Pace.of([took(LARGE, 1.0, failed="out of memory")]).seconds(LARGE) == cost(LARGE)
-
-
-def test_of_settings_that_this_program_does_not_know_nothing_is_learnt() -> None:
-    strange = took(LARGE, 1.0)._replace(setting='{"colour": "red"}')
-    assert Pace.of([strange]).seconds(LARGE) == cost(LARGE)
+    going = Going([LARGE, LARGE], 80.0)
+    going.progress.did(going.runs[0], took(LARGE, 1.0, failed="out of memory"))
+    assert going.progress.line() == "1/2 runs, 1 failed, about 80 s left"
 
 
 def test_whoever_watches_sees_the_time_pass_though_no_run_ends(
@@ -170,7 +125,7 @@ def test_whoever_watches_sees_the_time_pass_though_no_run_ends(
 ) -> None:
     monkeypatch.setattr("sdschat.cli.simulate_grid._TICK", 0.001)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    going = Going([LARGE], [took(LARGE, 80.0, 7)])
+    going = Going([LARGE], 80.0)
     with told() as tell:
         tell(going.progress, None)
         going.now = 30.0

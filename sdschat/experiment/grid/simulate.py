@@ -32,7 +32,7 @@ from sdschat.audit.lock import alone
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
-from sdschat.experiment.grid.progress import Pace, Progress, spoken
+from sdschat.experiment.grid.progress import Progress, spoken
 from sdschat.experiment.runs import PLACE, SimRun, command_for, command_of, do_run, made_by, run_from, text_of
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
@@ -202,7 +202,6 @@ def simulate(
     work: Work,
     told: Told = lambda progress, row: None,
     jobs: int = 1,
-    in_waves: bool = False,
 ) -> Result:
     """Do the missing runs, the longest first, so that the last ones are short.
 
@@ -218,7 +217,7 @@ def simulate(
         good = {key for key, row in known.items() if not row.failed and row.version == made_by(row.by)}
         missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
         outdated = sum(run.key in known and not known[run.key].failed for run in missing)
-        progress = Progress(len(wanted), missing, Pace.of(known.values()), jobs, in_waves)
+        progress = Progress(len(wanted), missing, [(run, known[run.key]) for run in wanted if run.key in good], jobs)
         for row in _worked_off(missing, work, table, progress, told):
             known[row.run_id] = row
         if table:
