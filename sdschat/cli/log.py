@@ -20,7 +20,7 @@ from sdschat.cli.histories import (
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, parse_moment, show_progress
-from sdschat.node.channel.strangers import saved_strangers
+from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.key_book import KeyBook, KeyEvent, KeyStanding
+from sdschat.identity.key_book import KeyBook, KeyEvent
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
-from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare, account_from, prefix_of
+from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.values import Append, Now
-from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
@@ -113,15 +112,6 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
     if len(found) > 1:
         raise ValueError(f"{len(found)} strangers are called {name}. Give the id of one.")
     return found
-
-
-def saved_strangers(reader: Reader, channel: str) -> tuple[int, int]:
-    """Return the numbers of the strangers of a channel in a database, and of their messages."""
-    prefix = prefix_of(channel)
-    waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
-    saved = {name.removeprefix(prefix): account_from(kept) for name, kept in reader.values(prefix).items()}
-    found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == FORGOTTEN]
-    return sum(one.senders for one in found), sum(one.messages for one in found)
 
 
 def is_waiting(session: ChannelSession, sender_id: str) -> bool:

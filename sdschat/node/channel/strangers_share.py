@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from sdschat.identity.key_book import MAX_STRANGERS
+from sdschat.identity.key_book import MAX_STRANGERS, KeyStanding
+from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
@@ -148,3 +149,12 @@ class StrangerAccounts:
             self.forgotten = before._replace(size=size)
         else:
             self.known[name] = before._replace(size=size)
+
+
+def saved_strangers(reader: Reader, channel: str) -> tuple[int, int]:
+    """Return the numbers of the strangers of a channel in a database, and of their messages."""
+    prefix = prefix_of(channel)
+    waiting = {sender_id for sender_id, standing, _ in reader.standings() if standing & KeyStanding.WAITING}
+    saved = {name.removeprefix(prefix): account_from(kept) for name, kept in reader.values(prefix).items()}
+    found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == FORGOTTEN]
+    return sum(one.senders for one in found), sum(one.messages for one in found)
