@@ -6,11 +6,10 @@ from collections.abc import Callable
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.values import AckState, Key, OwnFate, Shown, SyncStatus
+from sdschat.node.view.values import AckState, ContentKind, Key, OwnFate, Shown, SyncStatus, Verdict
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.values import sender_of
