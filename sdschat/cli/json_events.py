@@ -50,6 +50,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.MembersChanged: "members_changed",
     events.MessageWithheld: "withheld",
     events.NotAMember: "not_a_member",
+    events.OperationsReworded: "operations_reworded",
     events.PostSaid: "delivered",
     events.DeliveryChanged: "state",
     events.OperationPlaced: "operation",

@@ -59,6 +59,12 @@ class NotAMember(NamedTuple):
     why: str
 
 
+class OperationsReworded(NamedTuple):
+    """Operations of the log count now, or do not any more: their lines read otherwise."""
+
+    message_ids: tuple[str, ...]
+
+
 class CatchingUp(NamedTuple):
     """`state`: waiting (for somebody to ask), comparing, loading, paused or done. `done` of `total` messages are
     here, by way of `source`. Everything dated from `since` on (a Lamport time) is being caught up on."""
@@ -121,6 +127,7 @@ __all__ = [
     "NickClaimed",
     "NotAMember",
     "OperationPlaced",
+    "OperationsReworded",
     "PostDeleted",
     "PostEdited",
     "PostRewritten",
@@ -339,6 +346,7 @@ EventBody = (
     | MembersChanged
     | MessageWithheld
     | NotAMember
+    | OperationsReworded
     | BodiesFetched
     | CatchingUp
     | DirectSaid

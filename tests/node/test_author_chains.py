@@ -23,6 +23,7 @@ from sdschat.node.events import (
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import RepairWanted
 from sdschat.sds.values import Message
+from sdschat.wire.chat_codec import Place
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import Member, World, world
@@ -82,6 +83,17 @@ def test_two_messages_of_one_number_are_kept_and_shown_as_such(tmp_path: Path) -
         view = Conversations(ann.node)
         assert [shown.twice for shown in view.channel("lobby").messages()] == [True, True]
         view.close()
+
+    run(tmp_path, story)
+
+
+def test_another_device_with_our_key_is_told_once(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, _ = await opened(w)
+        gate = ann.node.gate
+        places = [Place(device, number, b"", 1, b"", b"") for device in (b"elsewher", b"a third1") for number in (1, 2)]
+        told = [gate.meets_itself(f"message {number}", place) for number, place in enumerate(places)]
+        assert told == [(IdentityUsedElsewhere("message 0"),), (), (IdentityUsedElsewhere("message 2"),), ()]
 
     run(tmp_path, story)
 

@@ -21,6 +21,7 @@ from sdschat.node.events import (
     EphemeralSaid,
     MembersChanged,
     MessageWithheld,
+    OperationsReworded,
     OverLimit,
     PresenceChanged,
 )
@@ -187,6 +188,30 @@ def test_what_was_kept_as_an_id_is_fetched_once_its_author_is_known_to_be_a_memb
             hear([ann, bob], join)
             for text in texts:
                 await until_said(ann, text)
+
+    run(scenario)
+
+
+def test_a_line_about_a_joining_follows_what_comes_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _, _ = await used_up(here)
+            (name,) = ann.node.sessions
+            inviter, guest = (Identity(secrets.token_bytes(32)) for _ in range(2))
+            of_ann, seed = read_link(link_of(ann), 0), secrets.token_bytes(32)
+            of_inviter = read_link(make_link(inviter, of_ann.genesis, of_ann.epoch_secret, seed), 0)
+            first = packet(ann, inviter, encode_operation(accept(of_ann, inviter)), ContentKind.OPERATION)
+            later = ann.node.clock.now().wall + 10
+            second = packet(ann, guest, encode_operation(accept(of_inviter, guest)), ContentKind.OPERATION, later)
+            hear([ann], second)
+            await until_said(ann, "could not join: the invite is by somebody who is not a member")
+            hear([ann], first)
+            (message_id,) = (await ann.until(OperationsReworded)).message_ids
+            view = Conversations(ann.node)
+            shown = view.channel(name).message(message_id)
+            assert shown is not None
+            assert (shown.sender_id, shown.text) == (guest.sender_id, "joined the channel")
+            view.close()
 
     run(scenario)
 

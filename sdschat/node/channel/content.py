@@ -40,6 +40,7 @@ from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place, is_ours
 
 _CLAIMS_KEPT = 256
+_ELSEWHERE_KEPT: Final = 64
 _IGNORED: Final = int(KeyStanding.IGNORED)
 _HIDDEN_BY_THE_USER: Final = int(KeyStanding.MUTED | KeyStanding.IGNORED)
 _VERIFIED_KEPT = 4096
@@ -76,6 +77,7 @@ class ContentGate:
         self.copies = OtherCopies()
         self._composed: OpenedContent | None = None
         self._own: dict[str, OpenedContent] = {}
+        self._elsewhere: set[bytes] = set()  # devices that use our key elsewhere, and were told
         self._verified: OrderedDict[str, None] = OrderedDict()  # ids of messages with a signature that was checked
         self._claims: dict[str, Message] = {}
 
@@ -117,11 +119,14 @@ class ContentGate:
 
     def meets_itself(self, message_id: str, place: Place) -> tuple[EventBody, ...]:
         """Look at a message that our key signed and that this profile did not send now. If it is of our own device, its
-        number must not be used again."""
+        number must not be used again. Of another one it is told once a run: all its messages may come."""
         if place.device == self.chains.device:
             self.chains.renew()
             return (DeviceRenewed(message_id),)
-        return () if self.chains.was(place.device) else (IdentityUsedElsewhere(message_id),)
+        if place.device in self._elsewhere or self.chains.was(place.device) or len(self._elsewhere) >= _ELSEWHERE_KEPT:
+            return ()
+        self._elsewhere.add(place.device)
+        return (IdentityUsedElsewhere(message_id),)
 
     def refusal_of(self, message: Message, held: bool) -> Refusal | None:
         """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the

@@ -14,7 +14,15 @@ from sdschat.identity.private.roster import Roster, SignedOperation, fold, idle_
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
-from sdschat.node.events import EpochChanged, MembersChanged, MessageDelivered, MessageWithheld, NotAMember, Said
+from sdschat.node.events import (
+    EpochChanged,
+    MembersChanged,
+    MessageDelivered,
+    MessageWithheld,
+    NotAMember,
+    OperationsReworded,
+    Said,
+)
 from sdschat.node.private.announcing import AnnouncementTimer
 from sdschat.node.private.operations import (
     epoch_of_message,
@@ -81,6 +89,7 @@ class PrivateChannel(PassiveExtension):
         self._gone: list[str] = []  # ids of operations that are forgotten
         self._record_changed = False
         self._events: list[EventBody] = []
+        self._reworded: set[str] = set()  # operations of the log that count now, or do not any more
         self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
         self._texts: list[IndexedText] = []
         self._announcements = AnnouncementTimer()
@@ -233,12 +242,12 @@ class PrivateChannel(PassiveExtension):
 
     def next_wake(self) -> int | None:
         # Once the turn is over: what is judged again must be in the log.
-        judge_at = None if self._judge_from is None else self._mono
+        judge_at = self._mono if self._judge_from is not None or self._reworded else None
         due = (self._announcements.due, self._doubt_at, judge_at)
         return min((when for when in due if when is not None), default=None)
 
     def advance(self, now: Now) -> None:
-        self._texts += self._judged_again()
+        self._texts += [*self._judged_again(), *self._worded_again()]
         if self._announcements.take(now.mono):
             self._announce()
         if self._doubt_at is not None and now.mono >= self._doubt_at:
@@ -361,6 +370,8 @@ class PrivateChannel(PassiveExtension):
             self._doubt_at = None
         elif self.record.link and self._doubt_at is None:
             self._doubt_at = self._mono + _PATIENCE
+        outcomes = self.roster.outcomes
+        self._reworded |= {one for one in self._operations if before.outcomes.get(one, "") != outcomes.get(one, "")}
         if self.roster.changes == before.changes:
             return  # everybody speaks where they spoke
         place = (lamport, message_id)
@@ -468,6 +479,21 @@ class PrivateChannel(PassiveExtension):
                 self._events.append(MessageDelivered(said, True, (), row.source))
             else:
                 found.append(self.withhold(said))
+        return found
+
+    def _worded_again(self) -> list[IndexedText]:
+        """Lines of operations that were not known to count, because what they build upon came later."""
+        reworded, self._reworded = self._reworded & self._operations.keys(), set()
+        found: list[IndexedText] = []
+        for message_id in reworded:
+            row = self._session.channel.state.history.row(message_id)
+            message = None if row is None else self._session.read(row.raw).message
+            if row is not None and isinstance(message, Message):
+                said = self._gate.read(message, row.own)
+                opened = said.opened._replace(text=self._line(self._operations[message_id]))
+                found.append(indexed(said._replace(opened=opened)))
+        if found:
+            self._events.append(OperationsReworded(tuple(text.message_id for text in found)))
         return found
 
     def _line(self, signed: SignedOperation) -> str:

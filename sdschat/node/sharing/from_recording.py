@@ -14,7 +14,13 @@ from sdschat.sds import events as ev
 from sdschat.sds.values import Append, Now
 from sdschat.store.journal import JournalRow, fingerprint_step, fingerprint_text, journal_rows
 
-_OF_PRIVATE: Final = (events.EpochChanged, events.MembersChanged, events.MessageWithheld, events.NotAMember)
+_OF_PRIVATE: Final = (
+    events.EpochChanged,
+    events.MembersChanged,
+    events.MessageWithheld,
+    events.NotAMember,
+    events.OperationsReworded,
+)
 
 
 class SharedRecording:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -202,6 +202,8 @@ class ChannelModel:
                 self.changes |= ModelChange.PEOPLE | ModelChange.ROWS
             case ev.SyncReceived() | ev.SyncSent():
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
+            case events.OperationsReworded(message_ids):
+                self._read_again(message_ids)
             case events.MessageWithheld(message_id):
                 if message_id in self.timeline.entries or self.timeline.at_end:
                     self.reload()
@@ -242,8 +244,8 @@ class ChannelModel:
 
     def _take(self, shown: Shown, looking: bool) -> None:
         """Take a message that is new here."""
-        if shown.own:
-            self._fates.queued(shown.message_id)
+        if shown.own and self.conversation.remembered(shown.message_id) is not None:
+            self._fates.queued(shown.message_id)  # else another device of ours wrote it, and others have it
         self.total += 1
         entry = self._rows.full(shown) if self.loaded else self._rows.plain(shown)
         if self.loaded:
@@ -276,6 +278,13 @@ class ChannelModel:
             self.reload()
         else:
             self._take(shown, looking)
+
+    def _read_again(self, message_ids: Iterable[str]) -> None:
+        """Show rows of the log as they are now."""
+        for message_id in message_ids:
+            shown = self.conversation.message(message_id) if message_id in self.timeline.entries else None
+            if shown is not None:
+                self.replace_row(self._rows.full(shown))
 
     def replace_row(self, entry: MessageItem) -> None:
         self.timeline.put(entry)
