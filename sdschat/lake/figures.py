@@ -105,10 +105,11 @@ def report_data(lake: Asked, root: str, grain: int, made_ms: int) -> ReportData:
     """Return the data of a page: the verdict, and the figures that `measure` has just made."""
     audit = audit_of(lake)
     sources = places_in(lake)
-    return ReportData(audit, figures(lake, grain, shown_channels(audit)), provenance(lake, root, made_ms), sources)
+    made_from = provenance(lake, root, made_ms, sources.values())
+    return ReportData(audit, figures(lake, grain, shown_channels(audit)), made_from, sources)
 
 
-def provenance(lake: Asked, root: str, made_ms: int) -> dict[str, str]:
+def provenance(lake: Asked, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
     refused = refused_in(lake, most=_NOT_TAKEN)
     counted = {
         "events": _count(lake, tables.Journal),
@@ -116,12 +117,11 @@ def provenance(lake: Asked, root: str, made_ms: int) -> dict[str, str]:
         "packets": _count(lake, tables.Packet),
         "inputs not taken": refused.inputs,
     }
-    places = sorted(set(places_in(lake).values()))
     return {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, with {lake.engine}",
         "Lake": f"{root}, tables of version {tables.VERSION}",
         "Rows": ", ".join(f"{name}: {count:,}" for name, count in counted.items()),
-        "Databases": ", ".join(places) or "none",
+        "Databases": ", ".join(sorted(set(databases))) or "none",
         "Not taken": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in refused.rows) or "nothing",
     }
 

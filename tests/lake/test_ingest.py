@@ -257,7 +257,7 @@ def test_a_file_that_was_mended_counts_no_more_and_damaged_again_it_does(field: 
         wrong = ["bob.db"] if content == b"damaged" else []
         assert standing_in(made) == [Path(row.source).name for row in quarantined(made, [path])] == wrong
         with open_duck(tmp_path / "lake") as lake:
-            assert ("bob.db" in provenance(lake, made.root, 1)["Not taken"]) == bool(wrong)
+            assert ("bob.db" in provenance(lake, made.root, 1, ())["Not taken"]) == bool(wrong)
     assert len(rows_in(made, Quarantine)) == 2
     assert len(rows_in(made, Message)) == len(WORDS)
 
