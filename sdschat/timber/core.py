@@ -92,6 +92,7 @@ class EngineState:
         self.told_silent: set[int] = set()
         self.silent_since: dict[int, int] = {}  # members that are silent by the number of operations
         self.wrote_at = now.mono  # our newest operation
+        self.answer_at: int | None = None  # when the first answer after a start is due, if it was not written yet
         self.prepare_at = now.mono  # when we may open a ballot
         self.idle_writes = 0  # empty operations of ours since the last one with an event was held
         self.admitted: list[bytes] = []  # member ids of those let in just now
@@ -137,7 +138,7 @@ class EngineState:
         raw = self.codec.encode_operation(body)
         operation = Operation(body, raw, self.identity.sign(operation_bytes(self.data_set, raw)))
         self.receive(operation, self.identity.member, own=True)
-        self.wrote_at = self.mono
+        self.wrote_at, self.answer_at = self.mono, None
         self.idle_writes = 0 if event is not None else self.idle_writes + 1
         self.unsent.append(operation)
         return operation

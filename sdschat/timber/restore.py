@@ -66,6 +66,7 @@ def load_snapshot(core: EngineState, snapshot: Snapshot) -> None:
     core.told_mark = replica.mark
     core.saved_slots = {row.number: row for row in slots}
     core.start(log.data_set, replica)
+    core.answer_at = core.mono + core.config.stagger
     for own in snapshot.outbox:
         event = core.codec.decode_event(own.raw, own.signature)
         if isinstance(event, SignedEvent):

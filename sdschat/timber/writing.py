@@ -220,17 +220,22 @@ def heartbeat_due(core: EngineState) -> int | None:
     One is owed while an event in front of the checkpoint waits, or a compaction for the word of all, and others wrote
     since we did; and while others cannot see that we know of a membership that ended. It is owed at once where our
     newest one is half way to silence, or chance would remove members whose events others write; and where we have just
-    been let in, since the checkpoint waits for our first word.
+    been let in, since the checkpoint waits for our first word. After a start it is owed soon: a program may not run for
+    as long as a heartbeat, and all would wait for it.
     """
     replica = core.replica
     if replica.me is None:
         return None
     mine = replica.committee.slots[replica.me]
-    if not mine.seq or 2 * (replica.held - mine.names) >= core.config.rounds * len(replica.committee.open):
+    missed = replica.held - mine.names
+    if not mine.seq or 2 * missed >= core.config.rounds * len(replica.committee.open):
         return core.mono
     waits = bool(replica.fresh) and (replica.front.newest is not None or bool(replica.namers))
-    if not waits and mine.closed >= replica.committee.ended:
+    knows = mine.closed >= replica.committee.ended
+    if not waits and knows:
         return None
+    if core.answer_at is not None and (missed or not knows):
+        return core.answer_at
     slower = min(BACKOFF_MOST, max(0, core.idle_writes - BACKOFF_AFTER))
     return core.wrote_at + (core.config.heartbeat << slower)
 

@@ -407,3 +407,23 @@ def test_sync_of_ten_among_thousands_costs_little() -> None:
     group.settle(10_000)
     assert len(group["bob"].texts()) == 410
     assert group.bytes - before < 20_000
+
+
+def test_a_program_that_runs_for_less_than_a_heartbeat_answers_all_the_same() -> None:
+    group = Group("ann", "bob", heartbeat=20_000, sync_interval=2000)
+    group.settle(30_000)
+    bob = group["bob"]
+    bob.up = False
+    name = group["ann"].engine.say("settled before long", group.now)
+    assert name is not None
+    group.carry(group["ann"])
+    group.settle(8000)
+    assert group["ann"].engine.delivery(name).word == "written"
+    bob.up, bob.engine = True, bob.boot(group.now)
+    group.settle(5000)
+    bob.up = False
+    assert group["ann"].engine.delivery(name).word == "settled"
+    written = bob.engine.members()[1].seq
+    bob.up, bob.engine = True, bob.boot(group.now)
+    group.settle(5000)
+    assert bob.engine.members()[1].seq == written, "nothing is answered twice"
