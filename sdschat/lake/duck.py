@@ -29,8 +29,9 @@ _TYPES: Final = {
     "ARRAY<STRING>": "VARCHAR[]",
 }
 _AT_ONCE: Final = 10_000  # rows given to a function
-_LANE: Final = """
-CREATE MACRO lane(digits) AS CASE
+# As in Spark: hexadecimal digits as a signed number.
+_CONV: Final = """
+CREATE MACRO conv(digits, base, other) AS CASE
   WHEN ('0x' || digits)::UBIGINT < 9223372036854775808 THEN ('0x' || digits)::UBIGINT::BIGINT
   ELSE (('0x' || digits)::UBIGINT::HUGEINT - 18446744073709551616)::BIGINT END
 """
@@ -57,7 +58,7 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
         connected(scratch) as connection,
         ThreadPoolExecutor(1) as writer,
     ):
-        connection.execute(_LANE)
+        connection.execute(_CONV)
         try:
             lake = DuckLake(connection, Tables(str(folder)), writer)
             yield lake

@@ -32,8 +32,8 @@ JOIN (SELECT version FROM variant GROUP BY version HAVING COUNT(*) > 1) AS d ON 
 
 -- Which versions does each message have?
 CREATE TABLE version AS
-SELECT version, message, chan, message_id, lamport, sender, deps, digest, LANE(SUBSTRING(hash, 1, 16)) AS x1,
-  LANE(SUBSTRING(hash, 17, 16)) AS x2
+SELECT version, message, chan, message_id, lamport, sender, deps, digest,
+  CAST(CONV(SUBSTRING(hash, 1, 16), 16, -10) AS BIGINT) AS x1, CAST(CONV(SUBSTRING(hash, 17, 16), 16, -10) AS BIGINT) AS x2
 FROM (
   SELECT *, SHA2(CONCAT(CAST(lamport AS STRING), ':', message_id), 256) AS hash
   FROM (

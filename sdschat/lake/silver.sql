@@ -2,9 +2,9 @@
 -- `python -m tests.audit.transpile`; a test compares them. Then come copies.sql, evidence.sql, views.sql of
 -- sdschat/audit, gold.sql.
 --
--- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared, bronze_run and rule, and the
--- function lane: sixteen hexadecimal digits as a signed number. Where only some channels are judged again, these tables
--- have the rows of those, and kept_event has the events of all others; old_journal is gold_journal as it was before.
+-- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared, bronze_run and rule. Where only
+-- some channels are judged again, these have the rows of those, and kept_event has the events of all others; old_journal
+-- is gold_journal as it was before.
 
 -- When did each run of the program begin?
 CREATE TABLE begun AS

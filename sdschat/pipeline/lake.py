@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     from sdschat.lake.asked import OnBatches
 
-# `conv` gives a signed number for a negative base.
-_LANE: Final = """
-CREATE OR REPLACE TEMPORARY FUNCTION lane(digits STRING) RETURNS BIGINT RETURN CAST(CONV(digits, 16, -10) AS BIGINT)
-"""
 FEW: Final = 16 << 20  # bytes of bronze
 
 
@@ -75,7 +71,6 @@ class Lake(Asked):
 
     def begin(self) -> None:
         self.forget()
-        self.spark.sql(_LANE)
         self._few = has_few_rows(self.tables)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
