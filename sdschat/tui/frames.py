@@ -94,7 +94,8 @@ class Frames:
         """Return the line above the input: where the text goes, and at its right the other channels."""
         width = self._screen.width
         keys = self._named_keys()
-        badges = self._fitted(self._others if keys is _INPUT_KEYS else keys, width - cell_len(title) - 10)
+        names_others = keys is _INPUT_KEYS and not self._lists[0].display  # else the list of channels does
+        badges = self._fitted(self._others if names_others else keys, width - cell_len(title) - 10)
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)

@@ -178,3 +178,12 @@ async def test_hits_are_marked_in_their_list_and_what_goes_left_is_isolated(s: S
         assert [each.text for each in row if each.style is not None and each.style.reverse] == ["rope"]
     assert rows[0].text.startswith("\u2068")
     assert "\u2069" in rows[0].text
+
+
+@staged("lobby", "dev", size=(110, 20))
+async def test_the_line_above_the_input_names_other_channels_only_where_no_list_does(s: Stage) -> None:
+    assert "2 dev" not in s.lines()[-2], "the list of channels stands beside the log"
+    assert "Enter send" in s.lines()[-2]
+    await s.pilot.resize_terminal(80, 24)
+    await s.settle()
+    assert "2 dev" in s.lines()[-2]
