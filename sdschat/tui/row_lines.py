@@ -18,7 +18,7 @@ from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, 
 from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, Glyphs, clock, day, fitted, goes_left, short, wrapped
 from sdschat.tui.themes import Line, LineStyle
 
-_MARK: Final = Style(reverse=True)
+_MARK: Final = Style(reverse=True, underline=True)  # underlined too: a selected row may be reverse itself
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 16
 

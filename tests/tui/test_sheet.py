@@ -175,7 +175,8 @@ async def test_hits_are_marked_in_their_list_and_what_goes_left_is_isolated(s: S
     sheet = s.app.query_one(Sheet)
     rows = [sheet.render_line(y) for y in range(2)]
     for row in rows:
-        assert [each.text for each in row if each.style is not None and each.style.reverse] == ["rope"]
+        found = [each for each in row if each.style is not None and each.style.reverse]
+        assert [(each.text, each.style is not None and each.style.underline) for each in found] == [("rope", True)]
     assert rows[0].text.startswith("\u2068")
     assert "\u2069" in rows[0].text
 
