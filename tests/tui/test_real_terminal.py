@@ -186,7 +186,7 @@ def test_ascii_is_ascii(tmp_path: Path) -> None:
         ann.until_text("channel opened")
         assert ann.text().isascii()
         ann.press("\x10")
-        ann.until_text("Go to a channel, person", "Say what you do")
+        ann.until_text("a channel, person, message", "Say what you do")
         assert ann.text().isascii()
 
 

@@ -63,7 +63,7 @@ async def test_details_change_while_they_are_shown(s: Stage) -> None:
     await s.enter("/fault partition bob")
     await s.enter("who has the rope?")
     await s.press("f5")
-    assert "known: bob" not in s.text()
+    assert "bob is known to have it." not in s.text()
     s.app.composer.put("")
     s.app.sheet.focus()
     await s.press("pagedown")
