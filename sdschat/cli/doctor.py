@@ -184,7 +184,7 @@ async def _broker(chosen: Chosen) -> CheckResult:
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     hosts: list[bool] = []
     network.listen(hosts.append)
-    topic = f"{chosen.settings.topic_prefix}/!doctor/{secrets.token_hex(8)}"
+    topic = f"{chosen.settings.topic_prefix}/{base.DOCTOR}/{secrets.token_hex(8)}"
     transport = network.transport(f"{topic}/who")
     probe = _Probe(transport, topic, chosen.settings.qos)
     try:

@@ -193,6 +193,7 @@ DEFAULT_PREFIX = "sds/1"
 MAX_CHANNEL_CHARACTERS = 100
 # A channel in a topic is percent-encoded, so no channel can be called this.
 _ECHO = "!echo"
+DOCTOR = "!doctor"
 
 
 def normal_channel(name: str) -> str:

@@ -22,7 +22,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from sdschat.transport.base import Receipt, Received, Why
+from sdschat.transport.base import DOCTOR, Receipt, Received, Why
 from sdschat.transport.buffered_socket import BufferedSocket
 from sdschat.transport.mqtt_reasons import (
     WebsocketRefusedError,
@@ -146,10 +146,15 @@ class PahoLink:
         threading.Thread(target=self._dial, name="sdschat-dial", daemon=True).start()
 
     def subscribe(self, topic_filters: Sequence[str]) -> int:
-        # With MQTT 5 our own packets do not come back, except for the probe.
+        # With MQTT 5 our own packets do not come back, except for the probe and what `doctor` writes to itself.
         five = self._options.version == 5
         wanted: list[Any] = [
-            (each, SubscribeOptions(_SUBSCRIBE_QOS, noLocal=each != self._options.echo) if five else _SUBSCRIBE_QOS)
+            (
+                each,
+                SubscribeOptions(_SUBSCRIBE_QOS, noLocal=each != self._options.echo and DOCTOR not in each)
+                if five
+                else _SUBSCRIBE_QOS,
+            )
             for each in topic_filters
         ]
         _, packet_id = self._client.subscribe(wanted)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.processes import PATIENCE, Line, Pipe, command, environment, run
 from tests.needs import needs_module, needs_program
-from tests.transport.worlds import free_port
+from tests.transport.worlds import beside_mosquitto, free_port
 
 needs_module("iotcore")
 Start = Callable[..., Pipe]
@@ -336,6 +336,15 @@ def test_the_broker_alone_with_a_user(tmp_path: Path, port: int) -> None:
         assert served.wait(30) == 143
         if served.stdout is not None:
             served.stdout.close()
+
+
+def test_doctor_reads_back_what_it_writes_through_a_broker_that_keeps_own_packets_away(tmp_path: Path) -> None:
+    def story(home: Path, url: str) -> None:
+        healthy = run(home, "doctor", "--name", "ann", "--broker", url)
+        assert healthy.returncode == 0, healthy.stdout
+        assert "written and read back" in healthy.stdout
+
+    beside_mosquitto(tmp_path, story)
 
 
 def test_a_broker_that_refuses_a_user_ends_with_4(tmp_path: Path, port: int) -> None:
