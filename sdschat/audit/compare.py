@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.engine import judge
-from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.processes import processors, side_by_side
 from sdschat.audit.schemas import FIELD, Node, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sound import SharedPackets, Sound, read_sound
-from sdschat.audit.sources.databases import MAGIC, PacketMemory, Reading, Row, read_database
+from sdschat.audit.sources.databases import PacketMemory, Reading, Row, read_database
 from sdschat.audit.verdict import Audit, Rules
 from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, latest_nodes, testimony
 
-_WRONG_USE: Final = 2
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
 
@@ -139,29 +137,3 @@ def _judged(said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path
     unread = {row.source for row in taken.quarantine if not row.place}
     left = [path for path in unsearchable if str(path) not in unread]
     return Comparison(said.there, taken.quarantine, judge(said, rules), where, left)
-
-
-def databases(sources: Iterable[Path]) -> list[Path]:
-    """Return the databases: files as they are given, and from a folder all databases of profiles in it."""
-    found: list[Path] = []
-    for source in sources:
-        if source.is_dir():
-            inside = sorted(path for path in source.rglob("*.db") if is_database(path))
-            if not inside:
-                raise PipelineProblem(
-                    f"There is no database of a profile in {source}. Name another folder.", _WRONG_USE
-                )
-            found += inside
-        elif not source.exists():
-            raise PipelineProblem(f"There is no {source}. Name databases of profiles, or folders.", _WRONG_USE)
-        else:
-            found.append(source)
-    return list(dict.fromkeys(found))
-
-
-def is_database(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False

@@ -66,9 +66,10 @@ def command(
     no message depends on it, and it changes no verdict. A report needs the extra: pip install 'sdschat[audit]'; without
     it, or where the file cannot be written, the verdict is printed, and the exit code is 2 in place of 0.
     """
-    from sdschat.audit.compare import compare, compare_rows, databases
+    from sdschat.audit.compare import compare, compare_rows
     from sdschat.audit.members import audit_members
     from sdschat.audit.processes import no_collection
+    from sdschat.audit.sources.databases import databases
     from sdschat.audit.verdict import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000

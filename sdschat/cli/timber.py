@@ -12,9 +12,8 @@ from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, safe
 from sdschat.node.members.record import is_members_channel, load_records
-from sdschat.node.members.saved import ChannelStatus, saved_status
+from sdschat.node.members.saved import ChannelStatus, answering, saved_status
 from sdschat.node.private.record import private_state
-from sdschat.node.view.members import answering
 from sdschat.store.reader import Reader
 
 _DIGITS = 8

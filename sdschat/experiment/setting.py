@@ -73,6 +73,11 @@ class GroupSetting:
     def sent_at(self, message: int) -> int:
         return self.warm_up + self.interval * message
 
+    def in_words(self) -> str:
+        """Return the size, the loss and anti-entropy, as headings of a page say them."""
+        with_it = "with" if self.push else "without"
+        return f"{self.participants:,} participants, {self.loss:.0%} loss, {with_it} anti-entropy"
+
     def key(self) -> str:
         """Return a name shared by all runs of this setting."""
         text = json.dumps(dataclasses.asdict(self), sort_keys=True)

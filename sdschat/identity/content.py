@@ -136,6 +136,12 @@ def open_content(content: bytes, channel: str, sender_id: str, message_id: str, 
     return opened
 
 
+def is_of_kind(content: bytes, kind: ContentKind) -> bool:
+    """True if a content says that it is of this kind, whether it is signed or not."""
+    envelope = decode_envelope(content)
+    return envelope is not None and envelope.kind == kind
+
+
 def open_verified(content: bytes, message_id: str, keys: Keys) -> OpenedContent | None:
     """Decode the content of a message whose ids, place and signature were checked before (`place.refusal_of`,
     `place.forged`): only the knowledge of its author's key may have changed since. None if this is another content

@@ -6,7 +6,8 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from sdschat.audit.compare import Comparison, compare, compare_rows, databases
+from sdschat.audit.compare import Comparison, compare, compare_rows
+from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import database, forge
 from tests.node.worlds import World

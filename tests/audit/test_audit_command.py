@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sdschat.audit.compare import compare, databases
+from sdschat.audit.compare import compare
 from sdschat.audit.report.data import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
+from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, LOST, Audit, sentence
 from sdschat.cli.audit_report import lines
 from sdschat.cli.program import program, run

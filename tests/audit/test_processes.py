@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit import compare as comparing
-from sdschat.audit.compare import compare, databases
+from sdschat.audit.compare import compare
 from sdschat.audit.processes import side_by_side
+from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import change, nth
 

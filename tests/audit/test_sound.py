@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.compare import compare, compare_rows, databases
+from sdschat.audit.compare import compare, compare_rows
 from sdschat.audit.schemas import FIELD
 from sdschat.audit.sound import SharedPackets, read_sound
-from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.audit.sources.databases import PacketMemory, Reading, databases
 from sdschat.audit.verdict import DEFAULT
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store

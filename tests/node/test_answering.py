@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.view.members import answering
+from sdschat.node.members.saved import answering
 
 
 @pytest.mark.parametrize(

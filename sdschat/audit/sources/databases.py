@@ -5,11 +5,12 @@ Also a variant of `AuditReader` that names the message or event with an unreadab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.packets import Opened, opened
 from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
@@ -72,6 +73,7 @@ class Telling(AuditReader):
 Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
+_WRONG_USE: Final = 2
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
 EMPTY: Final = "it is empty, and no database of sdschat"
@@ -242,3 +244,29 @@ def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
 
 def refused(reading: Reading, place: str, reason: str) -> Quarantine:
     return Quarantine(reading.run_id, str(reading.path), place, reason, "", reading.read_ms)
+
+
+def databases(sources: Iterable[Path]) -> list[Path]:
+    """Return the databases: files as they are given, and from a folder all databases of profiles in it."""
+    found: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            inside = sorted(path for path in source.rglob("*.db") if is_database(path))
+            if not inside:
+                raise PipelineProblem(
+                    f"There is no database of a profile in {source}. Name another folder.", _WRONG_USE
+                )
+            found += inside
+        elif not source.exists():
+            raise PipelineProblem(f"There is no {source}. Name databases of profiles, or folders.", _WRONG_USE)
+        else:
+            found.append(source)
+    return list(dict.fromkeys(found))
+
+
+def is_database(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False

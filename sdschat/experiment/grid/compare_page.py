@@ -15,7 +15,7 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
-from sdschat.experiment.grid.page import ABOUT, COLOURS, TOP, describe
+from sdschat.experiment.grid.page import ABOUT, COLOURS, TOP
 
 _EDGE: Final = 0.5  # a difference of more than half is drawn at the edge
 
@@ -59,7 +59,7 @@ def _difference(item: Compared) -> dict[str, Any]:
         "low": _within(share - wide),
         "high": _within(share + wide),
         "agrees": item.agrees,
-        "says": f"{describe(item.setting)}: engine {one:.4g}, model {other:.4g} \u00b1{margin:.2g}",
+        "says": f"{item.setting.in_words()}: engine {one:.4g}, model {other:.4g} \u00b1{margin:.2g}",
     }
 
 
@@ -75,7 +75,7 @@ def write_comparison(wanted: Sequence[Case], found: Sequence[Compared], folder: 
     body = [f"<h1>{title}</h1>", f"<p><b>{verdict}</b></p>", f"<p>{escape(could_have_found(found))}</p>"]
     body += [f'<p class="note">{_how()}</p>', f"<section>{drawn.place(picture)}</section>"]
     for case in wanted:
-        body += [f"<section><h2>{escape(describe(case.setting))}</h2>", f'<p class="note">{_seeds_of(case)}</p>']
+        body += [f"<section><h2>{escape(case.setting.in_words())}</h2>", f'<p class="note">{_seeds_of(case)}</p>']
         body.append(_compared_table([item for item in found if item.setting == case.setting]) + "</section>")
     page, alone = folder / "sim-compare.html", folder / "sim-compare.svg"
     page.write_text(document(title, "\n".join(body), drawn), encoding="utf-8")

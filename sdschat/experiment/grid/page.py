@@ -18,7 +18,6 @@ from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.gridfile import Grid, Sweep
 from sdschat.experiment.grid.summary import Point, points_of, short
 from sdschat.experiment.runs import SimRun
-from sdschat.experiment.setting import GroupSetting
 
 ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
@@ -92,11 +91,6 @@ def _scale(values: Sequence[float], *, log: bool, zero: bool) -> alt.Scale:
     if min(values) <= 0:  # zero has a place on the axis too
         return alt.Scale(type="symlog", constant=min(positive))
     return alt.Scale(type="log", nice=False, padding=_PAD)
-
-
-def describe(setting: GroupSetting) -> str:
-    with_it = "with" if setting.push else "without"
-    return f"{setting.participants:,} participants, {setting.loss:.0%} loss, {with_it} anti-entropy"
 
 
 def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:

@@ -61,6 +61,22 @@ class ChannelStatus(NamedTuple):
     bytes: int
 
 
+def answering(missed: int, limit: int, members: int) -> str:
+    """Say how well a member answers, whose newest operation does not know `missed` of the operations held here.
+
+    Any member is a few operations behind while others write. At half of `limit` an honest one writes at once, so that
+    only then there is reason to speak of silence; rounds are as many operations as there are members.
+    """
+    rounds, most = missed // max(1, members), limit // max(1, members)
+    if not missed:
+        return "up to date"
+    if 2 * missed < limit:
+        return f"{missed} operation{'' if missed == 1 else 's'} not answered yet"
+    if missed < limit:
+        return f"quiet for {rounds} of {most} rounds"
+    return f"silent for {rounds} rounds, {most} are allowed"
+
+
 def saved_posts(reader: Reader, channel: str, me: str, nick: str) -> list[MemberPost]:
     """Return the posts that are alive, in order. `me` is our sender id, `nick` our nick."""
     return [placed.post for placed in reversed(list(saved_log(reader, channel, me, nick).before(None)))]

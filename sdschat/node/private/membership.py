@@ -41,7 +41,6 @@ from sdschat.node.private.sealer import ChannelSealer
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport
-from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.private_codec import Admin, Join, Operation, Renew, encode_operation
 
 if TYPE_CHECKING:
@@ -328,8 +327,7 @@ class PrivateChannel(PassiveExtension):
         if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
             return
         known = message.message_id in self._operations or message.message_id in self._heard
-        envelope = None if known else decode_envelope(message.content or b"")
-        if envelope is None or envelope.kind != ContentKind.OPERATION:
+        if known or not has_operation(message):
             return
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
         if signed is None:

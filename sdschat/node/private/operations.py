@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from sdschat.identity.content import ContentKind, OpenedContent
+from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
 from sdschat.identity.private.roster import UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
-from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
 
 
@@ -25,8 +24,7 @@ def position_of(message: Message) -> Position:
 
 def has_operation(message: Message) -> bool:
     """True if a message changes who is a member. Everybody gets these: from them the members follow."""
-    envelope = decode_envelope(message.content or b"")
-    return envelope is not None and envelope.kind == ContentKind.OPERATION
+    return is_of_kind(message.content or b"", ContentKind.OPERATION)
 
 
 def signed_operation(genesis: Genesis, message: Message, opened: OpenedContent) -> SignedOperation | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from pathlib import Path
 
 from sdschat.node.view.values import Shown
 from sdschat.tui.host import Command, Host
@@ -14,7 +13,6 @@ from sdschat.tui.model.items import MessageItem, first_line
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import provenance
 from sdschat.tui.model.words import clean, clean_name, clock, count, day, day_and_time, parse_moment, short
-from sdschat.tui.text_log import message_lines
 
 _LINKS = 20
 _ID = 128
@@ -190,25 +188,6 @@ def _copy(host: Host, argument: str) -> None:
     host.copy(host.model.entry_for(shown).text, "The message")
 
 
-def _export(host: Host, argument: str) -> None:
-    """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
-    if not argument:
-        raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
-    path = Path(argument).expanduser()
-    if path.exists():
-        raise CommandError(f"{path} is there already. Choose another name.")
-    after, written = (-1, ""), 0
-    try:
-        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            while found := host.conversation.messages(after=after, limit=500):
-                for shown in found:
-                    file.write(message_lines(host.model.entry_for(shown), host.model))
-                after, written = found[-1].key, written + len(found)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-    host.answer(f"{count(written, 'message')} written to {path}", "export")
-
-
 def _copy_words(host: Host, argument: str) -> Iterable[str]:
     return ("id", "text", "link")
 
@@ -248,5 +227,4 @@ COMMANDS = (
         group="reading",
         complete=_copy_words,
     ),
-    Command("export", "/export FILE", "Write the log to a text file", _export, group="reading", reaches_out=True),
 )

@@ -1,4 +1,4 @@
-"""The command of the running text log."""
+"""Commands that write text files: the log as it is, and the running text log."""
 
 from __future__ import annotations
 
@@ -8,8 +8,27 @@ from pathlib import Path
 from sdschat.node.view.members import has_members
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean
-from sdschat.tui.text_log import OFF, ON
+from sdschat.tui.model.words import clean, count
+from sdschat.tui.text_log import OFF, ON, message_lines
+
+
+def _export(host: Host, argument: str) -> None:
+    """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
+    if not argument:
+        raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
+    path = Path(argument).expanduser()
+    if path.exists():
+        raise CommandError(f"{path} is there already. Choose another name.")
+    after, written = (-1, ""), 0
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            while found := host.conversation.messages(after=after, limit=500):
+                for shown in found:
+                    file.write(message_lines(host.model.entry_for(shown), host.model))
+                after, written = found[-1].key, written + len(found)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+    host.answer(f"{count(written, 'message')} written to {path}", "export")
 
 
 def _log(host: Host, argument: str) -> None:
@@ -49,6 +68,7 @@ def _words(host: Host, argument: str) -> Iterable[str]:
 
 
 COMMANDS = (
+    Command("export", "/export FILE", "Write the log to a text file", _export, group="reading", reaches_out=True),
     Command(
         "log",
         "/log [on [FILE], off]",

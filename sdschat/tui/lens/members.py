@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.view.members import MembersPeek, answering
+from sdschat.node.members.saved import answering
+from sdschat.node.view.members import MembersPeek
 from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import count, duration
 

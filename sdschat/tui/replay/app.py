@@ -13,8 +13,6 @@ from textual.binding import Binding, BindingType
 from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.recording.reader import Recording
 from sdschat.node.recording.replay import ONLY_SHOWN
-from sdschat.node.tasks import start
-from sdschat.node.view.conversations import Conversations
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
 from sdschat.tui.host import Command, Host
@@ -84,7 +82,7 @@ class ReplayApp(ChatApp):
     def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
         channels = player.recording.channels
         super().__init__(
-            Conversations(player.node),
+            player.conversations(),
             channels,
             Preferences(bell=False),
             ascii_only=ascii_only,
@@ -97,7 +95,7 @@ class ReplayApp(ChatApp):
     def on_mount(self) -> None:
         """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
         self.set_interval(0.25, self._say_where)
-        self._playing = start(self.player.run(), self.fail)
+        self._playing = self.player.begin(self.fail)
 
     def on_unmount(self) -> None:
         """Stop playing, before the chat is unmounted."""

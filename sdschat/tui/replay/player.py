@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from sdschat.node.recording.reader import Recording
 from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.tasks import start
+from sdschat.node.view.conversations import Conversations
 
 SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
 LONGEST_PAUSE: Final = 2.0  # seconds; a longer pause in the recording is cut to this
@@ -39,6 +42,14 @@ class Player:
         if folder is not None:
             await self.node.close()
             folder.cleanup()
+
+    def conversations(self) -> Conversations:
+        """Return the conversations of the node that stands at the place now."""
+        return Conversations(self.node)
+
+    def begin(self, fail: Callable[[Exception], object]) -> asyncio.Task[None]:
+        """Play in a task of its own, which tells `fail` of an error."""
+        return start(self.run(), fail)
 
     @property
     def at_end(self) -> bool:
