@@ -19,7 +19,7 @@ from sdschat.node import events
 from sdschat.node.members.opening import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
-from sdschat.node.private.opening import broker_of
+from sdschat.node.private.links import broker_of
 from sdschat.node.profile import Profile, open_profile
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.store.errors import ProfileInUse

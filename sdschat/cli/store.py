@@ -27,7 +27,7 @@ from sdschat.cli.options import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, c
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.node.node import Node
-from sdschat.node.private.opening import gives_since_join, invites_to_members
+from sdschat.node.private.links import gives_since_join, invites_to_members
 from sdschat.node.profile import open_profile
 from sdschat.node.retention import ServedChannel, crowded
 from sdschat.node.store_server.discovery import MOST, Discovery

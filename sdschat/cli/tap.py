@@ -31,7 +31,8 @@ from sdschat.cli.errors import (
 from sdschat.cli.options import Chosen, FoundSettings, channel_options
 from sdschat.cli.output import counted, safe
 from sdschat.cli.session import mqtt_options
-from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
+from sdschat.node.private.links import link_broker, link_channel
+from sdschat.node.private.opening import open_for_reading
 from sdschat.node.private.record import is_link
 from sdschat.transport import base
 from sdschat.transport.base import Topics, Transport, Why, place

@@ -168,7 +168,7 @@ class Node:
 
     def named(self, text: str) -> str:
         """Return the name of the channel that a name or a link means. A link is kept with the profile."""
-        from sdschat.node.private.opening import enter
+        from sdschat.node.private.links import enter
 
         return enter(self._store, text, self.clock.now().wall)
 

@@ -24,10 +24,11 @@ from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.id_only import receive_id, receive_told
+from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request_buffer_sweep, note_missing
-from sdschat.sds.steps.send import periodic_outgoing_buffer_sweep, send_ephemeral, send_message
+from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import Jitter

@@ -164,7 +164,7 @@ class World:
     # What becomes of it.
 
     def heard(self, state: State, node: int, sender: int, section: Print) -> State:
-        """`steps/ranges._review_print` and `steps/ranges.note_question`."""
+        """`steps/range_review._review_print` and `steps/ranges.note_question`."""
         low, high, theirs = section
         horizon = self.horizons[node]
         ours = self.within(state.holds[node], low, high)

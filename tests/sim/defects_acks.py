@@ -9,7 +9,7 @@ from typing import Any
 from sdschat.sds.channel import Channel
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps import acks, anti_entropy, owed, repair, send, timing
+from sdschat.sds.steps import acks, anti_entropy, outgoing_sweep, owed, repair, send, timing
 from sdschat.sds.values import Evidence, Message, Now
 from tests.sim.plant import defect, instead, method
 
@@ -174,7 +174,7 @@ def sync_messages_are_never_put_off() -> Iterator[None]:
 
 @defect
 def resending_is_given_up_after_three() -> Iterator[None]:
-    old = send.schedule_resend
+    old = outgoing_sweep.schedule_resend
 
     def schedule_resend(s: ChannelState, known: Any) -> None:
         old(s, known)
@@ -187,7 +187,7 @@ def resending_is_given_up_after_three() -> Iterator[None]:
 
 @defect
 def resends_have_a_new_date() -> Iterator[None]:
-    old = send.periodic_outgoing_buffer_sweep
+    old = outgoing_sweep.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         before = len(s.packets)
@@ -204,7 +204,7 @@ def resends_have_a_new_date() -> Iterator[None]:
 
 @defect
 def packets_go_out_without_a_transport() -> Iterator[None]:
-    old = send.periodic_outgoing_buffer_sweep
+    old = outgoing_sweep.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         online, s.online = s.online, True

@@ -8,14 +8,14 @@ from typing import Any
 from sdschat.sds import limits
 from sdschat.sds.scheduled_sends import ScheduledSends
 from sdschat.sds.state import ChannelState, Peer
-from sdschat.sds.steps import acks, deliver, owed, ranges, send
+from sdschat.sds.steps import acks, deliver, outgoing_sweep, owed, range_review, ranges
 from tests.sim.plant import defect, instead, method
 
 
 @defect
 def who_joined_later_is_never_answered() -> Iterator[None]:
     """A range that begins below our join horizon is ignored, and nobody asks."""
-    old = ranges._review_print
+    old = range_review._review_print
 
     def review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: Any) -> None:
         if s.horizon <= theirs.low:
@@ -113,7 +113,7 @@ def memories_of_answers_come_due_again() -> Iterator[None]:
 
 @defect
 def beyond_the_sixteenth_nothing_is_sent_again() -> Iterator[None]:
-    old = send.periodic_outgoing_buffer_sweep
+    old = outgoing_sweep.periodic_outgoing_buffer_sweep
 
     def sweep(s: ChannelState) -> None:
         due = [key for key in s.outgoing.open if (s.outgoing.timers.get(key) or s.now.mono + 1) <= s.now.mono]

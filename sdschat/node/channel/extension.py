@@ -59,7 +59,7 @@ class PassiveExtension:
 
 
 class ExtendedChannel(Protocol):
-    """The part of a channel's session on which the extension of a private channel depends."""
+    """The part of a channel's session that the extensions of private channels and of strangers use."""
 
     @property
     def name(self) -> str: ...
@@ -69,6 +69,9 @@ class ExtendedChannel(Protocol):
 
     @property
     def watchers(self) -> list[Watcher]: ...
+
+    @property
+    def extensions(self) -> Sequence[object]: ...
 
     def read(self, packet: bytes) -> HeardPacket: ...
 

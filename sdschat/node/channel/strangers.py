@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.key_book import KeyBook, KeyEvent
-from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
+from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.values import Append, Now
@@ -15,7 +15,6 @@ from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.state import Ready
 
 EVERY: Final = 1_000  # milliseconds between two events
@@ -42,7 +41,7 @@ class ChannelStrangers(PassiveExtension):
         self._stale = False
         self._told_at = -EVERY
 
-    def attach(self, session: ChannelSession) -> None:
+    def attach(self, session: ExtendedChannel) -> None:
         self.accounts = StrangerAccounts(self._store, session.name, self._share)
         self._openings = -1  # some may have been opened while nobody was in this channel
         self._stale = bool(self.accounts.known)
@@ -114,12 +113,12 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
     return found
 
 
-def is_waiting(session: ChannelSession, sender_id: str) -> bool:
+def is_waiting(session: ExtendedChannel, sender_id: str) -> bool:
     """True for a stranger whom the user has not opened."""
     return any(isinstance(one, ChannelStrangers) and one.has(sender_id) for one in session.extensions)
 
 
-def strangers_of(session: ChannelSession) -> list[Stranger]:
+def strangers_of(session: ExtendedChannel) -> list[Stranger]:
     """Return the strangers who wait in a channel, the one heard last first; nobody where a recording is replayed."""
     return [
         stranger

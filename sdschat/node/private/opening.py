@@ -6,9 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sdschat.identity.private.link import LinkError, channel_name, genesis_digest, is_private_name, read_link
+from sdschat.identity.private.link import LinkError, channel_name, genesis_digest, read_link
 from sdschat.node.private.membership import PrivateChannel, Send
-from sdschat.node.private.record import PrivateRecord, full_name, is_link, load_operations, load_record, take_link
+from sdschat.node.private.record import (
+    PrivateRecord,
+    PrivateValues,
+    load_operations,
+    load_record,
+)
 from sdschat.node.private.sealer import ChannelSealer
 from sdschat.node.settings import SettingError, Settings
 from sdschat.transport.base import Topics, Transport
@@ -16,55 +21,6 @@ from sdschat.transport.sealing import SealedTopics, SealedTransport
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
-    from sdschat.store.store import Store
-
-
-def enter(store: Store, text: str, now: int) -> str:
-    """Return the name of the channel that a name or a link means. What a link holds is kept with the profile.
-
-    Raises ValueError, in words for a person, for a link that is refused, and for the full name of a private channel
-    that this profile is not in: an open channel of that name would look like it.
-    """
-    if not is_link(text):
-        name = full_name(store, text)
-        if is_private_name(name) and load_record(store, name) is None and not store.has_channel(name):
-            raise LinkError(
-                f"{name} is a private channel that this profile was not invited to. Join by a link, which a member "
-                "makes with /invite, or choose another --profile."
-            )
-        return name
-    record = take_link(store, text, now)
-    with store.transaction() as transaction:
-        record.save(transaction)
-    return record.name
-
-
-def link_channel(text: str) -> str:
-    """Return the full name of the channel that a link invites to."""
-    return channel_name(read_link(text, 0).genesis)
-
-
-def invites_to_members(text: str) -> bool:
-    """True if a text is a link to a members' channel. Raises LinkError for a link that is refused."""
-    return is_link(text) and bool(read_link(text, 0).genesis.data_set)
-
-
-def gives_since_join(text: str) -> bool:
-    """True if a text is a link to a channel that gives no older history. Raises LinkError for a refused link."""
-    return is_link(text) and read_link(text, 0).genesis.since_join
-
-
-def link_broker(text: str) -> str:
-    """Return the address of the broker in a link; empty for the one of this machine."""
-    return read_link(text, 0).broker
-
-
-def broker_of(store: Store, text: str) -> str:
-    """Return the broker of the private channel that a name or a link means; empty for others, or if none is known."""
-    if is_link(text):
-        return link_broker(text)
-    record = load_record(store, full_name(store, text))
-    return "" if record is None else record.broker
 
 
 def open_for_reading(transport: Transport, text: str, prefix: str, told: Callable[[], None]) -> SealedTransport:
@@ -82,7 +38,7 @@ def open_for_reading(transport: Transport, text: str, prefix: str, told: Callabl
 
 
 def open_private(
-    store: Store,
+    store: PrivateValues,
     topics: Topics,
     settings: Settings,
     gate: ContentGate,

@@ -10,7 +10,7 @@ from sdschat.sds.events import FilterIgnored, MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.send import schedule_resend
+from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.values import AckState, Evidence, Message
 
 CERTAIN_ENOUGH = 1e-6  # the combined chance of error at which filters alone make a message acknowledged

@@ -23,15 +23,11 @@ from itertools import islice, takewhile
 from typing import Final
 
 from sdschat.sds.bloom import compact
-from sdschat.sds.bloom.compact import MAX_FILL, CompactFilter, RangeFilter, RangePrint
-from sdschat.sds.events import FilterIgnored, RangeDiffered
-from sdschat.sds.limits import MAX_FILTER_BYTES, ONE_DATE_LIMIT, PUSHES_PER_REVIEW, QUESTIONED, RANGE_IDS, RANGE_LIMIT
+from sdschat.sds.bloom.compact import RangePrint
+from sdschat.sds.limits import MAX_FILTER_BYTES, ONE_DATE_LIMIT, QUESTIONED, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Peer
-from sdschat.sds.steps.acks import review_equal_range
-from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about
-from sdschat.sds.steps.timing import calm, hurry
 from sdschat.sds.values import Entry, Message
 
 # Of four sections in a row, one goes on with the walk whatever there is to ask and to answer.
@@ -135,7 +131,7 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
 
 
 def _print_over(s: ChannelState, low: int, high: int) -> bytes:
-    return _print(low, high, s.between(low, high, _most(low, high)))
+    return _print(low, high, s.between(low, high, most_ids(low, high)))
 
 
 def _print(low: int, high: int, entries: list[Entry]) -> bytes:
@@ -146,7 +142,7 @@ def _print(low: int, high: int, entries: list[Entry]) -> bytes:
 def _filter_over(s: ChannelState, low: int, high: int, lamport: int, room: int) -> bytes:
     """Return a filter over a range, coarser if there is little room: what it hides by chance, the next one, of another
     seed, shows."""
-    ids = _held_ids(s, low, high)
+    ids = held_ids(s, low, high)
     rate = s.config.bloom_error_rate
     while compact.shape_for(max(8, len(ids)), rate).bits // 8 + _AROUND_BODY > room:
         rate *= 2
@@ -163,7 +159,7 @@ def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
         low = s.horizon
     else:
         low = entries[0].lamport
-        entries = s.between(low, top - 1, _most(low, top - 1))
+        entries = s.between(low, top - 1, most_ids(low, top - 1))
         if len(entries) == RANGE_LIMIT and low < top - 1:
             low += 1  # a crowd of one date is a range of its own
             entries = s.between(low, top - 1, RANGE_LIMIT)
@@ -173,7 +169,7 @@ def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
     return low, top - 1, entries
 
 
-def _most(low: int, high: int) -> int:
+def most_ids(low: int, high: int) -> int:
     """Return the largest number of ids of a range that are looked at. One date cannot be cut into smaller ranges."""
     return ONE_DATE_LIMIT if low == high else RANGE_LIMIT
 
@@ -188,71 +184,8 @@ def _settled_top(s: ChannelState) -> int:
     return max(newest + 1, s.filter.floor)
 
 
-def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
+def held_ids(s: ChannelState, low: int, high: int) -> list[str]:
     """Everything held from `low` to `high`, in the log or waiting."""
-    ids = [entry.message_id for entry in s.between(low, high, _most(low, high))]
+    ids = [entry.message_id for entry in s.between(low, high, most_ids(low, high))]
     ids += [buffered.message.message_id for buffered in s.incoming.in_order() if low <= buffered.lamport <= high]
     return ids
-
-
-def review_range(s: ChannelState, peer: Peer, packet_id: str, received: CompactFilter) -> None:
-    """Hold a peer's range against ours."""
-    theirs = received.range_print
-    if theirs is not None and theirs.low <= theirs.high:
-        _review_print(s, peer, packet_id, theirs)
-    answer = received.range_filter
-    if answer is not None and answer.low <= answer.high:
-        _review_range_filter(s, peer, answer)
-
-
-def _review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrint) -> None:
-    """Equal fingerprints are of the same ids, whatever else either side lacks. What differs is only looked into where
-    we are complete, which we are not below our join horizon."""
-    entries = s.between(theirs.low, theirs.high, _most(theirs.low, theirs.high))
-    ids = [entry.message_id for entry in entries]
-    if len(ids) == theirs.ids and compact.fingerprint(ids) == theirs.fingerprint:
-        review_equal_range(s, peer.sender_id, packet_id, ids)
-        note_question(s, peer, packet_id, theirs, entries)
-    elif s.horizon <= theirs.low:
-        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
-        _owe(s, theirs.low, theirs.high)
-
-
-def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> None:
-    fill = int.from_bytes(theirs.body, "little").bit_count() / theirs.bits
-    if fill > MAX_FILL:
-        s.events.append(FilterIgnored(peer.sender_id, f"its range is {fill:.0%} full"))
-        return
-    found = 0
-    ids = _held_ids(s, theirs.low, theirs.high)
-    for message_id in ids:
-        if found >= PUSHES_PER_REVIEW:
-            break
-        if not theirs.holds(message_id):
-            entry = s.delivered(message_id)
-            if entry is not None and not entry.bare:
-                found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
-    ours = theirs.made_of(ids)
-    if ours == theirs.body:
-        if s.ranges.wanted == (theirs.low, theirs.high):
-            s.ranges.wanted = None  # it said just what we would have said
-            calm(s)
-        return
-    theirs_only = int.from_bytes(theirs.body, "little") & ~int.from_bytes(ours, "little")
-    if theirs_only and s.horizon <= theirs.low and len(ids) < _most(theirs.low, theirs.high):
-        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
-        _owe(s, theirs.low, theirs.high)
-
-
-def _owe(s: ChannelState, low: int, high: int) -> None:
-    """Our own filter over this range with the next sync message, and that soon; one at a time, not too often."""
-    ranges = s.ranges
-    if ranges.wanted is not None:
-        return
-    if ranges.answered_at >= 0 and s.now.mono - ranges.answered_at < s.config.sync_interval // 2:
-        return
-    if ranges.asked is not None and filter_sent_lately(s):
-        return
-    ranges.wanted = (low, high)
-    ranges.asked = None  # whoever asked will ask again
-    hurry(s, s.config.push_delay_max)

@@ -28,7 +28,7 @@ from sdschat.sds.steps.deliver import (
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.owed import heard_copy
-from sdschat.sds.steps.ranges import review_range
+from sdschat.sds.steps.range_review import review_range
 from sdschat.sds.steps.repair import (
     call_off_answers,
     learn_hints_of_missing,
