@@ -26,7 +26,7 @@ from sdschat.node.events import (
     PresenceChanged,
 )
 from sdschat.node.node import Node
-from sdschat.node.private import membership
+from sdschat.node.private import held
 from sdschat.node.private.record import create_private, load_operations
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
@@ -133,7 +133,7 @@ def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_pa
         async with world(tmp_path) as here:
             ann, bob, link = await used_up(here)
             invite = read_link(link, 0)
-            operations = len(private(ann)._operations)
+            operations = len(private(ann).operations.in_log)
             keys = [Identity(secrets.token_bytes(32)) for _ in range(100)]
             for number, key in enumerate(keys):
                 hear([ann], packet(ann, MALLORY, f"text {number}"))
@@ -142,7 +142,7 @@ def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_pa
             await until_said(ann, "after")
             assert 0 < len(ann.of(MessageWithheld)) <= 25
             assert sum("could not join" in text for text in ann.texts()) <= 25
-            assert len(private(ann)._operations) == operations
+            assert len(private(ann).operations.in_log) == operations
             book = ann.node.gate.book
             assert not [key for key in keys if book.standing(key.sender_id) & KeyStanding.KEPT]
             assert len(private(ann).roster.members) == 2
@@ -153,7 +153,7 @@ def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_pa
 
 
 def test_of_joinings_that_may_count_yet_the_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(membership, "_USELESS", 8)
+    monkeypatch.setattr(held, "_USELESS", 8)
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
@@ -167,7 +167,7 @@ def test_of_joinings_that_may_count_yet_the_last_are_kept(tmp_path: Path, monkey
             await until_said(ann, "after")
             kept = load_operations(ann.node.profile.store, name)
             assert sum(each.author_key in {key.public_key for key in keys} for each in kept) == 8
-            assert {each.message_id for each in kept} == private(ann)._operations.keys()
+            assert {each.message_id for each in kept} == private(ann).operations.in_log.keys()
 
     run(scenario)
 

@@ -1,4 +1,4 @@
-"""What a member may say on a ballot that lies: anything."""
+"""Statements on ballots that lie, as a member may sign them."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_value_with_members_that_nobody_knows_waits() -> None:
 
 
 def test_a_promise_is_not_broken_by_a_later_operation() -> None:
-    """Of three, one accepts a later ballot and then an earlier one: each has a majority with it."""
+    """One of three accepts a later ballot and then an earlier one: each has a majority with it."""
     ann, bob, liar = gathered(3)
     first, second = Ballot(1, 0), Ballot(2, 1)
     ann.write(said=Statements(prepare=first, promise=first))
@@ -192,7 +192,7 @@ def test_an_elector_does_not_accept_what_contradicts_a_value_that_may_be_decided
 
 
 def test_whoever_left_is_not_counted_by_an_elector_that_starts_again() -> None:
-    """What may be decided by the fewer that are left is forced, though the leave is compacted: two values were decided
+    """A value that the fewer who are left may have decided is forced, though the leave is compacted: two were decided
     where the proposer had started from its rows since."""
     everybody = gathered(6)
     *five, leaver = everybody

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
 from sdschat.identity.private.link import accept, epoch_mark, make_removal, read_link, renewed_secret, secrets_known
-from sdschat.identity.private.roster import Roster, SignedOperation, fold, idle_reason
+from sdschat.identity.private.roster import Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
@@ -24,6 +24,7 @@ from sdschat.node.events import (
     Said,
 )
 from sdschat.node.private.announcing import AnnouncementTimer
+from sdschat.node.private.held import HeldOperations
 from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from sdschat.sds.state import Ready
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
-_HEARD: Final = 64  # operations that are here and not in the log yet
-_USELESS: Final = 512  # joinings that do not count, though they may yet
-_IDLE: Final = 1024  # joinings that count for nothing and are not in the log yet
 _JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
 _WITHHELD: Final = 1000  # ids of messages that may be shown later
 _PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
@@ -76,16 +74,12 @@ class PrivateChannel(PassiveExtension):
         self.record = record
         self._set_roster(Roster())
         self.transport = transport
-        self._operations = {each.message_id: each for each in operations}
-        self._heard: dict[str, tuple[SignedOperation, bytes]] = {}
-        self._idle: dict[str, str] = {}  # joinings that count for nothing, by message id, and why
+        self.operations = HeldOperations(record.genesis, operations)
         self._sealer = sealer
         self._gate = gate
         self._send = send
         self._msg_topic = msg_topic
         self._silent = silent
-        self._unsaved: list[SignedOperation] = []
-        self._gone: list[str] = []  # ids of operations that are forgotten
         self._record_changed = False
         self._events: list[EventBody] = []
         self._reworded: set[str] = set()  # operations of the log that count now, or do not any more
@@ -126,7 +120,7 @@ class PrivateChannel(PassiveExtension):
 
     def may_count(self, message: Message) -> bool:
         """True for a joining that came just now, but for one that counts for nothing whatever else comes."""
-        heard = self._heard.get(message.message_id)
+        heard = self.operations.heard(message.message_id)
         return heard is not None and isinstance(heard[0].operation, Join)
 
     def require_voice(self) -> None:
@@ -174,14 +168,19 @@ class PrivateChannel(PassiveExtension):
         join = None if signed is None or signed.problem else signed.operation
         if signed is None or not isinstance(join, Join) or join.invite.epoch not in self.roster.open_to:
             return False  # without folding: anybody may have sent it any number of times
-        return join.invite.inviter_key in self.roster.members and not self._folded(signed).outcomes[signed.message_id]
+        return (
+            join.invite.inviter_key in self.roster.members
+            and not self.operations.folded(signed).outcomes[signed.message_id]
+        )
 
     def _epoch_of(self, topic: str, packet: bytes) -> bytes | None:
         """Return the epoch of an old message that is sent again, so that nobody opens it who joined later."""
         if topic != self._msg_topic:
             return None
         message = self._session.read(packet).message
-        return epoch_of_message(self.roster, self.record.secrets, message, last_joining(self.own_key, self._every()))
+        return epoch_of_message(
+            self.roster, self.record.secrets, message, last_joining(self.own_key, self.operations.every())
+        )
 
     def remove(self, sender_id: str, *, banned: bool = False) -> str:
         """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
@@ -222,14 +221,14 @@ class PrivateChannel(PassiveExtension):
                 self._sealer.use(epoch_key(secret).epoch_id)
         for secret in self.record.shared.values():
             self._sealer.add(secret)
-        self._set_roster(self._folded())
+        self._set_roster(self.operations.folded())
         self._follow()
         self._events.clear()  # as it was when the program last ran
         if self.record.link and not self.is_member:
             self._join(session)
 
     def _join(self, session: ExtendedChannel) -> None:
-        own = joinings_of(self.own_key, self._operations.values())
+        own = joinings_of(self.own_key, self.operations.in_log.values())
         try:
             link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
         except ValueError:
@@ -256,8 +255,7 @@ class PrivateChannel(PassiveExtension):
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         texts, self._texts = self._texts, []
         events, self._events = self._events, []
-        operations, self._unsaved = self._unsaved, []
-        gone, self._gone = self._gone, []
+        operations, gone = self.operations.take_changes()
         record = self.record if self._record_changed else None
         self._record_changed = False
         if not (texts or operations or record is not None):
@@ -279,36 +277,20 @@ class PrivateChannel(PassiveExtension):
         opened, message = said.opened, said.message
         signed = self._signed_operation(message, opened)
         if signed is not None:
-            idle = self._idle.pop(signed.message_id, "")
+            idle = self.operations.take_idle(signed.message_id)
             if idle:
                 self.roster.outcomes[signed.message_id] = idle
-            elif signed.message_id not in self._operations:
+            elif signed.message_id not in self.operations.in_log:
                 self._count(signed)
             return said._replace(opened=opened._replace(text=self._line(signed)))
         return said if self._may_speak(message, opened) else None
 
     def _count(self, signed: SignedOperation) -> None:
         """Count an operation of the log from now on."""
-        self._operations[signed.message_id] = signed
-        self._heard.pop(signed.message_id, None)
-        self._unsaved.append(signed)
+        self.operations.add(signed)
         self._refold(signed.lamport, signed.message_id)
-        if len(self._operations) > _USELESS:
-            self._forget_useless()
+        self.operations.forget_useless(self.roster)
         self._announce_own(signed)
-
-    def _forget_useless(self) -> None:
-        """Forget the first joinings that do not count, if there are too many: whoever has a link can make them. Nothing
-        builds upon a joining."""
-        outcomes, members = self.roster.outcomes, self.roster.members
-        useless = [
-            message_id
-            for message_id, each in self._operations.items()
-            if isinstance(each.operation, Join) and outcomes.get(message_id) and each.author_key not in members
-        ]
-        for message_id in useless[: max(0, len(useless) - _USELESS)]:
-            del self._operations[message_id]
-            self._gone.append(message_id)
 
     def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
         if self.record.genesis.data_set:
@@ -326,33 +308,15 @@ class PrivateChannel(PassiveExtension):
         that come only under the new key."""
         if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
             return
-        known = message.message_id in self._operations or message.message_id in self._heard
-        if known or not has_operation(message):
+        if self.operations.holds(message.message_id) or not has_operation(message):
             return
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
-        if signed is None:
-            return
-        idle = idle_reason(self.record.genesis, self.roster, signed)
-        if idle:
-            self._idle[signed.message_id] = idle
-            if len(self._idle) > _IDLE:
-                del self._idle[next(iter(self._idle))]
-            return
-        self._heard[signed.message_id] = (signed, packet)
-        if len(self._heard) > _HEARD:
-            del self._heard[next(iter(self._heard))]
-        self._refold(signed.lamport, signed.message_id)
-
-    def _every(self) -> list[SignedOperation]:
-        """All operations that are here, in the log or not."""
-        return [*self._operations.values(), *(signed for signed, _ in self._heard.values())]
-
-    def _folded(self, *more: SignedOperation) -> Roster:
-        return fold(self.record.genesis, [*self._every(), *more])
+        if signed is not None and self.operations.hear(signed, packet, self.roster):
+            self._refold(signed.lamport, signed.message_id)
 
     def _refold(self, lamport: int, message_id: str) -> None:
         before = self.roster
-        self._set_roster(self._folded())
+        self._set_roster(self.operations.folded())
         self._announcements.members_changed()
         self._follow()
         if self.roster.members.keys() != before.members.keys():
@@ -369,7 +333,8 @@ class PrivateChannel(PassiveExtension):
         elif self.record.link and self._doubt_at is None:
             self._doubt_at = self._mono + _PATIENCE
         outcomes = self.roster.outcomes
-        self._reworded |= {one for one in self._operations if before.outcomes.get(one, "") != outcomes.get(one, "")}
+        held = self.operations.in_log
+        self._reworded |= {one for one in held if before.outcomes.get(one, "") != outcomes.get(one, "")}
         if self.roster.changes == before.changes:
             return  # everybody speaks where they spoke
         place = (lamport, message_id)
@@ -382,7 +347,7 @@ class PrivateChannel(PassiveExtension):
             self._session.mark_ready()
 
     def _refusal(self) -> str:
-        return refusal_words(self.record.name, self.roster, self.own_key, self._operations.values())
+        return refusal_words(self.record.name, self.roster, self.own_key, self.operations.in_log.values())
 
     # Keys.
 
@@ -390,7 +355,7 @@ class PrivateChannel(PassiveExtension):
         """Use the key of the roster's epoch, as far as we have it."""
         before = self._sealer.epoch_id
         record, roster = self.record, self.roster
-        every = {each.message_id: each.operation for each in self._every()}
+        every = {each.message_id: each.operation for each in self.operations.every()}
         names = (roster.epoch, *roster.epoch_before.values())
         shared, marked = secrets_known(self._gate.identity, names, every, record.shared, record.secrets)
         for secret in (*shared.values(), *marked.values()):
@@ -445,7 +410,7 @@ class PrivateChannel(PassiveExtension):
                 self.transport.publish_in_epoch(epoch_key(secret).epoch_id, self._msg_topic, packet)
 
     def _packet(self, message_id: str) -> bytes | None:
-        heard = self._heard.get(message_id)
+        heard = self.operations.heard(message_id)
         if heard is not None:
             return heard[1]
         row = self._session.channel.state.history.row(message_id)
@@ -481,14 +446,14 @@ class PrivateChannel(PassiveExtension):
 
     def _worded_again(self) -> list[IndexedText]:
         """Lines of operations that were not known to count, because what they build upon came later."""
-        reworded, self._reworded = self._reworded & self._operations.keys(), set()
+        reworded, self._reworded = self._reworded & self.operations.in_log.keys(), set()
         found: list[IndexedText] = []
         for message_id in reworded:
             row = self._session.channel.state.history.row(message_id)
             message = None if row is None else self._session.read(row.raw).message
             if row is not None and isinstance(message, Message):
                 said = self._gate.read(message, row.own)
-                opened = said.opened._replace(text=self._line(self._operations[message_id]))
+                opened = said.opened._replace(text=self._line(self.operations.in_log[message_id]))
                 found.append(indexed(said._replace(opened=opened)))
         if found:
             self._events.append(OperationsReworded(tuple(text.message_id for text in found)))
