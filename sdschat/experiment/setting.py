@@ -25,8 +25,8 @@ class GroupSetting:
     """The values of one group: `messages` are sent, one every `interval`; then the group is watched for `tail`.
 
     Senders are drawn at random. Times are in milliseconds. `groups` 0 means the spec's value: one response group for
-    every 128 participants. `rules` other than ours are those of other implementations, see `model/rules.py`; only the
-    model knows them.
+    every 128 participants. `rules` other than ours are those of other implementations, see `vector_model/rules.py`;
+    only the model knows them.
     """
 
     by: str = "model"  # engine or model

@@ -1,6 +1,6 @@
 """A scenario is plain data: who takes part, how bad the network is, and what happens when.
 
-It follows from a seed (`generate.py`), can be cut down (`shrink.py`) and printed (`language.py`). Running it draws
+It follows from a seed (`generate.py`), can be cut down (`shrink.py`) and printed (`describe`). Running it draws
 nothing but the fates of packets, and those from a hash of what the packet is, so that a scenario without one of its
 actions is still nearly the same story.
 """

@@ -1,4 +1,4 @@
-"""Commands that find, show, copy and export messages of the log."""
+"""Commands that find, show and copy messages of the log."""
 
 from __future__ import annotations
 
