@@ -45,6 +45,12 @@ class Turn:
             ballot, value, need = said.accept
             self.accepted.setdefault(slot, {}).setdefault(ballot, (value, need))
 
+    def wait_anew(self, held: int) -> None:
+        """Count the rounds after which a ballot is tried again from now on, where fewer operations are held than when
+        it was prepared: those of a member that has gone count no more. This changes when a ballot begins, and never
+        what it may decide."""
+        self.prepared = {ballot: min(then, held) for ballot, then in self.prepared.items()}
+
     def may_say(self, slot: int, said: Statements, clock: Mapping[int, int], least: int) -> bool:
         """Return False if an operation of an elector lies: if it breaks its own promise, or rests on what nobody said.
 

@@ -328,6 +328,7 @@ class Replica:
     def _close(self, slot: Slot, last: int, why: str) -> None:
         lost = [node for seq, node in sorted(slot.chain.items()) if seq > last]
         self.held -= slot.seq
+        self.turn.wait_anew(self.held)
         self.committee.close(slot, last, why)
         for node in lost:
             node.dead = True

@@ -250,3 +250,30 @@ def test_only_what_was_signed_by_its_writer_counts() -> None:
     others[1].intake.refused.clear()
     others[1].receive(old)
     assert others[1].replica.turn.idle, "of a turn that is over, nothing is said any more"
+
+
+def test_a_ballot_is_tried_again_two_rounds_after_others_have_left() -> None:
+    """Ann accepted that dan be removed, who then wrote. Two leave, and their operations count no more: the checkpoint
+    waited until as many others were written."""
+    ann, bob, cas, dan = everybody = gathered(4)
+    for _ in range(12):
+        for one in (bob, cas):
+            one.write(said=Statements())
+            share(one, ann, bob, cas)
+    ballot = promised(ann, [bob, cas])
+    for one in (bob, cas):
+        one.write(one.event(Kind.LEAVE))
+        share(one, ann, bob, cas)
+    ann.write()
+    assert {slot for slot, _ in ann.replica.turn.proposed[ballot].value.removed} == {3}
+    share(ann, dan)
+    dan.write()
+    newest = dan.replica.committee.slots[3].seq
+    for _ in range(3):
+        exchange(everybody)
+    assert ann.replica.committee.open == {0, 3}
+    assert ann.replica.settled_seq[3] < newest, "the accept holds what it would remove"
+    for _ in range(4):
+        exchange([ann, dan])
+    for one in (ann, dan):
+        assert one.replica.settled_seq[3] >= newest, "decided: dan stays"

@@ -105,6 +105,12 @@ def test_somebody_let_in_again_names_no_more_of_its_old_operations_than_others_d
     assert problem == ""
 
 
+def test_a_ballot_does_not_wait_for_as_many_operations_as_the_leavers_wrote() -> None:
+    """Four of six leave while one that stays has accepted the removal of the other, who is heard."""
+    problem, _ = outcome(3004429)
+    assert problem == ""
+
+
 def test_fifty_members() -> None:
     """All are members from the start; partitions move often, and nearly half of them crash for good."""
     problem, facts = outcome(1, members=50)
