@@ -170,7 +170,7 @@ def electors_never_change() -> Any:
 
 
 def silence_never_ends_a_membership() -> Any:
-    return patch.object(R, "silent", lambda self, rounds: [])
+    return patch.object(C, "silent", lambda self, held, rounds: [])
 
 
 def removed_are_still_waited_for() -> Any:

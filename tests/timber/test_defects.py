@@ -6,6 +6,7 @@ import pytest
 
 from tests.timber import defects
 from tests.timber.defects import Defect, first_seed
+from tests.timber.runs import outcome
 
 QUICK = (
     defects.majority_is_enough,
@@ -16,6 +17,13 @@ QUICK = (
     defects.lost_operations_count,
     defects.clocks_name_less,
 )
+
+
+@pytest.mark.parametrize("defect", defects.DEFECTS, ids=lambda defect: defect.__name__)
+def test_every_defect_can_be_planted(defect: Defect) -> None:
+    with defect():
+        problem, _ = outcome(0)
+    assert isinstance(problem, str)
 
 
 @pytest.mark.parametrize("defect", QUICK, ids=lambda defect: defect.__name__)
