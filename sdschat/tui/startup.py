@@ -37,6 +37,7 @@ PIECES: Final = (
     "sdschat.node.sync.direct",
     "sdschat.node.sync.extension",
     "sdschat.node.members.channel",
+    "sdschat.node.private.opening",
 )
 
 

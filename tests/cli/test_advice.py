@@ -90,7 +90,7 @@ def test_a_damaged_copy_elsewhere_is_no_profile_to_salvage() -> None:
 
 
 def test_where_a_profile_is_not_there_those_that_are_there_are_named(said: Callable[..., str], tmp_path: Path) -> None:
-    assert "none yet" in said("log", "lobby", "--name", "zoe")
+    assert "There is none at all" in said("log", "lobby", "--name", "zoe")
     for level in ("ann", "bob%2F2"):
         (tmp_path / "there" / "profiles" / level).mkdir(parents=True)
         (tmp_path / "there" / "profiles" / level / "sdschat.db").touch()

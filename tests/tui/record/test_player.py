@@ -162,13 +162,13 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
     async def story() -> None:
         async with shown(recording) as (app, pilot):
             await until(app, lambda: "RECORDING paused" in screen(app))
-            assert "one" not in screen(app)
+            assert " one " not in screen(app).replace("Esc one step", "")
             for _ in range(60):
-                if "one" in screen(app):
+                if " one " in screen(app).replace("Esc one step", ""):
                     break
                 await pilot.press("f9")
                 await pilot.pause()
-            assert "one" in screen(app)
+            assert " one " in screen(app).replace("Esc one step", "")
             assert "three" not in screen(app)
             await pilot.press("f10")
             assert app.player.speed > 1
