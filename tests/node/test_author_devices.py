@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -21,24 +20,11 @@ from sdschat.node.silent_senders import SenderValues
 from sdschat.sds.events import RepairWanted
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import PATIENCE, Member, World, world
+from tests.node.test_author_chains import opened, run
+from tests.node.worlds import PATIENCE, Member, World
 
 CODEC = SdsCodec()
 BOB, MALLORY = Identity(b"b" * 32), Identity(b"m" * 32)
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
-
-
-async def opened(w: World) -> tuple[Member, ChannelSession]:
-    ann = w.start("ann")
-    await ann.until(ConnectionChanged, lambda c: c.state == "connected")
-    return ann, ann.node.sessions["lobby"]
 
 
 def say(room: ChannelSession, key: Identity, device: int, number: int, text: str = "") -> None:
