@@ -25,7 +25,7 @@ class EmbeddedHosting:
     """
 
     def __init__(self, config: BrokerConfig | None = None, changed: Callable[[bool], None] | None = None) -> None:
-        """`tell` gets True when we begin to host the broker, False when we stop."""
+        """`changed` gets True when we begin to host the broker, False when we stop."""
         self._broker = EmbeddedBroker(config or BrokerConfig())
         self._changed = changed
         self._hosted = False
