@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.catchup import LogKey
-from sdschat.catchup.provider import PAGE_PACKETS, HistoryProvider
+from sdschat.catchup.provider import PAGE_BYTES, PAGE_PACKETS, HistoryProvider
 from sdschat.catchup.values import Frame, Stretch, Want
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, Peer
@@ -25,3 +25,16 @@ def test_a_page_has_no_more_packets_than_it_may_also_of_several_stretches() -> N
     assert [page.last for page in pages] == [False, True]
     given = [packet for page in pages for packet in page.packets]
     assert given == [ann.pack(key) for key in keys[:200] + keys[300:500] + keys[600:700]]
+
+
+def test_a_page_of_several_stretches_has_no_more_bytes_than_it_may() -> None:
+    keys = some_keys(1000)
+    ann = Peer("ann", keys, 1)
+    ann.size = 1000
+    provider = HistoryProvider(ann)
+    parts = tuple(stretch(keys, start, start + 5) for start in range(0, 100, 10))
+    assert provider.want("bob", Frame(1, 1, Want(parts, 10_000)), Want(parts, 10_000)) is None
+    pages = [shipment.page for shipment in provider.ship(0)]
+    sizes = [sum(map(len, page.packets)) for page in pages]
+    assert sum(sizes) == 50_000
+    assert max(sizes) <= PAGE_BYTES + 1000  # the last message may exceed it
