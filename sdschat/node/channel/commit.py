@@ -60,7 +60,7 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
             if session.private is not None:
                 judged = session.private.judge(said)
                 if judged is None:
-                    texts.append(session.private.withhold(said))
+                    texts.append(session.private.shown.withhold(said))
                     continue
                 said = judged
                 if session.members is not None:

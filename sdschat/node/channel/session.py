@@ -217,7 +217,7 @@ class ChannelSession:
                 self._mark_ready(self)
             return
         if event.outdated and self.private is not None:
-            self.private.heard_outdated("", proven=False)
+            self.private.announcer.heard_outdated("", proven=False)
         place = self._topics.place(event.topic)
         if place is None:
             return
@@ -284,7 +284,7 @@ class ChannelSession:
         if self.private is not None:
             again = isinstance(message, Message) and self.private.sent_again(message)
             proven = by_member and self._is_news(heard, message, packet)
-            self.private.heard_outdated(message.message_id, proven=proven, again=again)
+            self.private.announcer.heard_outdated(message.message_id, proven=proven, again=again)
             if isinstance(message, Message) and self.private.joins(message):
                 return True
         return by_member and (isinstance(message, Refusal) or is_signed(message, packet))

@@ -7,23 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from sdschat.identity.content import ContentKind, OpenedContent, Verdict
+from sdschat.identity.content import ContentKind, OpenedContent
 from sdschat.identity.packets import SECRET_BYTES, epoch_key
 from sdschat.identity.private.link import accept, epoch_mark, make_removal, read_link, renewed_secret, secrets_known
 from sdschat.identity.private.roster import Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.channel.content import ContentGate, indexed
+from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
-from sdschat.node.events import (
-    EpochChanged,
-    MembersChanged,
-    MessageDelivered,
-    MessageWithheld,
-    NotAMember,
-    OperationsReworded,
-    Said,
-)
-from sdschat.node.private.announcing import AnnouncementTimer
+from sdschat.node.events import EpochChanged, MembersChanged, NotAMember, Said
+from sdschat.node.private.announcing import RemovalAnnouncer
 from sdschat.node.private.held import HeldOperations
 from sdschat.node.private.operations import (
     epoch_of_message,
@@ -32,13 +24,13 @@ from sdschat.node.private.operations import (
     is_older_than_epoch,
     joinings_of,
     last_joining,
-    operation_words,
     refusal_words,
     signed_operation,
 )
 from sdschat.node.private.record import EpochSecret, PrivateRecord, invite_link, present_epoch, save_operations
 from sdschat.node.private.rights import member_key, require_rank_above
 from sdschat.node.private.sealer import ChannelSealer
+from sdschat.node.private.shown import ShownMessages
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport
@@ -48,9 +40,6 @@ if TYPE_CHECKING:
     from sdschat.node.events import EventBody
     from sdschat.sds.state import Ready
 
-_ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
-_JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
-_WITHHELD: Final = 1000  # ids of messages that may be shown later
 _PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
 
 Send = Callable[[str, str, ContentKind], object]
@@ -72,9 +61,17 @@ class PrivateChannel(PassiveExtension):
         silent: bool = False,
     ) -> None:
         self.record = record
-        self._set_roster(Roster())
         self.transport = transport
         self.operations = HeldOperations(record.genesis, operations)
+        self.announcer = RemovalAnnouncer(self.operations, transport, msg_topic)
+        self.shown = ShownMessages(
+            gate,
+            self.operations.in_log,
+            record.withheld,
+            self._name,
+            self._emit,
+            only_operations=bool(record.genesis.data_set),
+        )
         self._sealer = sealer
         self._gate = gate
         self._send = send
@@ -82,13 +79,11 @@ class PrivateChannel(PassiveExtension):
         self._silent = silent
         self._record_changed = False
         self._events: list[EventBody] = []
-        self._reworded: set[str] = set()  # operations of the log that count now, or do not any more
-        self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
         self._texts: list[IndexedText] = []
-        self._announcements = AnnouncementTimer()
         self._doubt_at: int | None = None
         self.on_members: Callable[[], None] = _nothing  # called when others are members than before
-        sealer.on_other_epoch = self._other_epoch
+        sealer.on_other_epoch = self.announcer.other_epoch
+        self._set_roster(Roster())
 
     # For the rest of the program.
 
@@ -101,7 +96,7 @@ class PrivateChannel(PassiveExtension):
         return self.own_key in self.roster.members
 
     def _set_roster(self, roster: Roster) -> None:
-        self.roster = roster
+        self.roster = self.announcer.roster = self.shown.roster = roster
         self._member_ids = frozenset(map(sender_id_of, roster.members))
 
     def has(self, sender_id: str) -> bool:
@@ -131,6 +126,9 @@ class PrivateChannel(PassiveExtension):
     def nick_of(self, key: bytes) -> str:
         """Return the nick of a member; empty for somebody who signed nothing yet."""
         return self._gate.nick if key == self.own_key else self._gate.nick_of(sender_id_of(key))
+
+    def _name(self, key: bytes) -> str:
+        return self.nick_of(key) or sender_id_of(key)[:8]
 
     def invite(self, now: int, *, uses: int = 0, lasts: int = 0, broker: str = "") -> str:
         """Return a link that lets others in; `lasts` in milliseconds. Raises ValueError where we may not invite."""
@@ -208,10 +206,15 @@ class PrivateChannel(PassiveExtension):
         assert isinstance(message, Message)
         return message
 
+    def _emit(self, event: EventBody) -> None:
+        self._events.append(event)
+
     # An extension of the channel.
 
     def attach(self, session: ExtendedChannel) -> None:
         self._session = session
+        self.announcer.attach(session)
+        self.shown.attach(session)
         session.watchers.append(self._see)
         if self.gives_since_join:
             self.transport.epoch_of = self._epoch_of
@@ -239,15 +242,12 @@ class PrivateChannel(PassiveExtension):
         self._doubt_at = self._mono + _PATIENCE
 
     def next_wake(self) -> int | None:
-        # Once the turn is over: what is judged again must be in the log.
-        judge_at = self._mono if self._judge_from is not None or self._reworded else None
-        due = (self._announcements.due, self._doubt_at, judge_at)
+        due = (self.announcer.due, self._doubt_at, self._mono if self.shown.waits else None)
         return min((when for when in due if when is not None), default=None)
 
     def advance(self, now: Now) -> None:
-        self._texts += [*self._judged_again(), *self._worded_again()]
-        if self._announcements.take(now.mono):
-            self._announce()
+        self._texts += self.shown.changed()
+        self.announcer.advance(now.mono, self.record.secrets)
         if self._doubt_at is not None and now.mono >= self._doubt_at:
             self._doubt_at = None
             self._tell_refusal()
@@ -256,6 +256,8 @@ class PrivateChannel(PassiveExtension):
         texts, self._texts = self._texts, []
         events, self._events = self._events, []
         operations, gone = self.operations.take_changes()
+        if self.shown.withheld is not self.record.withheld:
+            self._change(replace(self.record, withheld=self.shown.withheld))
         record = self.record if self._record_changed else None
         self._record_changed = False
         if not (texts or operations or record is not None):
@@ -282,23 +284,16 @@ class PrivateChannel(PassiveExtension):
                 self.roster.outcomes[signed.message_id] = idle
             elif signed.message_id not in self.operations.in_log:
                 self._count(signed)
-            return said._replace(opened=opened._replace(text=self._line(signed)))
-        return said if self._may_speak(message, opened) else None
+            return self.shown.worded(said, signed)
+        return said if self.shown.may_speak(message, opened) else None
 
     def _count(self, signed: SignedOperation) -> None:
         """Count an operation of the log from now on."""
         self.operations.add(signed)
         self._refold(signed.lamport, signed.message_id)
         self.operations.forget_useless(self.roster)
-        self._announce_own(signed)
-
-    def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
-        if self.record.genesis.data_set:
-            return False  # what is said in a members' channel is an event of its data set
-        if opened.author_key == self.own_key:
-            return True  # whoever wrote it sees it
-        position = (message.lamport_timestamp or 0, message.message_id)
-        return opened.verdict.signed and self.roster.speaks_at(opened.author_key, position)
+        if signed.author_key == self.own_key:
+            self.announcer.made(signed.message_id)
 
     def _signed_operation(self, message: Message, opened: OpenedContent) -> SignedOperation | None:
         return signed_operation(self.record.genesis, message, opened)
@@ -317,7 +312,7 @@ class PrivateChannel(PassiveExtension):
     def _refold(self, lamport: int, message_id: str) -> None:
         before = self.roster
         self._set_roster(self.operations.folded())
-        self._announcements.members_changed()
+        self.announcer.members_changed()
         self._follow()
         if self.roster.members.keys() != before.members.keys():
             self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
@@ -332,13 +327,7 @@ class PrivateChannel(PassiveExtension):
             self._doubt_at = None
         elif self.record.link and self._doubt_at is None:
             self._doubt_at = self._mono + _PATIENCE
-        outcomes = self.roster.outcomes
-        held = self.operations.in_log
-        self._reworded |= {one for one in held if before.outcomes.get(one, "") != outcomes.get(one, "")}
-        if self.roster.changes == before.changes:
-            return  # everybody speaks where they spoke
-        place = (lamport, message_id)
-        self._judge_from = place if self._judge_from is None else min(self._judge_from, place)
+        self.shown.members_changed(before, (lamport, message_id))
 
     def _tell_refusal(self) -> None:
         refused = "" if self.is_member else self._refusal()
@@ -378,101 +367,9 @@ class PrivateChannel(PassiveExtension):
         """True for an old message under the key of its own epoch, as all are sent where newcomers get nothing older."""
         return self.gives_since_join and is_older_than_epoch(self.roster, message)
 
-    def heard_outdated(self, message_id: str, *, proven: bool, again: bool = False) -> None:
-        """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
-        show that somebody lacks it: a member announces it. `proven`: it is new, and by a member."""
-        if message_id not in self.roster.epoch_before and not again:
-            self._announce_soon(doubtful=not proven)
-
-    def _other_epoch(self, opened: bool) -> None:
-        """Somebody seals with another key than we do: one of us may lack a removal."""
-        if not opened:
-            self._announce_soon(doubtful=True)
-
-    def _announce_soon(self, *, doubtful: bool) -> None:
-        if self.roster.epoch_before and self._announcements.ask(self._mono, doubtful=doubtful):
-            self._session.mark_ready()
-
     @property
     def _mono(self) -> int:
         return self._session.channel.state.now.mono
-
-    def _announce_own(self, signed: SignedOperation) -> None:
-        if signed.author_key == self.own_key and signed.message_id in self.roster.epoch_before:
-            self._announcements.at_once(self._mono)
-
-    def _announce(self) -> None:
-        """Send the removals again, each with the key of the epoch that it ended."""
-        for message_id, name in list(self.roster.epoch_before.items())[-_ANNOUNCED:]:
-            secret = self.record.secrets.get(epoch_mark(name))
-            packet = self._packet(message_id)
-            if secret is not None and packet is not None:
-                self.transport.publish_in_epoch(epoch_key(secret).epoch_id, self._msg_topic, packet)
-
-    def _packet(self, message_id: str) -> bytes | None:
-        heard = self.operations.heard(message_id)
-        if heard is not None:
-            return heard[1]
-        row = self._session.channel.state.history.row(message_id)
-        return None if row is None else row.raw
-
-    # What is shown.
-
-    def _judged_again(self) -> list[IndexedText]:
-        """Texts behind a change of the members that are shown now, or are not shown any more."""
-        since, self._judge_from = self._judge_from, None
-        if since is None:
-            return []
-        history, found = self._session.channel.state.history, list[IndexedText]()
-        for entry in history.between(since[0], (1 << 62), _JUDGED_AGAIN):
-            row = history.row(entry.message_id) if (entry.lamport, entry.message_id) > since else None
-            message = None if row is None else self._session.read(row.raw).message
-            if row is None or not isinstance(message, Message):
-                continue
-            said = self._gate.read(message, row.own)
-            if said.opened.kind == ContentKind.OPERATION:
-                continue
-            shown = self._may_speak(message, said.opened)
-            if shown == (message.message_id not in self.record.withheld):
-                continue
-            if shown:
-                rest = tuple(one for one in self.record.withheld if one != message.message_id)
-                self._change(replace(self.record, withheld=rest))
-                found.append(indexed(said))
-                self._events.append(MessageDelivered(said, True, (), row.source))
-            else:
-                found.append(self.withhold(said))
-        return found
-
-    def _worded_again(self) -> list[IndexedText]:
-        """Lines of operations that were not known to count, because what they build upon came later."""
-        reworded, self._reworded = self._reworded & self.operations.in_log.keys(), set()
-        found: list[IndexedText] = []
-        for message_id in reworded:
-            row = self._session.channel.state.history.row(message_id)
-            message = None if row is None else self._session.read(row.raw).message
-            if row is not None and isinstance(message, Message):
-                said = self._gate.read(message, row.own)
-                opened = said.opened._replace(text=self._line(self.operations.in_log[message_id]))
-                found.append(indexed(said._replace(opened=opened)))
-        if found:
-            self._events.append(OperationsReworded(tuple(text.message_id for text in found)))
-        return found
-
-    def _line(self, signed: SignedOperation) -> str:
-        problem = self.roster.outcomes.get(signed.message_id, "")
-        return operation_words(signed.operation, problem, self._name)
-
-    def _name(self, key: bytes) -> str:
-        return self.nick_of(key) or sender_id_of(key)[:8]
-
-    def withhold(self, said: Said) -> IndexedText:
-        """Return the row of a message that is not shown, and say that there is one."""
-        message = said.message
-        withheld = (*self.record.withheld, message.message_id)[-_WITHHELD:]
-        self._change(replace(self.record, withheld=withheld))
-        self._events.append(MessageWithheld(message.message_id, message.sender_id, said.nick))
-        return indexed(said._replace(opened=said.opened._replace(verdict=Verdict.NOT_MEMBER, text="")))
 
 
 def _nothing() -> None:
