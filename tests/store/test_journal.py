@@ -204,6 +204,33 @@ def test_the_number_of_rows_is_bounded_over_restarts(tmp_path: Path) -> None:
     assert len(settings) == 5
 
 
+def test_the_newest_events_since_a_moment_are_read(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC, journal=JournalSettings()) as store:
+        store.commit([], _rows(10))
+        store.commit([], [row._replace(channel="kitchen") for row in _rows(10, START + 10)])
+        store.commit([], _rows(10, START + 20))
+        with Store.open_read_only(store.path, CODEC) as reader:
+            times = {
+                limit: [row.ts_ms - START for row in reader.journal_since("lobby", START + 5, limit)]
+                for limit in (3, 15, 100)
+            }
+            assert reader.journal_since("nowhere", 0, 9) == []
+    assert times == {3: [27, 28, 29], 15: [*range(5, 10), *range(20, 30)], 100: [*range(5, 10), *range(20, 30)]}
+
+
+def test_events_of_a_minute_may_have_been_saved_in_another_order(tmp_path: Path) -> None:
+    day = 24 * 3600 * 1000
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC, journal=JournalSettings()) as store:
+        store.commit([], _rows(1, START + 2 * day))  # saved long before: a clock was set back
+        store.commit([], _rows(1, START - day))
+        store.commit([], _rows(1, START))
+        store.commit([], _rows(1, START - 60_000))
+        store.commit([], _rows(1, START + 1))
+        with Store.open_read_only(store.path, CODEC) as reader:
+            times = [row.ts_ms - START for row in reader.journal_since("lobby", START, 9)]
+    assert times == [0, 1]
+
+
 def test_rejections_are_counted_by_reason_for_good(tmp_path: Path) -> None:
     path = tmp_path / "p" / "sdschat.db"
     reasons = ("no_kind", "too_large", "no_kind")
