@@ -9,7 +9,7 @@ import pytest
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.config import Config
-from sdschat.sds.events import FilterIgnored, RangeDiffered
+from sdschat.sds.events import FilterIgnored, PushScheduled, RangeDiffered
 from sdschat.sds.steps.ranges import range_section
 from sdschat.wire.sds_codec import SdsCodec
 from tests.sds.group import QUIET, START, Group, forge
@@ -104,10 +104,17 @@ def test_what_a_small_limit_hides_at_first_is_found_all_the_same(monkeypatch: py
     assert group["a"].log == group["b"].log
 
 
-def ranged(group: Group, body: bytes, hashes: int = 7) -> None:
+def ranged(group: Group, body: bytes, hashes: int = 7, sender: str = "b") -> None:
     """A peer's sync message with this body of a range filter over everything."""
     head = compact._RANGE_HEAD.pack(compact.RANGE, hashes, 0, 8 * len(body), 0, 0, 0xFFFF, 0xFFFFFFFF, 9)
-    group.give("a", forge("b", "s", group.now.wall, content=None, bloom_filter=WINDOW + head + body))
+    group.give("a", forge(sender, "s", group.now.wall, content=None, bloom_filter=WINDOW + head + body))
+
+
+@pytest.mark.parametrize(("sender", "pushed"), [("b", 10), ("c", 0)])
+def test_what_a_range_filter_lacks_is_pushed_to_its_sender_and_never_to_the_author(sender: str, pushed: int) -> None:
+    group = holder(LARGE, range(START, START + 10), 10)
+    ranged(group, bytes(100), sender=sender)
+    assert [event.wanted_by for event in group["a"].of(PushScheduled)] == [sender] * pushed
 
 
 @pytest.mark.parametrize(("ones", "ignored"), [(60, False), (61, True), (100, True)])
