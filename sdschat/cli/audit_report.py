@@ -236,7 +236,7 @@ channel_option: Final = click.option("--channel", metavar="CHANNEL", help="The v
 
 
 def only(found: Audit, channel: str | None) -> Audit:
-    """Return the part of the audit on this channel. Raises Problem if no node knows the channel."""
+    """Return the part of the audit on this channel. Raises CommandProblem if no node knows the channel."""
     if channel is None:
         return found
     nodes = [row for row in found.nodes if row.channel == channel]

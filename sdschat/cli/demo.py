@@ -101,7 +101,7 @@ def command(
 
 
 def _share(text: str) -> float:
-    """Read a share: 30% or 0.3. Raises Problem."""
+    """Read a share: 30% or 0.3. Raises CommandProblem."""
     try:
         value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:

@@ -36,7 +36,8 @@ def standard_input() -> BinaryIO:
 
 
 def channel_name(text: str) -> str:
-    """Return the name in its normal form, or a link to a private channel as it is. Raises Problem if it is neither."""
+    """Return the name in its normal form, or a link to a private channel as it is. Raises CommandProblem for another
+    text."""
     from sdschat.transport.base import normal_channel
 
     if text.strip().startswith("sdschat:"):

@@ -39,7 +39,7 @@ def codec_of(chosen: Chosen) -> EitherCodec:
 
 @contextmanager
 def open_reader(chosen: Chosen) -> Iterator[Reader]:
-    """Open the database for reading, also while a node writes there. Raises Problem if there is no such profile."""
+    """Open the database for reading, also while a node writes there. Raises CommandProblem for an unknown profile."""
     path = chosen.database
     try:
         os.stat(path)
@@ -61,7 +61,7 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
 
 
 def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
-    """Return the full name of a channel of this profile. Raises Problem if it has none of this name."""
+    """Return the full name of a channel of this profile. Raises CommandProblem if it has none of this name."""
     channel = full_name(reader, channel)
     names = [info.channel for info in reader.channels()]
     if channel not in names:
@@ -180,7 +180,7 @@ def own_id(chosen: Chosen) -> str:
 
 
 def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
-    """Return the participant with this nick or id. Raises Problem if there is none, or more than one."""
+    """Return the participant with this nick or id. Raises CommandProblem if there is none, or more than one."""
     nicks: dict[str, set[str]] = {}
     channels: dict[str, list[str]] = {}
     for place in [channel] if channel is not None else [info.channel for info in reader.channels()]:

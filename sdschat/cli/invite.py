@@ -123,7 +123,7 @@ async def _know_other_invites(session: ChannelSession, private: PrivateChannel, 
 
 
 def limits(expires: str | None) -> int:
-    """Return the time that a link lasts in milliseconds; 0 for ever. Raises Problem for a text that is no time."""
+    """Return the time that a link lasts in milliseconds; 0 for ever. Raises CommandProblem for another text."""
     if expires is None:
         return 0
     found = time_option("--expires", expires, "; 7d is seven days.")

@@ -104,7 +104,7 @@ def _told(chosen: Chosen, first_run: bool, guest: bool = False) -> list[str]:
 
 
 async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]) -> int:
-    """Run `body`; with a path, record the node there meanwhile. Raises Problem if the file cannot be made."""
+    """Run `body`; with a path, record the node there meanwhile. Raises CommandProblem if the file cannot be made."""
     if path is None:
         return await body
     from sdschat.node.recording.recorder import Recorder

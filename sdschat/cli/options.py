@@ -118,7 +118,7 @@ def resolve(
     user: Path | None = None,
     verbose: int = 0,
 ) -> Chosen:
-    """Return all values in force. `config` replaces both other files. Raises Problem (2) for an unusable value."""
+    """Return all values in force; `config` replaces both other files. Raises CommandProblem (2) for a bad value."""
     warnings = list(_unknown_variables(environ))
     layers = [
         Layer("option", {name: value for name, value in options.items() if value is not None}),

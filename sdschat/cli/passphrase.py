@@ -13,7 +13,7 @@ PASSPHRASE_VARIABLE: Final = "SDSCHAT_PASSPHRASE"
 
 
 def find_passphrase(file: Path | None, *, twice: bool) -> str:
-    """Return the passphrase; `twice` asks again, to notice a mistyped one. Raises Problem if there is none."""
+    """Return the passphrase; `twice` asks again, to notice a mistyped one. Raises CommandProblem if there is none."""
     if file is not None:
         try:
             return file.read_text(encoding="utf-8").rstrip("\r\n")

@@ -209,7 +209,7 @@ def _listen_to_signals() -> asyncio.Future[int]:
 
 
 async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
-    """Join, and return when the channel is connected and its kind is known. Raises Problem if the first attempts
+    """Join, and return when the channel is connected and its kind is known. Raises CommandProblem if the first attempts
     fail."""
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0

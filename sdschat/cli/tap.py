@@ -274,7 +274,7 @@ class TapFolder:
 
 @contextlib.contextmanager
 def tap_folder(folder: Path) -> Iterator[TapFolder]:
-    """Lock the folder for the block: two taps would take the broker's session from each other. Raises Problem."""
+    """Lock the folder for the block: two taps would take each other's session. Raises CommandProblem."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / _STATE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

@@ -11,7 +11,7 @@ _LAST_STANDARD = 2  # the number of standard error
 
 
 def require_screen(otherwise: str) -> None:
-    """Make sure that there is a terminal to draw on. Raises Problem, with the text `otherwise`, if there is none.
+    """Make sure that there is a terminal to draw on. Raises CommandProblem, with the text `otherwise`, if not.
 
     Textual draws on standard error, which users redirect into a file to keep error messages. Then Textual draws on the
     terminal of standard output, and error messages still go to the file.

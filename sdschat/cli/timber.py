@@ -59,7 +59,7 @@ def status(chosen: Chosen, channel: str, as_json: bool) -> None:
 
 
 def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
-    """Return the state of a channel. Raises Problem for one that is not of members."""
+    """Return the state of a channel. Raises CommandProblem for one that is not of members."""
     if not is_members_channel(reader, name):
         raise CommandProblem(f"{name} is no members' channel. `sdschat inspect {name}` shows its state.", WRONG_USE)
     return saved_status(reader, name, chosen.settings.timber.rounds, chosen.nick, own_id(chosen))

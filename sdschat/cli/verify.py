@@ -68,7 +68,7 @@ def _list(chosen: Chosen) -> None:
 
 
 def _key_of(reader: Reader, channel: str, name: str) -> tuple[bytes, str]:
-    """Return the key and nick of the one participant of this name. Raises Problem for none or several."""
+    """Return the key and nick of the one participant of this name. Raises CommandProblem for none or several."""
     state = private_state(reader, channel)
     known = [
         (key, nick)

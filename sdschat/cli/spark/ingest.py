@@ -19,7 +19,7 @@ _NAMED: Final = 3
 
 
 def sources_in(sources: Sequence[Path]) -> list[Path]:
-    """Return the files to read. Raises Problem for a missing path, and for a folder with nothing to read."""
+    """Return the files to read. Raises CommandProblem for a missing path, and for a folder with nothing to read."""
     from sdschat.lake.sources.files import SUFFIXES
     from sdschat.lake.sources.folders import find
 

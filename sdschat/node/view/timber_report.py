@@ -54,7 +54,7 @@ def timber_report(packet: bytes) -> dict[str, Any] | None:
 
 
 def _broken(message: Message | Refusal) -> list[tuple[str, str]]:
-    """Return the broken rules by their numbers in the matrix of `sdschat/timber/README.md`."""
+    """Return the broken rules by their numbers in the matrix of `tests/timber/README.md`."""
     if isinstance(message, Refusal):
         return [("T-062", f"{message.reason.value.replace('_', ' ')}: {message.detail}")]
     found: list[tuple[str, str]] = []

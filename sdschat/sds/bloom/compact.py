@@ -1,4 +1,4 @@
-"""Our own filter: about 600 bytes for 256 ids, and it says which part of the log it speaks of; reading that of a peer.
+"""Our own filter: 523 bytes for 256 ids by default, and the part of the log that it speaks of; reading that of a peer.
 
 A filter is a sequence of sections. All integers are big-endian, bodies have bit 0 in the lowest bit of byte 0.
 
