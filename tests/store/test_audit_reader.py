@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.values import AckState
+from sdschat.sds.values import AckState, ChannelRow, Put, Table
 from sdschat.store.audit_reader import AlteredRow, AuditReader, LogRowFound
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from tests.fingerprints import fingerprint_of
-from tests.store.samples import CODEC, START, Talk
+from tests.store.samples import CODEC, START, Talk, row_of
 
 COUNT = 40
 
@@ -54,6 +54,20 @@ def test_an_intact_log_is_as_it_was_written(filled: tuple[Store, Talk]) -> None:
         assert row.own == (message.sender_id == "me")
         assert (row.state is not None) == row.own
         assert (row.via, row.received_at) == ("live", (message.lamport_timestamp or 0) + 40)
+
+
+def test_a_horizon_counts_only_with_its_checksum(filled: tuple[Store, Talk]) -> None:
+    store, _ = filled
+    with AuditReader(store.path) as reader:
+        number = reader.standings()[0].number
+    found = []
+    rows = row_of(ChannelRow, lamport=START, layout="compact", horizon=START)
+    store.commit([("lobby", [Put(Table.CHANNEL, "", rows)])], [])
+    for statement in ("", "UPDATE channel_state SET sum = sum + 1", "DELETE FROM channel_state"):
+        store.connection.execute(f"{statement} WHERE channel = {number}" if statement else "SELECT 1")
+        with AuditReader(store.path) as reader:
+            found.append(reader.standings()[0].horizon)
+    assert found == [START, 0, 0]
 
 
 def test_what_is_claimed_of_a_log_is_compared_with_a_count(filled: tuple[Store, Talk]) -> None:
