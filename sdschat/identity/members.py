@@ -30,6 +30,14 @@ class DataSet(NamedTuple):
     payload: bytes  # of the announcement
 
 
+class FoundDataSet(NamedTuple):
+    """The data set that a first operation begins. `is_signed`: by the key that it names as its creator's."""
+
+    data_set: bytes
+    creator: bytes  # key
+    is_signed: bool
+
+
 def seal_packet(identity: Identity, channel: str, data_set: bytes, nick: str, packet: bytes) -> bytes:
     """Return the envelope of a packet of ours."""
     envelope = TimberEnvelope(identity.public_key, nick, packet, _UNSIGNED)
@@ -55,22 +63,30 @@ def announce(identity: Identity, channel: str, genesis: Operation, contacts: Seq
     return encode_announcement(one._replace(signature=identity.sign(_announcement_bytes(channel, one))))
 
 
-def read_announcement(payload: bytes, channel: str) -> DataSet | None:
-    """Return the data set that is announced; None unless its creator signed it for this channel."""
-    one = decode_announcement(payload)
-    if one is None:
-        return None
+def data_set_of(one: Announcement) -> FoundDataSet | None:
+    """Return what an announcement begins with, whoever signed the announcement; None if that is no first operation."""
     genesis = TimberCodec().decode_operation(one.genesis, one.genesis_signature)
     if not isinstance(genesis, Operation) or genesis.body.event is None:
         return None
     creator = genesis.body.event.body.key
     if genesis.body.event.body.kind is not Kind.GENESIS or genesis.body.slot or genesis.body.seq != 1:
         return None
-    if not verify(creator, operation_bytes(b"", genesis.raw), genesis.signature):
+    is_signed = verify(creator, operation_bytes(b"", genesis.raw), genesis.signature)
+    return FoundDataSet(operation_id(b"", genesis.raw), creator, is_signed)
+
+
+def read_announcement(payload: bytes, channel: str) -> DataSet | None:
+    """Return the data set that is announced; None unless its creator signed it for this channel."""
+    one = decode_announcement(payload)
+    if one is None:
         return None
+    found = data_set_of(one)
+    if found is None or not found.is_signed:
+        return None
+    data_set, creator, _ = found
     if not verify(creator, _announcement_bytes(channel, one), one.signature):
         return None
-    return DataSet(operation_id(b"", genesis.raw), creator, one.contacts, one.number, payload)
+    return DataSet(data_set, creator, one.contacts, one.number, payload)
 
 
 def first_operation(payload: bytes) -> Operation:

@@ -6,10 +6,15 @@ import json
 import subprocess
 import sys
 
-from sdschat.identity.members import seal_packet
-from sdschat.identity.signing import Identity
+from sdschat.identity.members import announce, seal_packet
+from sdschat.identity.signing import Identity, verify
 from sdschat.node.view.timber_report import timber_report
-from sdschat.timber.values import CheckpointMark, Message, Operation, Sync
+from sdschat.sds.values import Now
+from sdschat.timber.config import Config
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
+from sdschat.timber.events import Founded
+from sdschat.timber.values import CheckpointMark, Message, Operation, Sync, operation_id
 from sdschat.wire.members_codec import decode_timber_envelope
 from sdschat.wire.timber_codec import TimberCodec
 from tests.timber.group import Group
@@ -45,6 +50,22 @@ def test_operations_that_are_not_oldest_first_break_a_rule() -> None:
     report = timber_report(_sealed(_sync(one, one)))
     assert report is not None
     assert [found["rule"] for found in report["broken_rules"]] == ["T-059"]
+
+
+def test_an_announcement_is_told_with_its_data_set_and_checked() -> None:
+    now = Now(1_000, 0)
+    engine = TimberEngine(Config(), Signer(_IDENTITY.public_key, _IDENTITY.sign), TimberCodec(), verify, now)
+    engine.found(b"nonce", now)
+    genesis = next(one.genesis for one in engine.take().events if isinstance(one, Founded))
+    assert genesis is not None
+    packet = announce(_IDENTITY, "garden", genesis, (bytes(32),), 7)
+    report = timber_report(packet)
+    assert report is not None
+    assert (report["verdict"], report["kind"], report["number"]) == ("sound", "announcement", 7)
+    assert report["data_set"] == operation_id(b"", genesis.raw).hex()
+    forged = timber_report(packet.replace(genesis.signature, bytes(64)))
+    assert forged is not None
+    assert [found["rule"] for found in forged["broken_rules"]] == ["T-022"]
 
 
 def test_every_cut_packet_is_no_packet_or_broken() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from sdschat.identity.members import data_set_of
 from sdschat.identity.signing import sender_id_of
 from sdschat.timber.values import (
     Message,
@@ -16,7 +17,7 @@ from sdschat.timber.values import (
     Sync,
     SyncFinished,
 )
-from sdschat.wire.members_codec import decode_timber_envelope
+from sdschat.wire.members_codec import decode_announcement, decode_timber_envelope
 from sdschat.wire.timber_codec import TimberCodec
 
 TIMBER: Final = "timber"
@@ -31,13 +32,14 @@ _KINDS: Final[dict[type, str]] = {
 
 
 def timber_report(packet: bytes) -> dict[str, Any] | None:
-    """Explain a packet, as JSON has it; None for one that is in no envelope of a members' channel.
+    """Explain a packet, as JSON has it; None for one that is in no envelope of a members' channel, and announces none.
 
-    Signatures cover the channel and the data set, which a packet does not name, so they are not checked.
+    Signatures cover the channel and the data set, which a packet does not name, so they are not checked. That of the
+    first operation, which an announcement holds, covers neither, and is.
     """
     envelope = decode_timber_envelope(packet)
     if envelope is None:
-        return None
+        return _announcement_report(packet)
     message = _CODEC.decode(envelope.packet)
     broken = _broken(message)
     report: dict[str, Any] = {
@@ -51,6 +53,29 @@ def timber_report(packet: bytes) -> dict[str, Any] | None:
     if not isinstance(message, Refusal):
         report |= {"kind": _KINDS[type(message)], **_fields(message)}
     return report | {"broken_rules": [{"rule": rule, "what": what} for rule, what in broken]}
+
+
+def _announcement_report(packet: bytes) -> dict[str, Any] | None:
+    """Explain what is retained for those who look for a members' channel; None for other bytes."""
+    announcement = decode_announcement(packet)
+    genesis = None if announcement is None else data_set_of(announcement)
+    if announcement is None or genesis is None:
+        return None
+    data_set, creator, is_signed = genesis
+    return {
+        "verdict": "sound" if is_signed else "broken",
+        "accepted": is_signed,
+        "bytes": len(packet),
+        "dialect": TIMBER,
+        "sender_id": sender_id_of(creator),
+        "kind": "announcement",
+        "data_set": data_set.hex(),
+        "number": announcement.number,
+        "contacts": [sender_id_of(key) for key in announcement.contacts],
+        "broken_rules": []
+        if is_signed
+        else [{"rule": "T-022", "what": "its creator did not sign it"}],
+    }
 
 
 def _broken(message: Message | Refusal) -> list[tuple[str, str]]:
