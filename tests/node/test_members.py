@@ -20,12 +20,15 @@ from sdschat.node.events import (
     PostDeleted,
     PostEdited,
     PostSaid,
+    TroubleMet,
 )
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.opening import install
 from sdschat.node.members.saved import create_members, saved_posts
 from sdschat.node.node import Node
+from sdschat.node.recording.reader import read_recording
+from sdschat.node.recording.recorder import Recorder
 from sdschat.node.settings import Value
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
@@ -109,6 +112,35 @@ def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
             await bob.until(CheckpointPassed, lambda one: one.alive == 1)
             assert _texts(ann) == _texts(bob) == ["hello all"]
             assert [told.post.message_id for told in ann.of(PostSaid)] == [first, second]
+
+    asyncio.run(story())
+
+
+def test_a_recording_has_nothing_of_a_members_channel_and_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        file = tmp_path / "run.jsonl"
+        recorders: list[Recorder] = []
+
+        def record(node: Node) -> None:
+            recorders.append(Recorder(node, file))
+            install(node)
+
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), place.start("bob", "garden", "lobby", changes=SHORT, before=record)
+            await _let_in(ann, bob)
+            bob.node.say("garden", "a secret")
+            bob.node.send("lobby", "in the open")
+            await ann.until(PostSaid)
+            trouble = [one.detail for one in bob.of(TroubleMet)]
+            assert len(trouble) == 1
+            assert trouble[0].startswith("garden is not recorded")
+        recorders[0].close()
+        kept = file.read_text()
+        assert "in the open" in kept
+        assert "a secret" not in kept
+        assert {"PostSaid", "CheckpointPassed"}.isdisjoint(
+            step.fields["f"]["o"] for step in read_recording(file).steps if "f" in step.fields
+        )
 
     asyncio.run(story())
 

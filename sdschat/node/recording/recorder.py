@@ -6,7 +6,8 @@
     {"t":…,"c":"lobby","s":"loss 30% in"}                                the faults in force from now on
     {"t":…,"c":"lobby","f":{…}}                                          a fact, as it was told
 
-What is saved comes before what is told of it. A recording holds the messages in clear.
+What is saved comes before what is told of it. A recording holds the messages in clear. It has nothing of a members'
+channel: what is deleted there is gone for everybody, and the file would keep it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
@@ -41,6 +42,8 @@ from sdschat.sds.values import (
 )
 from sdschat.store.transaction import IndexedText
 
+_NOT_RECORDED: Final = "what is deleted in a members' channel is gone for everybody, and a recording would keep it"
+
 
 class Recorder:
     """Records a node from its start on. To be attached before a channel is joined, and closed at the end."""
@@ -51,6 +54,7 @@ class Recorder:
         self._path = path
         self._file: TextIO | None = _made(path)
         self._faults: dict[str, str] = {}
+        self._left_out: set[str] = set()
         self._write(
             v=VERSION,
             sender_id=node.sender_id,
@@ -75,6 +79,8 @@ class Recorder:
     def _hear(self, event: NodeEvent) -> None:
         if isinstance(event.body, Joined):
             self._begin(event.channel)
+        if self._leaves_out(event.channel):
+            return
         session = self._node.sessions.get(event.channel)
         if session is not None:
             faults = getattr(session.transport, "faults", None)
@@ -95,12 +101,26 @@ class Recorder:
 
     def saved(self, channel: str, writes: Iterable[Write], texts: Iterable[IndexedText] = ()) -> None:
         """`texts` of messages from before; those of others come with the facts."""
+        if self._leaves_out(channel):
+            return
         written, said = [to_json(write) for write in writes], [to_json(text) for text in texts]
         if written or said:
             self._write(c=channel, w=written, x=said)
 
     def packet(self, channel: str, why: str, raw: bytes, out: bool) -> None:
+        if self._leaves_out(channel):
+            return
         self._write(c=channel, p=[why, base64.b64encode(raw).decode(), out])
+
+    def _leaves_out(self, channel: str) -> bool:
+        """True for a members' channel, of which the user is told once that it is not recorded."""
+        session = self._node.sessions.get(channel)
+        if session is None or session.members is None:
+            return False
+        if channel not in self._left_out:
+            self._left_out.add(channel)
+            self._node.emit(TroubleMet(f"{channel} is not recorded: {_NOT_RECORDED}"))
+        return True
 
     def close(self) -> None:
         file, self._file = self._file, None

@@ -72,9 +72,7 @@ def _announcement_report(packet: bytes) -> dict[str, Any] | None:
         "data_set": data_set.hex(),
         "number": announcement.number,
         "contacts": [sender_id_of(key) for key in announcement.contacts],
-        "broken_rules": []
-        if is_signed
-        else [{"rule": "T-022", "what": "its creator did not sign it"}],
+        "broken_rules": [] if is_signed else [{"rule": "T-022", "what": "its creator did not sign it"}],
     }
 
 
