@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdschat.catchup import LogKey
-from sdschat.catchup.provider import PAGE_BYTES, PAGE_PACKETS, HistoryProvider
-from sdschat.catchup.values import Frame, Stretch, Want
+from sdschat.catchup.provider import PAGE_BYTES, PAGE_PACKETS, SERVED, HistoryProvider
+from sdschat.catchup.values import Declined, Frame, Stretch, Want
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, Peer
 
@@ -38,3 +38,14 @@ def test_a_page_of_several_stretches_has_no_more_bytes_than_it_may() -> None:
     sizes = [sum(map(len, page.packets)) for page in pages]
     assert sum(sizes) == 50_000
     assert max(sizes) <= PAGE_BYTES + 1000  # the last message may exceed it
+
+
+def test_more_peers_than_are_served_at_a_time_are_told_that_we_are_busy() -> None:
+    keys = some_keys(100)
+    provider = HistoryProvider(Peer("ann", keys, 1))
+    want = Want((stretch(keys, 0, 50),), 10_000)
+    told = [provider.want(f"peer {number}", Frame(1, 1, want), want) for number in range(SERVED + 1)]
+    assert told == [None] * SERVED + [Declined("busy")]
+    assert provider.want("peer 0", Frame(1, 2, want), want) is None  # another one of somebody who is served
+    provider.gave_up("peer 3")
+    assert provider.want("somebody else", Frame(1, 1, want), want) is None

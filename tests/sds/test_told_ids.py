@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sdschat.sds.events import Delivered, DuplicateReceived, KeptAsId, Rejected
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import TOLD, Message
 from tests.sds.group import START, Group
 
@@ -64,3 +65,12 @@ def test_what_is_here_or_ours_or_of_no_date_changes_nothing() -> None:
     assert group["a"].log == [ID]
     assert not group["a"].of(KeptAsId)
     assert not group["a"].of(Rejected)
+
+
+def test_an_id_is_taken_while_it_is_kept_and_up_to_the_most_that_a_clock_may_be_ahead() -> None:
+    group = Group("a")
+    now, ahead = group.now.wall, group["a"].channel.state.config.max_skew
+    dates = (now - IDS_KEPT - 1, now - IDS_KEPT, now + ahead, now + ahead + 1)
+    for place, lamport in enumerate(dates):
+        tell(group, lamport, message_id=f"{place:064}")
+    assert group["a"].log == [f"{1:064}", f"{2:064}"]
