@@ -213,6 +213,22 @@ def test_compare_tells_who_has_more() -> None:
     assert theirs_only
 
 
+def test_a_waku_filter_goes_beyond_another_by_what_is_neither_there_nor_explained() -> None:
+    ours = OwnFilter("waku", 64, 0.001, 0)
+    for message_id in ("one", "two", "three"):
+        ours.add(message_id, 1)
+    body = bytearray(waku.BYTES)
+    waku.add(body, "one")
+    theirs = waku.WakuFilter(bytes(body))
+    assert ours.beyond(theirs, ())
+    assert ours.beyond(theirs, ("two",))
+    assert not ours.beyond(theirs, ("two", "three", "four"))
+    waku.add(body, "five")
+    for message_id in ("two", "three"):
+        waku.add(body, message_id)
+    assert not ours.beyond(waku.WakuFilter(bytes(body)), ())
+
+
 def test_filters_of_other_shapes_do_not_compare() -> None:
     assert own_filter(["m1"]).compare(received(own_filter(["m1"], 64, 0.1))) is None
 
