@@ -1,5 +1,5 @@
-"""The time until an author knows of a first holder and of all, and its price, by the size of the group, on a simulated
-clock.
+"""The time until an author knows of a first holder, of all, and of one who was cut off, and its price, by the size of
+the group, on a simulated clock.
 
 python -m tests.sds.confirming
 """
@@ -29,6 +29,16 @@ class Found(NamedTuple):
     bytes: float  # all bytes that were sent for each message
 
 
+class Late(NamedTuple):
+    """The result for one size of a group in which one participant is cut off for a minute when a message is sent."""
+
+    size: int
+    late: list[float]  # seconds from the end of the cut until the message came to that participant
+    known: list[float]  # seconds from then until the author knew that it has it
+    syncs: float  # as above
+    bytes: float
+
+
 def run(size: int, messages: int = MESSAGES) -> Found:
     """Let the first of a quiet group say something once a minute."""
     group = Group(*(f"p{number}" for number in range(size)), config=SPEC)
@@ -48,6 +58,37 @@ def run(size: int, messages: int = MESSAGES) -> Found:
     sent = [packet for name, node in group.nodes.items() for packet in node.sent[began[name] :]]
     syncs = sum(packet.kind == "sync" for packet in sent)
     return Found(size, seconds, everybody, syncs / messages, sum(len(packet.raw) for packet in sent) / messages)
+
+
+def run_late(size: int, messages: int = MESSAGES) -> Late:
+    """Let the first of a quiet group say something every three minutes, while the last one is cut off for a minute."""
+    group = Group(*(f"p{number}" for number in range(size)), config=SPEC)
+    _pass(group, 3 * SPEC.sync_interval)
+    author, last = group["p0"], f"p{size - 1}"
+    began = {name: len(node.sent) for name, node in group.nodes.items()}
+    late, known = [], []
+    for number in range(messages):
+        group.passes = lambda flight: last not in (flight.sender, flight.receiver)
+        message, at = group.send("p0", f"text {number}"), group.now.mono
+        _pass(group, APART)
+        group.passes = lambda flight: True
+        back = group.now.mono
+        while message.message_id not in group[last].delivered():
+            _pass(group, WAY)
+        came = group.now.mono
+        while not _known_of(author.of(StateChanged), message.message_id, last):
+            _pass(group, WAY)
+        late.append((came - back) / 1000)
+        known.append((group.now.mono - came) / 1000)
+        _pass(group, 3 * APART - (group.now.mono - at) % (3 * APART))
+    sent = [packet for name, node in group.nodes.items() for packet in node.sent[began[name] :]]
+    syncs = sum(packet.kind == "sync" for packet in sent)
+    return Late(size, late, known, syncs / messages, sum(len(packet.raw) for packet in sent) / messages)
+
+
+def _known_of(events: list[StateChanged], message_id: str, name: str) -> bool:
+    """True once a participant is known to have an acknowledged message."""
+    return any(event.message_id == message_id and name in event.by for event in events if event.state is AckState.ACKED)
 
 
 def _known(events: list[StateChanged], message_id: str) -> int:
@@ -70,6 +111,12 @@ def main() -> None:
         line = f"{median(found.seconds):18.1f} s {max(found.seconds):6.1f} s"
         line += f" {median(found.everybody):13.1f} s {max(found.everybody):6.1f} s"
         line += f" {found.syncs:18.1f} {found.bytes:11,.0f}"
+        print(f"{size:4d}  {line}")
+    print("\nsize  late by, median  longest  then known after, median  longest  sync messages each  bytes each")
+    for size in (2, 3, 5, 9, 10):
+        one = run_late(size)
+        line = f"{median(one.late):15.1f} s {max(one.late):6.1f} s {median(one.known):24.1f} s {max(one.known):6.1f} s"
+        line += f" {one.syncs:18.1f} {one.bytes:11,.0f}"
         print(f"{size:4d}  {line}")
 
 

@@ -10,7 +10,7 @@ import pytest
 from sdschat.sds.config import SPEC
 from sdschat.sds.state import Peer
 from sdschat.sds.steps.timing import SMALL_GROUP
-from tests.sds.confirming import run
+from tests.sds.confirming import run, run_late
 from tests.sds.group import Group
 
 
@@ -27,6 +27,11 @@ def test_in_a_group_of_five_too_and_the_others_stay_silent() -> None:
 @pytest.mark.parametrize("size", [3, 5, SMALL_GROUP + 1])
 def test_in_a_small_group_the_author_knows_of_all_soon(size: int) -> None:
     assert max(run(size, messages=5).everybody) * 1000 <= SPEC.sync_interval * 7 // 12 + 1000
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_what_comes_late_after_a_cut_is_confirmed_as_soon(size: int) -> None:
+    assert median(run_late(size, messages=9).known) <= 4
 
 
 def due_in(group: Group, name: str) -> int:

@@ -79,7 +79,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
     else:
         gap = name_gap(message, found.gap)
         deliver_message(s, message, raw, source, gap, s.filter.generation, s.now.wall)
-        if source == "live":
+        if source != FROM_STORE:
             confirm_soon(s, due)
     include_received(s, message_id, lamport)
     if source != FROM_STORE:
