@@ -39,10 +39,3 @@ def journal_rows(
             case ev.StateAdopted(taken, peer):
                 sender = sender_of(peer)
                 yield at._replace(event=SETTLED, messages=taken.number, fingerprint=hash_text(taken.hash), peer=sender)
-
-
-def deletes_texts(report: ev.Report) -> bool:
-    """True if a compaction has to remove texts from the disk, by what is reported."""
-    if isinstance(report, ev.EventSettled):
-        return report.kind in (Kind.EDIT, Kind.DELETE)
-    return isinstance(report, ev.StateAdopted)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.node.members.events import (
     BallotChanged,
     CheckpointPassed,
+    DataSetFound,
     DeliveryChanged,
     ForkFound,
     MemberPost,
@@ -132,6 +133,16 @@ class Told:
     def _note(self, name: PostId, edit: int) -> None:
         self._alive[name] = edit
         self._names[self.message_id(name)] = name
+
+    def standing(self, data_set: str, creator: str) -> Iterator[NodeBody]:
+        """Yield the reason why we do not write, if we do not."""
+        match self._engine.standing():
+            case MemberStanding.OUTSIDE:
+                yield DataSetFound(data_set, creator)
+            case MemberStanding.REMOVED:
+                yield MemberStatusChanged(self._me, self._nick_of(self._me), "evicted")
+            case MemberStanding.LEAVING | MemberStanding.LEFT:
+                yield MemberStatusChanged(self._me, self._nick_of(self._me), "left")
 
     # Reports.
 

@@ -1,0 +1,116 @@
+"""The data set of a members' channel: its record in the profile, and its announcement, which is heard and sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sdschat.identity.members import DataSet, announce, first_operation, read_announcement
+from sdschat.identity.signing import Identity
+from sdschat.node.members.events import KindRefused
+from sdschat.node.members.record import MembersRecord
+from sdschat.wire.members_codec import MAX_CONTACTS
+
+_ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
+_REFUSED_EVERY: Final = 60_000  # ms between two events for announcements that do not count: anybody can make them
+
+
+class AnnouncedDataSet:
+    """Times are monotonic milliseconds. `record` is None in a channel of another kind."""
+
+    def __init__(self, identity: Identity) -> None:
+        self.record: MembersRecord | None = None
+        self._identity = identity
+        self._newest: DataSet | None = None  # the last announcement that was heard, or is kept
+        self._unsaved: MembersRecord | None = None
+        self._connected = False
+        self._announce_at: int | None = None
+        self._refused_at = -_REFUSED_EVERY
+
+    def attach(self, channel: str, publish: Callable[[bytes], None]) -> None:
+        """Send announcements with `publish` from now on."""
+        self._channel = channel
+        self._publish = publish
+
+    def begin(self, record: MembersRecord, *, kept: bool) -> None:
+        """This is the data set of the channel. `kept`: the record is on disk already."""
+        self.record = record
+        self._unsaved = None if kept else record
+        if record.announcement:
+            self._newest = read_announcement(record.announcement, record.channel)
+
+    @property
+    def data_set(self) -> bytes:
+        return b"" if self.record is None else self.record.data_set
+
+    @property
+    def creator(self) -> bytes:
+        """The key of whoever made the data set; our own while no announcement is kept."""
+        return self._identity.public_key if self._newest is None else self._newest.creator
+
+    @property
+    def contacts(self) -> tuple[bytes, ...]:
+        """The keys of those who may be asked for the state, as far as they were announced."""
+        return () if self._newest is None else (*self._newest.contacts, self._newest.creator)
+
+    def take_unsaved(self) -> MembersRecord | None:
+        """Take the record, if it is to be saved."""
+        record, self._unsaved = self._unsaved, None
+        return record
+
+    # Announcements of others.
+
+    def hear(self, found: DataSet) -> bool:
+        """Take over an announcement of this data set. False for one that is not newer than what we have."""
+        self._announce_at = None
+        if self._newest is not None and found.number <= self._newest.number:
+            return False
+        self._take(found)
+        return True
+
+    def refusal(self, found: DataSet, why: str, now: int) -> list[KindRefused]:
+        """Return the event for an announcement that does not count, if there was none just now."""
+        if now - self._refused_at < _REFUSED_EVERY:
+            return []
+        self._refused_at = now
+        return [KindRefused(found.data_set.hex(), why)]
+
+    def _take(self, found: DataSet) -> None:
+        assert self.record is not None
+        self._newest = found
+        self.record = self._unsaved = self.record._replace(announcement=found.payload)
+
+    # What we announce.
+
+    def connected(self, now: int) -> None:
+        self._connected = True
+        self._announce_at = now + _ANNOUNCE_AFTER
+
+    def disconnected(self) -> None:
+        self._connected = False
+        self._announce_at = None
+
+    @property
+    def due(self) -> int | None:
+        return self._announce_at
+
+    def advance(self, now: int) -> None:
+        if self._announce_at is not None and self._announce_at <= now:
+            self._announce_at = None
+            self._announce()
+
+    def name_members(self, keys: Iterable[bytes]) -> None:
+        """Name the members of now in the announcement, if it is ours."""
+        before = self._newest
+        if before is None or before.creator != self._identity.public_key:
+            return
+        genesis, contacts = first_operation(before.payload), list(keys)[:MAX_CONTACTS]
+        payload = announce(self._identity, self._channel, genesis, contacts, before.number + 1)
+        found = read_announcement(payload, self._channel)
+        assert found is not None
+        self._take(found)
+        self._announce()
+
+    def _announce(self) -> None:
+        if self._newest is not None and self._connected:
+            self._publish(self._newest.payload)
