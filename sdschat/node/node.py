@@ -140,6 +140,7 @@ class Node:
             codec,
             self.clock,
             self.settings.qos,
+            private=private,
             unsigned_counts=self.settings.unsigned_counts,
             limits=self._limits(),
             dialect=dialect,
@@ -149,7 +150,6 @@ class Node:
         )
         self.sessions[name] = session
         if private is not None:
-            session.private = private
             session.attach(private)
         self._attach_extensions(session)
         self._mend(session.name)

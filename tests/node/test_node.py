@@ -12,7 +12,7 @@ from sdschat.identity.content import Verdict
 from sdschat.identity.key_book import KeyMet, NickClaimed
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.proofs import HeardPacket
-from sdschat.node.channel.session import ChannelSession
+from sdschat.node.channel.reception import PacketReception
 from sdschat.node.events import (
     ConnectionChanged,
     EphemeralSaid,
@@ -360,13 +360,13 @@ def test_own_packets_that_the_broker_sends_back_are_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[tuple[str, bytes]] = []
-    whole = ChannelSession.read
+    whole = PacketReception.read
 
-    def noted(self: ChannelSession, packet: bytes) -> HeardPacket:
-        read.append((self.channel.state.participant_id, packet))
+    def noted(self: PacketReception, packet: bytes) -> HeardPacket:
+        read.append((self._channel.state.participant_id, packet))
         return whole(self, packet)
 
-    monkeypatch.setattr(ChannelSession, "read", noted)
+    monkeypatch.setattr(PacketReception, "read", noted)
 
     async def story() -> None:
         async with world(tmp_path) as w:

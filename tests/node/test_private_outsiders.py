@@ -177,7 +177,7 @@ def test_what_was_kept_as_an_id_is_fetched_once_its_author_is_known_to_be_a_memb
         async with world(tmp_path) as here:
             ann, bob, _ = await used_up(here)
             (session,) = bob.node.sessions.values()
-            session._limits_of_outsiders = SenderLimits(0, 0)
+            session.reception._limits_of_outsiders = SenderLimits(0, 0)
             joining = encode_operation(accept(read_link(link_of(ann), 0), MALLORY))
             join = packet(ann, MALLORY, joining, ContentKind.OPERATION)
             texts = [f"text {number}" for number in range(12)]

@@ -9,16 +9,17 @@ from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
-from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
+from sdschat.node.channel.proofs import HeardPacket, Proofs
+from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.refusals import RefusalCounter
-from sdschat.node.channel.sender_limits import FRESH, SenderLimits
+from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, PresenceChanged, TroubleMet
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import TOLD, Codec, Message, MessageKind, Now, Reason, Refusal
+from sdschat.sds.values import Codec, Now, Reason
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
-# Of what somebody says who has the key of a private channel and is no member, so much is kept; and of joinings, which
-# may come before those of whoever invited their authors.
-_OUTSIDERS: Final = 5  # messages of one of them in a minute
-_JOININGS: Final = 60
 _EARLY_KEPT: Final = 64
 
 Emit = Callable[[str, EventBody], None]
@@ -72,6 +69,7 @@ class ChannelSession:
         clock: Clock,
         qos: int,
         *,
+        private: PrivateChannel | None = None,
         unsigned_counts: bool = False,
         limits: SenderLimits,
         dialect: str = "spec",
@@ -86,13 +84,9 @@ class ChannelSession:
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
-        self._limits = limits
-        self._limits_of_outsiders = SenderLimits(_OUTSIDERS, _OUTSIDERS)
-        self._limits_of_joinings = SenderLimits(_JOININGS, _JOININGS)
         self.was_connected = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
-        self._connected_at = 0  # epoch milliseconds
         self._topics = topics
         self._gate = gate
         self.proofs = Proofs(self.name, codec, gate.book, unsigned_counts)
@@ -103,10 +97,11 @@ class ChannelSession:
         self._fail = fail
         self._extensions: list[ChannelExtension] = []
         self._handlers: dict[str, Handler] = {}
-        self.private: PrivateChannel | None = None
+        self.private = private
         self.members: MembersChannel | None = None  # its log is that of Timber, and the engine of SDS rests
         self._announced: Callable[[bytes], None] | None = None
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
+        self.reception = PacketReception(channel, gate, self.proofs, limits, self.watchers, private)
 
     @property
     def extensions(self) -> tuple[ChannelExtension, ...]:
@@ -153,7 +148,8 @@ class ChannelSession:
 
     def receive(self, packet: bytes, source: str) -> None:
         """A packet of the channel that came another way: store or sync. Any bytes will do."""
-        self._take_packet(packet, source)
+        if self.reception.take(self._clock.now(), packet, source):
+            self._mark_ready(self)
 
     def start(self) -> None:
         self.transport.listen(self._heard)
@@ -206,7 +202,8 @@ class ChannelSession:
                 return
             own = self._sent.message_id(event.payload)
             if own is None or own in self.channel.state.refetch:
-                self._take_packet(event.payload, "live", event.outdated)
+                if self.reception.take(self._clock.now(), event.payload, "live", event.outdated):
+                    self._mark_ready(self)
             else:
                 self.channel.heard_copy(self._clock.now(), own)
                 self._mark_ready(self)
@@ -259,88 +256,11 @@ class ChannelSession:
 
     def read(self, packet: bytes) -> HeardPacket:
         """Decode a packet into a message that is what its author signed, or into a refusal."""
-        heard = self.proofs.decode(packet)
-        message = heard.message
-        if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
-            return heard
-        refusal = self._gate.refusal_of(message, self._is_checked(message.message_id))
-        return heard if refusal is None else HeardPacket(refusal, None)
-
-    def _is_checked(self, message_id: str) -> bool:
-        """True if a message is known to be what its author signed, because it is here and came lately. Of one that is
-        here as an id that others told, nothing is known."""
-        entry = self.channel.state.window.entries.get(message_id)
-        return self.channel.state.holds_in_memory(message_id) and (entry is None or entry.generation != TOLD)
+        return self.reception.read(packet)
 
     def _is_member(self, sender_id: str) -> bool:
         """Members who were away may still use an earlier key. Those who were removed have no other."""
         return self.private is not None and self.private.has(sender_id)
-
-    def _counts_outdated(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
-        """True if a packet under an earlier key is by a member. Whoever was removed has that key, too, and anybody can
-        repeat what was sent under it; so only what is signed counts, and proves that its author lacks a key if it is
-        new."""
-        by_member = self._is_member(message.sender_id or "")
-        if self.private is not None:
-            again = isinstance(message, Message) and self.private.sent_again(message)
-            proven = by_member and self._is_news(heard, message, packet)
-            self.private.announcer.heard_outdated(message.message_id, proven=proven, again=again)
-            if isinstance(message, Message) and self.private.joins(message):
-                return True
-        return by_member and (isinstance(message, Refusal) or is_signed(message, packet))
-
-    def _is_news(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
-        """True if a packet is signed by its sender, and did not come before."""
-        if isinstance(message, Refusal) or message.kind is MessageKind.EPHEMERAL:
-            return False
-        if message.kind is MessageKind.SYNC:
-            return self.proofs.is_next(heard)
-        return is_signed(message, packet) and not self.channel.state.holds(message.message_id)
-
-    def _take_packet(self, packet: bytes, source: str, outdated: bool = False) -> None:
-        now = self._clock.now()
-        heard = self.read(packet)
-        message = self.proofs.refusal_of(heard) or heard.message
-        if outdated and not self._counts_outdated(heard, message, packet):
-            return
-        for watcher in self.watchers:
-            watcher(source, packet, message)
-        if isinstance(message, Refusal):
-            state = self.channel.state
-            state.now = now
-            state.reject(message.reason, message.sender_id, message.message_id, message.detail)
-        elif not self.proofs.repeated(heard):
-            if message.sender_id == self._gate.identity.sender_id:
-                self._gate.note_claim(message)
-            if source == "live" and self._exceeds(message, now):
-                self.channel.receive_id(now, message)
-            else:
-                unproven = self.proofs.unproven(heard) or self.is_outsider(message.sender_id)
-                self.channel.receive_message(now, message, packet, source, unproven=unproven)
-                self._gate.copies.compare(self.channel.state, message)
-        self._mark_ready(self)
-
-    def _exceeds(self, message: Message, now: Now) -> bool:
-        """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
-        sender_id, lamport = message.sender_id, message.lamport_timestamp
-        state, book = self.channel.state, self._gate.book
-        if sender_id == state.participant_id or self._is_checked(message.message_id):
-            return False
-        if self.private is not None and not self.is_outsider(sender_id):
-            return False
-        if lamport is not None and lamport > now.wall + state.config.max_skew:
-            return False  # it waits for its date, and of those few are kept anyway
-        sync = message.kind is MessageKind.SYNC
-        if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
-            return True
-        fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self._connected_at))
-        if self.private is not None:
-            may_count = self.private.may_count(message)
-            limits = self._limits_of_joinings if may_count else self._limits_of_outsiders
-            return limits.exceeded(sender_id, now.mono, fresh=fresh, sync=sync, stranger=True)
-        return self._limits.exceeded(
-            sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
-        )
 
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
         now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected
@@ -349,7 +269,7 @@ class ChannelSession:
                 events = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
                 self.was_connected = True
-                self._connected_at = now.wall
+                self.reception.connected_at = now.wall
                 self.presence.doubt(now.mono)
                 if not self._rests:
                     self.channel.connected(now)

@@ -1,0 +1,129 @@
+"""The reception of packets of one channel: what is decoded, refused, kept as an id alone, or given to the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.extension import Watcher
+from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
+from sdschat.node.channel.sender_limits import FRESH, SenderLimits
+from sdschat.sds.channel import Channel
+from sdschat.sds.values import TOLD, Message, MessageKind, Now, Refusal
+
+if TYPE_CHECKING:
+    from sdschat.node.private.membership import PrivateChannel
+
+# Of what somebody says who has the key of a private channel and is no member, so much is kept; and of joinings, which
+# may come before those of whoever invited their authors.
+_OUTSIDERS: Final = 5  # messages of one of them in a minute
+_JOININGS: Final = 60
+
+
+class PacketReception:
+    """`watchers` see every packet that counts. `private` is None in an open channel."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        gate: ContentGate,
+        proofs: Proofs,
+        limits: SenderLimits,
+        watchers: list[Watcher],
+        private: PrivateChannel | None,
+    ) -> None:
+        self.connected_at = 0  # epoch milliseconds
+        self._channel = channel
+        self._gate = gate
+        self._proofs = proofs
+        self._limits = limits
+        self._limits_of_outsiders = SenderLimits(_OUTSIDERS, _OUTSIDERS)
+        self._limits_of_joinings = SenderLimits(_JOININGS, _JOININGS)
+        self._watchers = watchers
+        self._private = private
+
+    def take(self, now: Now, packet: bytes, source: str, outdated: bool = False) -> bool:
+        """Take a packet: any bytes will do. `source`: live, store or sync. `outdated`: sealed with an earlier key.
+        False if it counts for nothing because of that."""
+        heard = self.read(packet)
+        message = self._proofs.refusal_of(heard) or heard.message
+        if outdated and not self._counts_outdated(heard, message, packet):
+            return False
+        for watcher in self._watchers:
+            watcher(source, packet, message)
+        if isinstance(message, Refusal):
+            state = self._channel.state
+            state.now = now
+            state.reject(message.reason, message.sender_id, message.message_id, message.detail)
+        elif not self._proofs.repeated(heard):
+            if message.sender_id == self._gate.identity.sender_id:
+                self._gate.note_claim(message)
+            if source == "live" and self._exceeds(message, now):
+                self._channel.receive_id(now, message)
+            else:
+                private = self._private
+                outsider = private is not None and private.is_outsider(message.sender_id)
+                unproven = outsider or self._proofs.unproven(heard)
+                self._channel.receive_message(now, message, packet, source, unproven=unproven)
+                self._gate.copies.compare(self._channel.state, message)
+        return True
+
+    def read(self, packet: bytes) -> HeardPacket:
+        """Decode a packet into a message that is what its author signed, or into a refusal."""
+        heard = self._proofs.decode(packet)
+        message = heard.message
+        if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
+            return heard
+        refusal = self._gate.refusal_of(message, self._is_checked(message.message_id))
+        return heard if refusal is None else HeardPacket(refusal, None)
+
+    def _is_checked(self, message_id: str) -> bool:
+        """True if a message is known to be what its author signed, because it is here and came lately. Of one that is
+        here as an id that others told, nothing is known."""
+        entry = self._channel.state.window.entries.get(message_id)
+        return self._channel.state.holds_in_memory(message_id) and (entry is None or entry.generation != TOLD)
+
+    def _counts_outdated(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
+        """True if a packet under an earlier key is by a member. Whoever was removed has that key, too, and anybody can
+        repeat what was sent under it; so only what is signed counts, and proves that its author lacks a key if it is
+        new."""
+        private = self._private
+        if private is None:
+            return False
+        by_member = private.has(message.sender_id or "")
+        again = isinstance(message, Message) and private.sent_again(message)
+        proven = by_member and self._is_news(heard, message, packet)
+        private.announcer.heard_outdated(message.message_id, proven=proven, again=again)
+        if isinstance(message, Message) and private.joins(message):
+            return True
+        return by_member and (isinstance(message, Refusal) or is_signed(message, packet))
+
+    def _is_news(self, heard: HeardPacket, message: Message | Refusal, packet: bytes) -> bool:
+        """True if a packet is signed by its sender, and did not come before."""
+        if isinstance(message, Refusal) or message.kind is MessageKind.EPHEMERAL:
+            return False
+        if message.kind is MessageKind.SYNC:
+            return self._proofs.is_next(heard)
+        return is_signed(message, packet) and not self._channel.state.holds(message.message_id)
+
+    def _exceeds(self, message: Message, now: Now) -> bool:
+        """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
+        sender_id, lamport = message.sender_id, message.lamport_timestamp
+        state, book = self._channel.state, self._gate.book
+        if sender_id == state.participant_id or self._is_checked(message.message_id):
+            return False
+        if self._private is not None and not self._private.is_outsider(sender_id):
+            return False
+        if lamport is not None and lamport > now.wall + state.config.max_skew:
+            return False  # it waits for its date, and of those few are kept anyway
+        sync = message.kind is MessageKind.SYNC
+        if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
+            return True
+        fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self.connected_at))
+        if self._private is not None:
+            may_count = self._private.may_count(message)
+            limits = self._limits_of_joinings if may_count else self._limits_of_outsiders
+            return limits.exceeded(sender_id, now.mono, fresh=fresh, sync=sync, stranger=True)
+        return self._limits.exceeded(
+            sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
+        )
