@@ -218,3 +218,19 @@ def test_history_is_in_the_filter_from_the_date_on_at_which_the_filter_begins(be
     state = group["a"].channel.state
     take_in(group, old(2, lamport=state.filter.floor - before))
     assert state.filter.count == held
+
+
+def test_a_message_from_the_future_is_here_only_if_there_was_room_for_it() -> None:
+    group = Group("a")
+    first = START + 2 * QUIET.max_skew
+    made = [old(place, lamport=first + place) for place in range(limits.FUTURE_DATED_PER_SENDER + 1)]
+    assert [take_in(group, message) for message in made] == [True] * limits.FUTURE_DATED_PER_SENDER + [False]
+    assert group["a"].refused() == [Reason.FUTURE_QUOTA]
+
+
+def test_a_message_dated_before_its_parent_is_not_here() -> None:
+    group = Group("a")
+    assert take_in(group, old(5))
+    assert not take_in(group, old(4, "m00005"))
+    assert group["a"].refused() == [Reason.CLOCK_NOT_ABOVE_PARENT]
+    assert group["a"].log == ["m00005"]
