@@ -10,6 +10,7 @@ import pytest
 from sdschat.sds.config import DEMO, Config
 from sdschat.sds.events import DependenciesLost, RepairResponded
 from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.state import Peers
 from sdschat.sds.values import Now
 from sdschat.sim.generate import limits
 from tests.sds.group import QUIET, START, Flight, Group, Node, forge
@@ -208,3 +209,17 @@ def test_what_was_missing_while_repair_was_off_is_asked_for_once_it_is_on() -> N
     assert dues[0] is not None
     assert dues[0] <= group.now.mono + QUIET.t_max
     assert dues[0] == dues[1]
+
+
+def test_a_peer_behind_since_the_first_moment_of_a_clock_is_so_after_a_restart() -> None:
+    begun = Now(START, 0)
+    peers, restored = Peers(), Peers()
+    peer = peers.heard("b", 7, 0)
+    peer.reviewed_at = peer.behind_since = 0
+    restored.restore(peers.row(peer, begun), begun)
+    again = restored.known["b"]
+    assert (again.reviewed_at, again.behind_since) == (0, 0)
+    peer.reviewed_at = peer.behind_since = -1  # never
+    restored.restore(peers.row(peer, begun), begun)
+    again = restored.known["b"]
+    assert (again.reviewed_at, again.behind_since) == (-1, -1)

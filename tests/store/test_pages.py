@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.catchup.values import LogKey
+from sdschat.sds.values import TOLD, Append, Entry, LogRow
 from sdschat.store import archive
 from sdschat.store.archive import ArchiveRange, LogArchive
 from sdschat.store.packets import ChannelLog
@@ -192,3 +193,16 @@ def test_a_position_is_the_order_of_arrival(filled: tuple[Store, list[Key]]) -> 
         assert positions.dated("lobby", keys[4][0] + 1) == keys[5]
         assert positions.dated("lobby", keys[-1][0] + 1) is None
         assert positions.dated("nowhere", 0) is None
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("limit", [1, 5, 100])
+def test_what_is_kept_as_ids_is_stored_in_its_place(tmp_path: Path, newest_first: bool, limit: int) -> None:
+    store, keys = _fill(tmp_path / "p" / "sdschat.db")
+    told = [(lamport + 1, f"{place:064x}") for place, (lamport, _) in enumerate(keys[::3])]
+    with store:
+        rows = [Append(LogRow(Entry(*key, "eve", (), TOLD), b"", False, "sync", START)) for key in told]
+        store.commit([("lobby", rows)])
+        found = ChannelLog(store, "lobby").stored(*EVERYTHING, newest_first, limit, 1 << 30)
+    assert [tuple(one.key) for one in found] == sorted([*keys, *told], reverse=newest_first)[:limit]
+    assert {tuple(one.key) for one in found if not one.raw} == {tuple(one.key) for one in found} & set(told)
