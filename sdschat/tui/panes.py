@@ -113,7 +113,7 @@ class Panes:
         """Yield the other parts of the head with their styles, the most wanted first."""
         screen = self._screen
         model, plain = screen.desktop.models[name], Style()
-        late = len(model.late_unseen)
+        late = len(model.late.unseen)
         if late:
             yield f"{late} late: Alt+L", screen.line_style.style("late")
         partner, people = model.conversation.partner(), model.conversation.people()

@@ -155,7 +155,7 @@ class ScreenHost(Window, App[int]):
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         super().send(text, action=action, reply_to=reply_to)
-        self.model.forget_line()
+        self.model.unread_line.forget()
         self.log_view.unchoose()  # what is asked next is asked of what was just sent
         self.log_view.jump_to_end()
 

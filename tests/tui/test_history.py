@@ -44,7 +44,7 @@ async def test_what_was_said_before_we_came_is_fetched_when_asked_for_and_is_not
     assert "was not fetched" in s.text()
     await s.enter("/load")
     await s.until(lambda: texts(s) == ALL, "all of it")
-    assert s.app.models["attic"].late == {}
+    assert len(s.app.models["attic"].late) == 0
     await s.until(lambda: "was not fetched" not in s.text(), "nothing is lacking")
     await s.press("alt+up", "alt+up", "alt+up", "alt+up")
     assert "came by " in s.app.panes.said("details")
@@ -180,8 +180,8 @@ async def test_a_line_stands_above_what_was_said_while_one_was_away_though_one_s
         )
         said = told.said._replace(message=moved, own=False)
         model.hear(NodeEvent("lobby", s.app.view.now().wall, MessageDelivered(said, False, (), via)), looking=True)
-        assert (model.unread_after == mark) is missed, (via, dated)
+        assert (model.unread_line.after == mark) is missed, (via, dated)
         assert model.unread == 0
-        model.forget_line()
+        model.unread_line.forget()
         model.hear(NodeEvent("lobby", s.app.view.now().wall, MessageDelivered(said, False, (), via)), looking=True)
-        assert model.unread_after is None, "it is drawn once"
+        assert model.unread_line.after is None, "it is drawn once"

@@ -55,7 +55,7 @@ def _start(host: Host, argument: str) -> None:
 
 
 def _unread(host: Host, argument: str) -> None:
-    line = host.model.unread_after
+    line = host.model.unread_line.after
     key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
     if key is None:
         raise CommandError("Everything in this channel is read.")
@@ -67,7 +67,7 @@ def _late(host: Host, argument: str) -> None:
     if late is None:
         raise CommandError("No message came late, or all that did were looked at.")
     host.select(late)
-    left = len(host.model.late_unseen)
+    left = len(host.model.late.unseen)
     host.warn(f"{count(left, 'more message')} came late: Alt+L" if left else "that was the last one that came late")
 
 

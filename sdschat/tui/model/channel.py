@@ -18,17 +18,17 @@ from sdschat.tui.model import history
 from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
+from sdschat.tui.model.late import LateMessages
 from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import ModelChange, ProgramLines, Timeline
+from sdschat.tui.model.unread_line import UnreadLine
 from sdschat.tui.model.words import clean, short
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
-_LATE_KEPT: Final = 1000
-_NOTHING_READ: Final = (0, "")
 
 
 class ChannelModel:
@@ -46,9 +46,8 @@ class ChannelModel:
         self.live_since = view.now().wall
         self.unread = conversation.unread()
         self.mentions = 0
-        self.unread_after: Key | None = None  # the unread line stands below this
-        self.late: dict[str, None] = {}  # ids of messages that came late in this run; at most _LATE_KEPT, oldest first
-        self.late_unseen: list[str] = []  # those of `late` that the user has not jumped to
+        self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=bool(self.unread))
+        self.late = LateMessages()
         self.selected: str | None = None
         self.refused = ""  # the reason for which the broker took nothing from us last; empty: it takes what we send
         self.history: CatchingUp | None = None  # progress of fetching the history; None: none was fetched
@@ -61,9 +60,6 @@ class ChannelModel:
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)
-        self._left_at = (conversation.read_mark() or _NOTHING_READ, self.live_since)  # key and time
-        if self.unread:
-            self.unread_after = self._left_at[0]
         self._look_around()
 
     def watch_for(self, words: Sequence[str]) -> None:
@@ -236,10 +232,10 @@ class ChannelModel:
         shown = shown_of(body.said, at, body.via)
         history = shown.via != "live" and shown.lamport < self.live_since  # older history is not late
         if body.late and not shown.own and not history:
-            self._note_late(shown.message_id, looking)
+            self.late.add(shown.message_id)
         self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
-        if self.unread_after is None and not shown.own:
-            self._note_missed(shown.key)
+        if not shown.own:
+            self.unread_line.note_missed(shown.key)
         self._take(shown, looking)
 
     def _take(self, shown: Shown, looking: bool) -> None:
@@ -254,13 +250,6 @@ class ChannelModel:
         if not shown.own and not looking:
             self._count_unread(entry)
         self.changes |= ModelChange.BADGES
-
-    def _note_missed(self, key: Key) -> None:
-        """Draw the unread line where the user left the log, if this message was said after that and before they came
-        back: they see it come in, and not that it is new."""
-        left, came = self._left_at
-        if _NOTHING_READ < left < key and key[0] < came:
-            self.unread_after = left
 
     # Members' channels.
 
@@ -298,26 +287,15 @@ class ChannelModel:
         self.changes |= ModelChange.PEOPLE | ModelChange.BADGES
 
     def _count_unread(self, entry: MessageItem) -> None:
-        if self.unread_after is None:
-            self.unread_after = max(
-                (row.key for row in self.timeline.messages() if row.key < entry.key), default=(0, "")
-            )
+        self.unread_line.draw_above(entry.key, self.timeline.messages())
         self.unread += 1
         self.mentions += entry.mention
 
-    def _note_late(self, message_id: str, looking: bool) -> None:
-        self.late[message_id] = None
-        self.late_unseen.append(message_id)
-        while len(self.late) > _LATE_KEPT:
-            del self.late[next(iter(self.late))]
-        del self.late_unseen[:-_LATE_KEPT]
-
     def next_late(self) -> str | None:
         """Return the oldest late message that the user has not jumped to, which they do now."""
-        if not self.late_unseen:
-            return None
-        self.changes |= ModelChange.BADGES
-        return self.late_unseen.pop(0)
+        if self.late.unseen:
+            self.changes |= ModelChange.BADGES
+        return self.late.next()
 
     def _move(self, message_id: str, to: Fate) -> None:
         row = self.timeline.entries.get(message_id)
@@ -390,12 +368,7 @@ class ChannelModel:
     def leave(self) -> None:
         """Forget the unread line, because another channel is shown now, unless something is unread."""
         if not self.unread:
-            self.forget_line()
-
-    def forget_line(self) -> None:
-        """Forget the unread line, and the place where the user left the log the last time."""
-        self.unread_after = None
-        self._left_at = (_NOTHING_READ, 0)
+            self.unread_line.forget()
 
     def save_mark(self) -> None:
         """Save the place up to which the log is read. Raises StoreError."""

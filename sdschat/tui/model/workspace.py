@@ -181,8 +181,6 @@ class TalkModel(ChannelModel):
         self._talk = view.direct(name)
         self.mentions = self.unread
         self._counted = self._talk.newest()  # key of the newest message that the first count of unread ones included
-        if self.unread and self.unread_after is None:
-            self.unread_after = (0, "")
 
     def hear(self, event: NodeEvent, looking: bool) -> None:
         body = event.body

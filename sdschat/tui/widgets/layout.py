@@ -88,7 +88,7 @@ class Layout:
         self.version = timeline.version
         cache, starts, total = self._cache, [0], 0
         rows: list[Drawn] = []
-        previous_day, unread_above = -1, model.unread_after
+        previous_day, unread_above = -1, model.unread_line.after
         before: Item | None = None  # the row right above
         regathered = self._present != model.present
         self._present = present = model.present
