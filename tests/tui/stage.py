@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 
 from sdschat.node.node import Node
@@ -45,6 +46,12 @@ class Stage:
         """Type a text. A line break in it does not send."""
         for letter in text:
             self.app.composer.insert(letter)
+        await self.settle()
+
+    async def type_at_once(self, text: str) -> None:
+        """Press keys as a terminal delivers them if the user types faster than they are handled."""
+        for letter in text:
+            self.app.post_message(events.Key("enter" if letter == "\r" else letter, letter))
         await self.settle()
 
     async def enter(self, text: str) -> None:

@@ -178,58 +178,6 @@ def test_the_other_side_shows_who_asked(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_packet_takes_the_message_apart(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            theirs = look.say("bob", "look at me")
-            await look.own.until_texts("look at me")
-            raw = look.eye._view.channel(ROOM).raw(theirs)
-            assert raw is not None
-            message = SdsCodec().decode(raw)
-            assert isinstance(message, Message)
-            shown = look.text("packet", theirs, width=120)
-            assert f"{len(raw)} bytes, spec" in shown
-            assert "breaks no rule" in shown
-            assert str(message.lamport_timestamp) in shown
-            assert message.message_id in shown
-            assert "look at me" in shown
-            assert "signature" in shown
-            digits = [row[5:53].replace(" ", "") for row in shown.splitlines() if row[4:5] == " " and row[:4].isalnum()]
-            assert raw[:16].hex() in "".join(digits)
-
-    asyncio.run(story())
-
-
-def test_packet_lists_what_came_and_went_and_opens_one_by_number(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            look.say("bob", "hello")
-            look.say("ann", "hi")
-            shown = await look.until("packet", "content of bob", "ours, message")
-            row = next(line for line in shown.splitlines() if "content of bob" in line)
-            number = row.split()[0]
-            opened = look.text("packet", argument=number)
-            assert f"packet {number}, in, live" in opened
-            assert "lamport_timestamp" in opened
-
-    asyncio.run(story())
-
-
-def test_a_packet_that_breaks_the_rules_is_said_to(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path) as look:
-            bad = SdsCodec().encode(Message("stranger", "sync-1", ROOM, 5))
-            look.own.node.sessions[ROOM].receive(bad, "live")
-            shown = await look.until("packet", "sync of")
-            number = next(line for line in shown.splitlines() if "sync of" in line).split()[0]
-            opened = look.text("packet", argument=number)
-            assert "breaks S-010" in opened
-            assert "breaks S-051" in opened
-            await look.until("peers", "breaks S-010 1x")
-
-    asyncio.run(story())
-
-
 def test_the_graph_shows_what_is_there_what_waits_and_what_is_missing(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:

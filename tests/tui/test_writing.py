@@ -1,0 +1,178 @@
+"""The line that is being written: keys of the input, pastes, what was written before, completion, drafts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from textual import events
+
+from sdschat.node.events import MessageDelivered
+from tests.tui.stage import Stage, stage, staged
+
+
+@staged()
+async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
+    await s.press("enter")
+    await s.enter("   ")
+    assert s.app.view.channel("lobby").count() == 0
+
+
+@staged()
+async def test_what_is_typed_right_after_enter_stays(s: Stage) -> None:
+    await s.type_at_once("one\rtwo\rthr")
+    assert [entry.text for entry in s.app.model.timeline.messages()] == ["one", "two"]
+    assert s.app.composer.text == "thr"
+
+
+@staged()
+async def test_a_command_that_fails_can_be_recalled_where_something_else_was_typed_already(s: Stage) -> None:
+    await s.type_at_once("/nosuch\rtwo")
+    assert "no command" in s.hint()
+    assert s.app.composer.text == "two"
+    await s.press("up")
+    assert s.app.composer.text == "/nosuch"
+
+
+@staged(peers=("bob",))
+async def test_alt_enter_and_ctrl_j_begin_a_new_line(s: Stage) -> None:
+    await s.type("one")
+    await s.press("alt+enter")
+    await s.type("two")
+    await s.press("ctrl+j")
+    await s.type("three")
+    assert s.app.composer.size.height == 3
+    await s.press("enter")
+    told = await s.peers["bob"].until(MessageDelivered)
+    assert told.said.opened.text == "one\ntwo\nthree"
+
+
+@staged()
+async def test_a_paste_never_sends(s: Stage) -> None:
+    s.app.post_message(events.Paste("ten\nlines\n/quit\n"))
+    await s.settle()
+    assert s.app.view.channel("lobby").count() == 0
+    assert s.app.composer.text == "ten\nlines\n/quit\n"
+    assert s.hint() == ""
+
+
+@staged()
+async def test_a_long_paste_says_how_long_it_is(s: Stage) -> None:
+    text = "".join(f"line {number}\n" for number in range(200))
+    s.app.post_message(events.Paste(text))
+    await s.settle()
+    assert s.hint() == "200 lines pasted; Enter sends all of it as one message"
+    assert s.app.composer.text == text
+
+
+@staged()
+async def test_up_and_down_recall_what_was_written(s: Stage) -> None:
+    await s.enter("first")
+    await s.enter("second")
+    await s.type("unfinished")
+    await s.press("up")
+    assert s.app.composer.text == "second"
+    await s.press("up")
+    assert s.app.composer.text == "first"
+    await s.press("down", "down")
+    assert s.app.composer.text == "unfinished"
+
+
+@staged()
+async def test_up_moves_within_several_lines_first(s: Stage) -> None:
+    await s.enter("earlier")
+    await s.type("one\ntwo")
+    await s.press("up")
+    assert s.app.composer.text == "one\ntwo"
+    await s.press("up")
+    assert s.app.composer.text == "earlier"
+
+
+@staged()
+async def test_ctrl_r_searches_what_was_written(s: Stage) -> None:
+    for text in ("release one", "lunch", "release two"):
+        await s.enter(text)
+    await s.press("ctrl+r", "r", "e", "l")
+    assert s.app.composer.text == "release two"
+    assert "search in what you wrote: rel" in s.hint()
+    await s.press("ctrl+r")
+    assert s.app.composer.text == "release one"
+    await s.press("enter")
+    assert s.hint() == ""
+    await s.press("enter")
+    assert any("release one" in line for line in s.log()[3:])
+
+
+@staged()
+async def test_escape_ends_the_search(s: Stage) -> None:
+    await s.enter("release one")
+    await s.press("ctrl+r", "x", "backspace", "l", "escape")
+    assert s.app.composer.text == ""
+    assert s.hint() == ""
+
+
+@staged(peers=("bob", "bert"))
+async def test_tab_completes_nicks_in_turn(s: Stage) -> None:
+    await s.until(lambda: len(s.app.view.channel("lobby").people()) == 3)
+    await s.type("b")
+    await s.press("tab")
+    first = s.app.composer.text
+    await s.press("tab")
+    assert {first, s.app.composer.text} == {"bob: ", "bert: "}
+    assert "[" in s.hint()
+
+
+@staged("lobby", "dev")
+async def test_tab_completes_commands_and_their_arguments(s: Stage) -> None:
+    await s.type("/sea")
+    await s.press("tab")
+    assert s.app.composer.text == "/search "
+    s.app.composer.put("/go d")
+    await s.press("tab")
+    assert s.app.composer.text == "/go dev "
+    s.app.composer.put("/theme li")
+    await s.press("tab")
+    assert s.app.composer.text == "/theme light "
+
+
+@staged()
+async def test_tab_with_nothing_to_complete_says_so(s: Stage) -> None:
+    await s.type("zzz")
+    await s.press("tab")
+    assert "nothing to complete" in s.hint()
+    assert s.app.composer.text == "zzz"
+
+
+@staged("lobby", "dev")
+async def test_every_channel_has_its_own_draft(s: Stage) -> None:
+    await s.type("for the lobby")
+    await s.press("alt+2")
+    assert s.app.composer.text == ""
+    await s.type("for dev")
+    await s.press("alt+1")
+    assert s.app.composer.text == "for the lobby"
+
+
+def test_drafts_and_what_was_written_survive(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path) as s:
+            await s.enter("sent before")
+            await s.type("not sent yet")
+        async with stage(tmp_path) as s:
+            assert s.app.composer.text == "not sent yet"
+            s.app.composer.put("")
+            await s.press("up")
+            assert s.app.composer.text == "sent before"
+
+    asyncio.run(story())
+
+
+@staged()
+async def test_a_draft_is_saved_at_a_pause_and_not_only_every_few_seconds(s: Stage) -> None:
+    await s.type("half a thought")
+
+    def saved() -> bool:
+        s.app._seconds = 0  # the other way to be saved never comes
+        return s.app.conversation.draft() == "half a thought"
+
+    await s.until(saved, "the draft")
