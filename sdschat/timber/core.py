@@ -155,6 +155,8 @@ class EngineState:
             self.inbox.drop(name)
             self.writing.cancel(name)
             self.routing.cancel(name)
+            if (after := self.inbox.held_after(name)) is not None:
+                self.writing.set(after, self.mono)
             if body.slot != self.replica.me:
                 self.idle_writes = 0
             if event.body.kind is Kind.INVITE:

@@ -53,6 +53,7 @@ class Inbox:
     def __init__(self) -> None:
         self._events: dict[PostId, SignedEvent] = {}
         self._count: Counter[int] = Counter()
+        self._held: set[PostId] = set()
 
     def __contains__(self, name: PostId) -> bool:
         return name in self._events
@@ -67,9 +68,19 @@ class Inbox:
 
     def drop(self, name: PostId) -> None:
         """Forget an event, which may be absent."""
+        self._held.discard(name)
         if self._events.pop(name, None) is not None:
             self._count[name.author] -= 1
 
     def count(self, author: int) -> int:
         """Return how many events of an author are to be written here."""
         return self._count[author]
+
+    def hold(self, name: PostId) -> None:
+        """Keep an event whose turn has come until the one before is written."""
+        self._held.add(name)
+
+    def held_after(self, name: PostId) -> PostId | None:
+        """Return the next event of this author, if it was held until now."""
+        after = PostId(name.author, name.number + 1)
+        return after if after in self._held else None

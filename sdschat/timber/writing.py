@@ -91,7 +91,11 @@ def make_drafts(core: EngineState) -> None:
 
 
 def route(core: EngineState) -> None:
-    """Send our own events to the members nearest to them; each time that nobody wrote one, to the next."""
+    """Send our own events to the members nearest to them; each time that nobody wrote one, to the next.
+
+    What we said before the event in front of it was written, we write ourselves behind it. Different members would
+    write them at the same time, and the lines of one person would stand in any order.
+    """
     if core.replica.me is None:
         return
     packets: dict[bytes, list[SignedEvent]] = {}
@@ -104,7 +108,8 @@ def route(core: EngineState) -> None:
         if not members:
             continue
         me = core.identity.member
-        if own.event.body.kind is Kind.LEAVE or own.event.body.author != core.replica.me:
+        body = own.event.body
+        if body.kind is Kind.LEAVE or body.author != core.replica.me or _follows_unwritten(core, body):
             targets = [slot for slot in members if slot.member == me]  # nobody else may, or need
         else:
             first = own.attempts * core.config.redundancy % len(members)
@@ -118,6 +123,17 @@ def route(core: EngineState) -> None:
     for member, events in packets.items():
         for start in range(0, len(events), limits.MAX_EVENTS):
             core.packets.append(Packet(member, Submit(tuple(events[start : start + limits.MAX_EVENTS]))))
+
+
+def _follows_unwritten(core: EngineState, body: EventBody) -> bool:
+    """True if an event of ours in front of this one is not written. An invitation may have to wait, and holds nothing
+    up."""
+    number = body.number - 1
+    while name := next((PostId(one, number) for one in core.numbers if PostId(one, number) in core.own), None):
+        if core.own[name].event.body.kind is not Kind.INVITE:
+            return not core.known(name)
+        number -= 1
+    return False
 
 
 def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
@@ -169,23 +185,28 @@ def _accept(core: EngineState, event: SignedEvent, wait: int) -> None:
 
 def write_due(core: EngineState) -> None:
     """Write the events whose turn has come. A post comes before what changes it, and an author's events in order."""
-    me = core.replica.me
-    for name in core.writing.due(core.mono):
-        event = core.inbox.get(name)
-        if event is None:
-            continue
-        if me is None or core.replica.committee.slots[me].leaving is not None or core.known(name):
-            core.inbox.drop(name)
-            continue
-        if not _in_order(core, event):
-            core.writing.set(name, core.mono + max(10, core.config.stagger // 4))
-            continue
+    while names := core.writing.due(core.mono):
+        for name in names:
+            _write_in_order(core, name)
+
+
+def _write_in_order(core: EngineState, name: PostId) -> None:
+    me, event = core.replica.me, core.inbox.get(name)
+    if event is None:
+        return
+    if me is None or core.replica.committee.slots[me].leaving is not None or core.known(name):
         core.inbox.drop(name)
-        own = core.own.get(name)
-        core.write(event, to_say(core))
-        if own is not None and own.lost:
-            own.lost = False
-            core.events.append(Rewritten(name))
+        return
+    if not _in_order(core, event):
+        core.inbox.hold(name)
+        core.writing.set(name, core.mono + max(10, core.config.stagger // 4))
+        return
+    core.inbox.drop(name)
+    own = core.own.get(name)
+    core.write(event, to_say(core))
+    if own is not None and own.lost:
+        own.lost = False
+        core.events.append(Rewritten(name))
 
 
 def _in_order(core: EngineState, event: SignedEvent) -> bool:

@@ -31,16 +31,19 @@ _TIMERS = ("heartbeat=200ms", "stagger=50ms", "retry=400ms", "sync_interval=400m
 class Group:
     """Profiles in one folder, and the port of their broker."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, timers: tuple[str, ...] = _TIMERS, broker: str = "") -> None:
         self.folder = folder
+        self._timers = timers
+        self._broker = broker
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
         self.running: list[Pipe] = []
 
     def command(self, name: str, *words: str) -> list[str]:
-        sets = [f"embedded.port={self.port}", *(f"timber.{timer}" for timer in _TIMERS)]
+        sets = [f"embedded.port={self.port}", *(f"timber.{timer}" for timer in self._timers)]
         options = [part for each in sets for part in ("--set", each)]
+        options += ["--broker", self._broker] if self._broker else []
         return [sys.executable, "-m", "sdschat", *words, "--name", name, "--data-dir", str(self.folder), *options]
 
     def run(self, name: str, *words: str) -> str:

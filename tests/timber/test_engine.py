@@ -237,7 +237,8 @@ def test_t_052_work_is_spread_over_all_members() -> None:
     T-029: "You may consider allowing committee members to act in a client/server relationship, accepting writes on
     behalf of others." members write the events of other members; not of strangers.
 
-    T-052: "Transactions are processed by the committee member who's ID most closely matches the operation."
+    T-052: "Transactions are processed by the committee member who's ID most closely matches the operation." except what
+    somebody says before its event in front is written: its author writes it, so that its lines stand in order.
 
     T-053: "if you take the XOR value between the operation ID and a member ID, you get a numeric distance." of the
     event's id, which is there before its operation is.
