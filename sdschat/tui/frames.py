@@ -91,11 +91,12 @@ class Frames:
         return _KEYS_OF_LENS if self._screen.lens_open else _INPUT_KEYS
 
     def _rule(self, title: str) -> Content:
-        """Return the line above the input: where the text goes, and at its right the other channels."""
+        """Return the line above the input: where the text goes, and at its right the other channels or the keys."""
         width = self._screen.width
         keys = self._named_keys()
         names_others = keys is _INPUT_KEYS and not self._lists[0].display  # else the list of channels does
-        badges = self._fitted(self._others if names_others else keys, width - cell_len(title) - 10)
+        shown = (self._others if names_others else []) or keys
+        badges = self._fitted(shown, width - cell_len(title) - 10)
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)

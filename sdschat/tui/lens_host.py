@@ -1,17 +1,16 @@
-"""The place of the Lens on the screen: beside the log if there is room, else over it."""
+"""The place of the Lens on the screen: beside the log if there is room, else in the lower half."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sdschat.node.events import NodeEvent
 from sdschat.tui.model.results import CommandError
+from sdschat.tui.panes import LOW, WIDEST
 from sdschat.tui.window import Window
 
 if TYPE_CHECKING:
     from sdschat.tui.lens.panel import LensPanel
-
-ROOM: Final = 100  # columns from which the panel stands beside the log
 
 
 class LensHost:
@@ -69,7 +68,9 @@ class LensHost:
     def fit(self) -> None:
         """Fit the panel to the size of the terminal."""
         if self.panel is not None:
-            self.panel.set_class(self._screen.width < ROOM, "-full")
+            low = self._screen.height < LOW
+            self.panel.set_class(low, "-full")
+            self.panel.set_class(not low and self._screen.width < WIDEST, "-below")
             self._screen.lens_fitted()
 
     # Events for the panel.

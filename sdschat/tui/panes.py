@@ -19,7 +19,8 @@ from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
-WIDEST: Final = 140  # and for one beside the log and the Lens
+WIDEST: Final = 140  # and for the list of channels beside the log and the Lens
+LOW: Final = 14  # lines below which the Lens has all of the room, not its lower half
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
@@ -189,8 +190,9 @@ class Panes:
         if screen.width < WIDE or self.bare:
             return False
         if what == "channels":
-            return several and (not screen.lens_open or screen.width >= WIDEST)
-        return not screen.lens_open and (screen.width >= WIDER or not (self.channels and several))
+            return several
+        lens_beside = screen.lens_open and screen.width >= WIDEST
+        return not lens_beside and (screen.width >= WIDER or not (self.channels and several))
 
     def fit(self) -> None:
         """Fit everything to the size of the terminal, and show the panes that are wanted."""
@@ -199,8 +201,7 @@ class Panes:
         self.fitted = len(screen.desktop.order)
         self.head.display = not self.bare and screen.height > _TINY
         screen.entry.display = not self.bare
-        full = screen.lens_open and not wide
-        screen.logs.display = not full
+        screen.logs.display = not (screen.lens_open and screen.height < LOW)
         screen.logs.styles.layout = "horizontal" if wide else "vertical"
         self.channel_list.display = self.channels and self.has_room("channels")
         self.member_list.display = self.members and self.has_room("members")

@@ -17,6 +17,13 @@ async def test_the_other_channels_stand_on_the_line_above_the_input(s: Stage) ->
     assert "dev" not in s.lines()[0]
 
 
+@staged(size=(80, 24))
+async def test_with_one_channel_the_line_above_the_input_names_the_keys(s: Stage) -> None:
+    (line,) = (line for line in s.lines() if "message lobby" in line)
+    assert "─ Enter send ⋅ Alt+Enter new line" in line
+    assert len(line) == 80
+
+
 @staged(size=(120, 30))
 async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     assert "Enter send" in s.text()

@@ -144,6 +144,7 @@ class LensPanel(Widget):
     ) -> None:
         """Make a panel that begins with this channel. `look_now` returns the colours and signs of the moment."""
         super().__init__(id=id)
+        self.border_title = " Lens "  # seen where a line stands above the panel
         self.shown = DEFAULT
         self.argument = ""
         self.channel = channel

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,16 +93,32 @@ def test_f2_opens_and_closes_and_the_chat_goes_on(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
-def test_the_panel_takes_the_whole_of_a_small_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)])
+def test_the_panel_takes_the_lower_half_of_a_terminal_without_room_beside_the_log(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("hello")
+        await s.until_text("hello")
+        await s.press("f2")
+        await s.until_text("Nothing is missing here")
+        assert "hello" in s.text()
+        panel = panel_of(s)
+        assert panel.region.width == size[0]
+        assert abs(2 * panel.region.height - s.app.query_one("#body").size.height) <= 1
+
+    play(tmp_path, story, size=size)
+
+
+def test_in_a_low_terminal_the_panel_has_all_of_the_room(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
         await s.until_text("what we miss")
-        assert panel_of(s).size.width > 60
         await s.press("f2")
         await s.enter("hello")
         await s.until_text("hello")
 
-    play(tmp_path, story, size=(80, 24))
+    play(tmp_path, story, size=(60, 13))
 
 
 def test_what_a_command_says_is_not_behind_the_panel(tmp_path: Path) -> None:
@@ -119,14 +136,15 @@ def test_everything_follows_the_size_of_the_terminal(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.until_text("1 here")
         await s.press("f2")
-        assert not panel_of(s).has_class("-full")
-        await s.pilot.resize_terminal(60, 20)
+        assert panel_of(s).has_class("-below")
+        await s.pilot.resize_terminal(60, 12)
         await s.until(lambda: bool(panel_of(s).has_class("-full")))
         await s.press("f2")
         await s.until(lambda: s.app.log_view.size.width >= 58)
-        await s.pilot.resize_terminal(120, 30)
+        await s.pilot.resize_terminal(140, 30)
         await s.press("f2")
-        await s.until(lambda: not panel_of(s).has_class("-full"))
+        await s.until(lambda: not panel_of(s).has_class("-full") and not panel_of(s).has_class("-below"))
+        assert panel_of(s).region.height == s.app.log_view.region.height
 
     play(tmp_path, story)
 
@@ -136,7 +154,7 @@ def test_a_message_that_is_looked_for_is_seen_though_the_panel_covered_the_log(t
         await s.enter("the long rope")
         for number in range(30):
             await s.enter(f"number {number}")
-        await s.pilot.resize_terminal(60, 15)
+        await s.pilot.resize_terminal(60, 12)
         for wanted in ("/search rope", "/goto 2h", "/start"):
             await s.press("f2")
             await s.until(lambda: s.app.lens.is_open and not s.app.logs.display)
@@ -162,7 +180,7 @@ def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
         await s.until(lambda: s.app.selection != newest)
         await s.until(lambda: panel_of(s).selection == s.app.selection)
 
-    play(tmp_path, story)
+    play(tmp_path, story, size=(160, 30))
 
 
 def test_why_takes_the_beginning_of_an_id_and_says_who_acknowledged(tmp_path: Path) -> None:
@@ -303,7 +321,7 @@ def test_the_names_of_the_views_take_one_row_and_a_click_on_its_end_goes_on(tmp_
         await s.until(lambda: shown(s) == further)
         assert f" {further} " in tabs.render_line(0).text
 
-    play(tmp_path, story)
+    play(tmp_path, story, size=(60, 20))
 
 
 @given(st.sampled_from(VIEW_NAMES), st.integers(16, 120))
@@ -324,7 +342,7 @@ def test_another_channel_has_its_own_trace(tmp_path: Path) -> None:
         await s.until(lambda: s.app.channel == "attic")
         await s.until(lambda: "only in the lobby" not in s.text())
 
-    play(tmp_path, story)
+    play(tmp_path, story, size=(160, 30))
 
 
 def test_every_command_has_help_and_a_place_in_the_list() -> None:
@@ -356,12 +374,13 @@ def listed(s: Stage) -> bool:
     return bool(s.app.panes.channel_list.display)
 
 
-def test_the_list_of_channels_gives_its_room_to_the_lens_which_names_its_keys(tmp_path: Path) -> None:
+def test_the_lists_stay_above_the_lens_which_names_its_keys(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.enter("/join dev")
         assert listed(s)
         await s.press("f2")
-        assert not listed(s)
+        assert listed(s)
+        assert s.app.panes.member_list.display
         assert s.app.log_view.size.width > 60
         assert "Alt+Left Alt+Right views" in s.lines()[-1]
         await s.press("escape")
