@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from sdschat.node.events import ConnectionChanged, HandedOver, HostingChanged, MessageDelivered, NodeEvent, NotPublished
@@ -241,6 +242,41 @@ async def test_people_with_the_same_nick_are_told_apart(s: Stage) -> None:
     second.node.send("lobby", "robert now")
     await s.until_text("robert now")
     assert any(f"bob {ids[0]} " in line for line in s.log())  # what the other one said as bob is still there
+
+
+def told_of_namesakes(s: Stage) -> list[str]:
+    told = " ".join(" ".join(line.lstrip("‼ ") for line in s.log()).split())
+    return re.findall(r"another key goes by your nick: (\w+ \(\w+\)) is NOT you", told)
+
+
+@staged(size=(120, 30))
+async def test_a_second_key_with_our_nick_is_told_once_before_it_says_anything(s: Stage) -> None:
+    other = s.world.start("ann", profile="other")
+    name = f"ann ({other.node.sender_id[:8]})"
+    await s.until(lambda: told_of_namesakes(s) == [name], "the line")
+    assert f"({s.app.node.sender_id[:8]})" in s.text()
+    other.node.send("lobby", "I am ann")
+    await s.until_text("I am ann")
+    other.node.rename("bob")
+    other.node.send("lobby", "I am bob")
+    await s.until_text("I am bob")
+    other.node.rename("ann")
+    other.node.send("lobby", "I am ann again")
+    await s.until_text("I am ann again")
+    assert told_of_namesakes(s) == [name]
+    assert "is NOT the ann known before" not in s.text()
+
+
+@staged("lobby", peers=("bob",), size=(120, 30))
+async def test_who_takes_our_nick_later_is_told_and_a_crowd_is_not(s: Stage) -> None:
+    s.say("hello")
+    await s.until_text("hello")
+    for number in range(5):
+        peer = s.peers["bob"] if not number else s.world.start("carol", profile=f"p{number}")
+        peer.node.rename("Ann")
+        peer.node.send("lobby", f"number {number}")
+        await s.until_text(f"number {number}")
+    assert len(told_of_namesakes(s)) == 3
 
 
 @staged(peers=("bob",), changes={"content.format": "text"})

@@ -124,9 +124,12 @@ class Conversations:
     def tag_of(self, sender_id: str, nick: str) -> str:
         """Return the beginning of a sender id, where another key goes by this nick or by one that looks like it; else
         an empty text. Nothing but its id tells such a participant from the other one."""
-        ours = self.node.sender_id
-        like_us = sender_id != ours and skeleton(nick) == skeleton(self.node.nick)
+        like_us = self.is_namesake(sender_id, nick)
         return sender_id[:_TAG] if nick and (like_us or self.node.gate.book.others_called(nick, sender_id)) else ""
+
+    def is_namesake(self, sender_id: str, nick: str) -> bool:
+        """True for another participant who goes by our nick, or by one that looks like it."""
+        return sender_id != self.node.sender_id and bool(nick) and skeleton(nick) == skeleton(self.node.nick)
 
     # A channel: its session, its engine, its connection.
 

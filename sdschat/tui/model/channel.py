@@ -21,6 +21,7 @@ from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, ga
 from sdschat.tui.model.late import LateMessages
 from sdschat.tui.model.members import HEARD, MembersLines
 from sdschat.tui.model.message_rows import MessageRows
+from sdschat.tui.model.namesakes import Namesakes
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import ModelChange, ProgramLines, Timeline
@@ -60,6 +61,7 @@ class ChannelModel:
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)
+        self._namesakes = Namesakes(view)
         self._look_around()
 
     def watch_for(self, words: Sequence[str]) -> None:
@@ -213,7 +215,9 @@ class ChannelModel:
 
     def _note_event(self, body: events.EventBody, at: int) -> None:
         """Add the line for an event that nothing else shows."""
-        line = note_of(body, self.name_of)
+        line = self._namesakes.line(body)
+        if line is None and (not isinstance(body, NickClaimed) or self._namesakes.tells_more(body)):
+            line = note_of(body, self.name_of)
         if line is not None:
             self.note(line[0], at, line[1])
         if isinstance(body, events.EpochChanged | events.NotAMember):
