@@ -87,8 +87,14 @@ def _run(
 
 
 def _told(chosen: Chosen, first_run: bool, guest: bool = False) -> list[str]:
-    """Return what the user has to know of the profile: it may be another one than the last time, and its name one that
-    the user did not give."""
+    """Return what the user has to know of the command line and of the profile: it may be another one than the last
+    time, and its name one that the user did not give."""
+    from sdschat.cli.options import PASSWORD_SEEN
+
+    return [*_told_of_profile(chosen, first_run, guest), *(one for one in chosen.warnings if one == PASSWORD_SEEN)]
+
+
+def _told_of_profile(chosen: Chosen, first_run: bool, guest: bool) -> list[str]:
     from sdschat.cli.options import IN_USE, WORKED_OUT
 
     origin, named = chosen.general["profile"].origin, chosen.general["name"].origin

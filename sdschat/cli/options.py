@@ -22,6 +22,7 @@ from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
+from sdschat.transport.address import AddressError, parse_url
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
 PROJECT_FILE: Final = "sdschat.toml"
@@ -49,6 +50,10 @@ WORKED_OUT: Final = frozenset(
 )
 STORE_NAME: Final = "store"  # name and profile of a Store node by default
 _TAKEN_BESIDE: Final = re.compile(r"-\d+$")
+PASSWORD_SEEN: Final = (
+    "The broker's password stands in the command line, where other users of this machine can read it. "
+    f"Give it by --password-file, by {PASSWORD_VARIABLE}, or when asked."
+)
 IN_USE: Final = "another process uses the profile "  # the origin of a name and a profile taken in its place
 _PREFIX: Final = "SDSCHAT_"
 _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
@@ -127,6 +132,8 @@ def resolve(
         *_files(config, project, user, warnings),
     ]
     general = {name: _first(layers, name) or FoundSettings(default, "default") for name, default in GENERAL.items()}
+    if _shows_password(general["broker"]):
+        warnings.append(PASSWORD_SEEN)
     _work_out(general)
     values: dict[str, Value] = {}
     origins: dict[str, str] = {}
@@ -142,6 +149,14 @@ def resolve(
     except SettingError as error:
         raise CommandProblem(_with_origins(str(error), origins), WRONG_USE) from error
     return Chosen(general, settings, origins, verbose, warnings)
+
+
+def _shows_password(broker: FoundSettings) -> bool:
+    """True if the command line has the broker's password in it. What else is wrong with the address is told later."""
+    try:
+        return broker.origin == "--broker" and parse_url(str(broker.value))[1] is not None
+    except AddressError:
+        return False
 
 
 def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
@@ -306,7 +321,7 @@ _NETWORK: Final = (
     click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://."),
     click.option("--wire", type=click.Choice(["spec", "nim"]), help="nim: the bytes of nim-sds; the setting sds.wire."),
     click.option("--timing", type=click.Choice(["spec", "demo"]), help="demo: repair within 2 to 10 s."),
-    click.option("--password-file", metavar="FILE", help="Holds the broker's password."),
+    click.option("--password-file", metavar="FILE", help="Holds the broker's password; -: the first line of stdin."),
     click.option("--ca-file", metavar="FILE", help="Trust this authority for TLS, not the system's."),
     click.option("--cert-file", metavar="FILE", help="Our own certificate for TLS."),
     click.option("--key-file", metavar="FILE", help="The key of our certificate."),

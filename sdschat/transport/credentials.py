@@ -11,6 +11,7 @@ from typing import Final
 from sdschat.transport.address import Address, AddressError, Secret
 
 PASSWORD_VARIABLE: Final = "SDSCHAT_BROKER_PASSWORD"
+STDIN: Final = Path("-")  # in place of a file
 _MAX_BYTES: Final = 65535  # of a password, in MQTT
 
 
@@ -28,7 +29,7 @@ def find_password(
     if environ.get(PASSWORD_VARIABLE):
         return _checked(environ[PASSWORD_VARIABLE])
     if file is not None:
-        return _checked(_read(file))
+        return _checked(_read_stdin() if file == STDIN else _read(file))
     if address.user and ask is not None:
         return _checked(ask(f"Password of {address.user} at {address.host}: "))
     return None
@@ -42,6 +43,19 @@ def _checked(password: str) -> Secret:
     if not fits:
         raise AddressError(f"The broker's password has more than {_MAX_BYTES} bytes, which MQTT cannot carry.")
     return Secret(password)
+
+
+def _read_stdin() -> str:
+    """Return the first line of the standard input, and leave the rest there: it may be what is to be sent."""
+    line = bytearray()
+    while len(line) <= _MAX_BYTES and (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    try:
+        return line.decode().removesuffix("\r")
+    except UnicodeDecodeError:
+        raise AddressError(
+            "The first line of the standard input is not UTF-8 text. Write the password there."
+        ) from None
 
 
 def _read(file: Path) -> str:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
-from sdschat.cli.options import Chosen, resolve, written
+from sdschat.cli.options import PASSWORD_SEEN, Chosen, resolve, written
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
@@ -282,6 +282,25 @@ def test_the_command_shows_every_setting_and_where_it_came_from(tmp_path: Path) 
     assert rows["name"] == ("ann", "SDSCHAT_NAME")
     assert rows["broker"] == ("mqtts://u@b:8883", "--broker")
     assert "pw" not in done.stdout.replace("password", "")
+
+
+@pytest.mark.parametrize(
+    ("broker", "environ", "warned"),
+    [
+        ("mqtts://u:pw@b", {}, True),
+        ("u:pw@b", {}, True),
+        ("mqtts://u@b", {}, False),
+        ("mqtts://[", {}, False),
+        (None, {"SDSCHAT_BROKER": "mqtts://u:pw@b"}, False),
+        (None, {}, False),
+    ],
+)
+def test_a_password_in_the_command_line_is_warned_of(
+    tmp_path: Path, broker: str | None, environ: dict[str, str], warned: bool
+) -> None:
+    found = chosen(tmp_path, options={"broker": broker}, environ=environ)
+    assert (PASSWORD_SEEN in found.warnings) is warned
+    assert "pw" not in " ".join(found.warnings)
 
 
 def test_a_bad_setting_ends_with_2(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -181,6 +183,17 @@ def test_the_password_is_looked_for_in_order(tmp_path: Path) -> None:
     shown = [None if secret is None else secret.reveal() for secret in found]
     assert shown[:3] == ["of the url", "of the variable", "of the file"]
     assert shown[3:] == ["answer to Password of u at h: ", None, None]
+
+
+def test_the_password_is_the_first_line_of_the_standard_input_and_the_rest_stays_there() -> None:
+    code = (
+        "import sys; from pathlib import Path; from sdschat.transport.address import Address;"
+        "from sdschat.transport.credentials import find_password;"
+        "secret = find_password(Address('mqtts', 'h', 1, user='u'), None, {}, file=Path('-'));"
+        "print(secret.reveal(), sys.stdin.read())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input="s3cret\r\nhello", capture_output=True, text=True)
+    assert done.stdout == "s3cret hello\n"
 
 
 def test_a_password_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
