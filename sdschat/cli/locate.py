@@ -1,4 +1,4 @@
-"""`sdschat locate`: print the paths of a profile's files."""
+"""`sdschat locate`: print the paths of a profile's files, and the names of the other profiles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 import click
 
 from sdschat.cli.options import PROJECT_FILE, Chosen, local_options, user_file
+from sdschat.cli.output import safe
 from sdschat.identity.keyfile import KEY_FILE
+from sdschat.node.profile import profile_names
 
 
 @click.command("locate")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @local_options
 def command(chosen: Chosen, as_json: bool) -> None:
-    """Print the paths of a profile's files, existing or not.
+    """Print the paths of a profile's files, existing or not, and the names of the other profiles.
 
     \b
     Examples:
@@ -29,6 +31,9 @@ def command(chosen: Chosen, as_json: bool) -> None:
             click.echo(json.dumps({"name": name, "path": str(path), "exists": there}, separators=(",", ":")))
         else:
             click.echo(f"{name:9} {path}{'' if there else '  (not there)'}")
+    others = [name for name in profile_names(chosen.data_dir) if name != chosen.profile]
+    if others and not as_json:
+        click.echo(f"{'others':9} {', '.join(map(safe, sorted(others)))}  (--profile NAME)")
 
 
 def _files(chosen: Chosen) -> Iterator[tuple[str, Path]]:

@@ -153,7 +153,10 @@ def test_locate_names_every_file(home: Path) -> None:
     assert found.keys() == {"profile", "database", "key", "config", "project", "logs"}
     assert [name for name, line in found.items() if line["exists"]] == ["profile", "database", "key"]
     assert found["database"]["path"] == str(home / "data/sdschat/profiles/ann/sdschat.db")
-    assert "(not there)" in run(home, "locate", "--name", "nobody").stdout
+    assert "others" not in run(home, "locate", "--name", "ann").stdout
+    of_nobody = run(home, "locate", "--name", "nobody").stdout
+    assert "(not there)" in of_nobody
+    assert of_nobody.endswith("\nothers    ann  (--profile NAME)\n")
 
 
 @pytest.mark.parametrize(("file", "form"), [("log.md", "md"), ("log.JSONL", "json"), ("log.txt", "text")])

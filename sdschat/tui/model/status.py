@@ -33,7 +33,7 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int) -> 
     waiting = f"{sync.queued} in the outbox" if sync.queued else "what you write is kept"
     if connection.state == "connecting":
         where = clean(connection.address, limit=_DETAIL)
-        return f"CONNECTING {('to ' + where) if where else ''} | {waiting}"
+        return f"CONNECTING{f' to {where}' if where else ''} | {waiting}"
     why = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
     again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
     return f"OFFLINE {why} | {again} | {waiting} | /reconnect tries now"

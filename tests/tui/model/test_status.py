@@ -40,6 +40,11 @@ def test_offline_without_a_next_attempt_says_so() -> None:
     assert "no retry by itself" in offline_words(LOST_IT._replace(retry_at=0), SYNCED, NOON)
 
 
+def test_connecting_to_a_broker_that_has_no_address_yet_leaves_it_out() -> None:
+    connecting = LOST_IT._replace(state="connecting", address="")
+    assert offline_words(connecting, SYNCED, NOON) == "CONNECTING | what you write is kept"
+
+
 def test_connected_says_nothing() -> None:
     assert offline_words(ON, SYNCED, NOON) == ""
 
