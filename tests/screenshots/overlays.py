@@ -1,5 +1,5 @@
-"""Write every sheet and overlay at four sizes, dark, light and without colour, to be looked at:
-`python -m tests.screenshots.overlays FOLDER [NAME…]`. None of them is kept."""
+"""Write every sheet, overlay and screen at four sizes, dark, light and without colour, to be looked at:
+`python -m tests.screenshots.overlays FOLDER [NAME…]`. None of them is kept. A name is one of `OVERLAYS` or `PLACES`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from textual.app import App
+from textual.pilot import Pilot
 
 from sdschat.node.events import MessageDelivered
 from sdschat.node.tools.fault_injection import Injection
+from tests.screenshots.elsewhere import PLACES
 from tests.screenshots.pictures import svg_of
 from tests.screenshots.scenes import TALK
 from tests.tui.stage import Stage, stage
@@ -98,10 +102,27 @@ async def take(profiles: Path, folder: Path, theme: str, names: list[str]) -> No
                 await s.pilot.pause()
                 await OVERLAYS[name](s)
                 await s.pilot.pause(0.05)
-                base = folder / f"{name}-{width}x{height}-{theme}"
-                base.with_suffix(".txt").write_text("\n".join(s.lines()) + "\n", encoding="utf-8")
-                base.with_suffix(".svg").write_text(svg_of(s.app, base.name), encoding="utf-8")
+                _write(folder / f"{name}-{width}x{height}-{theme}", s.app)
                 await _close(s)
+
+
+def _write(base: Path, app: App[Any]) -> None:
+    strips = app.screen._compositor.render_strips()
+    lines = ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+    base.with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    base.with_suffix(".svg").write_text(svg_of(app, base.name), encoding="utf-8")
+
+
+async def take_elsewhere(profiles: Path, folder: Path, theme: str, place: str) -> None:
+    """Take all pictures of one theme in another place."""
+
+    async def shoot(name: str, app: App[Any], pilot: Pilot[Any]) -> None:
+        for width, height in SIZES:
+            await pilot.resize_terminal(width, height)
+            await pilot.pause(0.5)
+            _write(folder / f"{name}-{width}x{height}-{theme}", app)
+
+    await PLACES[place](profiles, theme, shoot)
 
 
 async def _close(s: Stage) -> None:
@@ -118,11 +139,16 @@ async def _close(s: Stage) -> None:
 
 
 def main() -> None:
-    folder, names = Path(sys.argv[1]), sys.argv[2:] or list(OVERLAYS)
+    folder, names = Path(sys.argv[1]), sys.argv[2:] or [*OVERLAYS, *PLACES]
     folder.mkdir(parents=True, exist_ok=True)
+    overlays = [name for name in names if name in OVERLAYS]
     for theme in THEMES:
-        with tempfile.TemporaryDirectory() as profiles:
-            asyncio.run(take(Path(profiles), folder, theme, names))
+        if overlays:
+            with tempfile.TemporaryDirectory() as profiles:
+                asyncio.run(take(Path(profiles), folder, theme, overlays))
+        for place in (name for name in names if name in PLACES):
+            with tempfile.TemporaryDirectory() as profiles:
+                asyncio.run(take_elsewhere(Path(profiles), folder, theme, place))
     print(f"{len(list(folder.glob('*.svg')))} pictures in {folder}")
 
 

@@ -1,0 +1,142 @@
+"""Screens beside the chat in one open channel, for `overlays`: the first screen, private and members' channels, talk to
+one alone, the theatre, the members at work, and a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from sdschat.cli.demo import QUICK
+from sdschat.node.members.opening import install
+from sdschat.node.recording.reader import read_recording
+from sdschat.node.settings import make_settings
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import LocalGroup
+from sdschat.tui.replay.app import ReplayApp
+from sdschat.tui.replay.player import Player
+from sdschat.tui.theatre.app import TheatreApp
+from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.garden import Garden
+from sdschat.tui.theatre.garden_app import GardenApp
+from tests.tui.record.test_player import record
+from tests.tui.stage import stage
+from tests.tui.test_members import SHORT
+
+Shoot = Callable[[str, App[Any], Pilot[Any]], Awaitable[None]]  # at all sizes, under this name
+_SIZE: Final = (200, 50)
+
+
+async def _first(folder: Path, theme: str, shoot: Shoot) -> None:
+    async with stage(folder, "ann", theme=theme, size=_SIZE, peers=("bob",), syncs=True) as s:
+        await s.until_text("2 here")
+        await shoot("first", s.app, s.pilot)
+        await s.enter("/msg bob I have left the spare key under the bench")
+        await s.until_text("✓")
+        await shoot("direct", s.app, s.pilot)
+        s.app.show_channel("lobby")
+        injection = Injection(s.app.node, "lobby")
+        injection.share("loss", 0.3, "in")
+        await s.until_text("FAULTS ON")
+        await shoot("faults-on", s.app, s.pilot)
+        injection.off()
+        injection.offline(True)
+        await s.until_text("OFFLINE")
+        await s.enter("nobody hears this yet")
+        await shoot("offline", s.app, s.pilot)
+
+
+async def _private(folder: Path, theme: str, shoot: Shoot) -> None:
+    async with stage(folder, "ann", theme=theme, size=_SIZE) as s:
+        await s.enter("/create sealed")
+        await s.until_text("private, epoch 1")
+        await shoot("private", s.app, s.pilot)
+        await s.enter("/invite")
+        await s.until_text("sdschat:")
+        await shoot("private-invite", s.app, s.pilot)
+
+
+async def _members(folder: Path, theme: str, shoot: Shoot) -> None:
+    async with stage(folder, "ann", theme=theme, size=_SIZE, changes=SHORT, extends=install) as s:
+        await s.enter("/create garden members")
+        await s.until_text("you are its first member")
+        bob = s.world.start("bob", "garden", changes=SHORT, before=install)
+        await s.until_text("bob (")
+        await s.enter("/invite bob")
+        await s.until_text("bob is a member")
+        await s.enter("who waters the roses?")
+        await s.until_text("settled")
+        bob.node.say("garden", "I do, until Sunday")
+        await s.until_text("until Sunday")
+        await s.enter("/edit who waters the roses today?")
+        await s.until_text("(edited)")
+        await shoot("members-channel", s.app, s.pilot)
+        for view in ("tree", "clock", "checkpoint", "committee"):
+            await s.enter(f"/lens {view}")
+            await shoot(f"members-{view}", s.app, s.pilot)
+
+
+async def _theatre(folder: Path, theme: str, shoot: Shoot) -> None:
+    company = Company(LocalGroup(folder, make_settings({"sds.sync_interval": 2000}, "demo"), "demo"))
+    await company.open()
+    try:
+        app = TheatreApp(company, 0.3, theme=theme)
+        async with app.run_test(size=_SIZE) as pilot:
+            company.say("ann", "hello, all")
+            while not company.equal():
+                await pilot.pause(0.2)
+            app.tell("Four nodes, four databases. Equal logs have one fingerprint.")
+            await shoot("theatre", app, pilot)
+            company.split()
+            for nick, text in (("ann", "the left side"), ("bob", "the right side"), ("carol", "of the cut")):
+                company.say(nick, text)
+            app.tell("The left half cannot hear the right half.")
+            await pilot.pause(0.5)
+            await shoot("theatre-cut", app, pilot)
+            await pilot.press("f1")
+            await shoot("theatre-help", app, pilot)
+    finally:
+        await company.close()
+
+
+async def _garden(folder: Path, theme: str, shoot: Shoot) -> None:
+    garden = Garden(LocalGroup(folder, make_settings(QUICK, "demo"), "garden"), folder)
+    await garden.open()
+    try:
+        app = GardenApp(garden, theme=theme)
+        async with app.run_test(size=_SIZE) as pilot:
+            await pilot.pause(1.0)
+            await shoot("theatre-members", app, pilot)
+    finally:
+        await garden.close()
+
+
+async def _replay(folder: Path, theme: str, shoot: Shoot) -> None:
+    await record(folder, folder / "run.jsonl")
+    player = Player(read_recording(folder / "run.jsonl"), playing=False)
+    await player.open()
+    app = ReplayApp(player, theme=theme)
+    try:
+        async with app.run_test(size=_SIZE) as pilot:
+            await shoot("replay-beginning", app, pilot)
+            app.set_speed(1000)
+            await pilot.press("f8")
+            for _ in range(50):
+                await pilot.pause(0.1)
+            await shoot("replay-end", app, pilot)
+    finally:
+        app.view.close()
+        await player.close()
+
+
+PLACES: Final[Mapping[str, Callable[[Path, str, Shoot], Awaitable[None]]]] = {
+    "first": _first,
+    "private": _private,
+    "members": _members,
+    "theatre": _theatre,
+    "garden": _garden,
+    "replay": _replay,
+}
