@@ -150,13 +150,29 @@ def test_without_the_setting_nothing_is_pushed() -> None:
     assert pushed(group) == []
 
 
-def test_a_message_that_waits_is_pushed_too() -> None:
+def waiting(*places: int) -> Group:
+    """A node a that has waited for ten seconds for what these messages depend on."""
     group = Group("a", config=PUSHING)
-    group.give("a", forge("b", "m2", START + 2, "m1"))
+    group.give("a", forge("c", "first", START))  # nothing is waited for by the first of a log
+    for place in places:
+        group.give("a", forge("b", f"m{place}", START + place, "m1"))
     group.tick(10_000)
-    shows(group, "c")
+    assert group["a"].log == ["first"]
+    return group
+
+
+def test_a_message_that_waits_is_pushed_too() -> None:
+    group = waiting(2)
+    shows(group, "c", "first")
     group.tick(7000)
     assert pushed(group) == ["m2"]
+
+
+def test_of_those_that_wait_the_one_that_a_peer_lacks_is_pushed() -> None:
+    group = waiting(2, 3, 4)
+    shows(group, "c", "first", "m2", "m4")
+    group.tick(7000)
+    assert pushed(group) == ["m3"]
 
 
 def many(count: int) -> Group:
