@@ -39,7 +39,6 @@ SHORT: dict[str, Value] = {
     "timber.stagger": 30,
     "timber.retry": 200,
     "timber.sync_interval": 200,
-    "timber.rounds": 2,
 }
 
 
