@@ -164,3 +164,18 @@ def test_all_that_expire_in_one_epoch_do_and_hold_up_nothing() -> None:
     (packet,) = node.step(2000)
     assert id_of(*packet.payload.messages) == (late,)
     assert {event.message_id for event in node.reported(Expired)} == mids
+
+
+def test_of_several_who_were_asked_one_leaves_and_the_others_are_told_that_it_came() -> None:
+    node = Node("alice", ["bob", "carol", "dan"], Config(mode=Mode.INTERACTIVE))
+    one = message(b"one")
+    for peer in ("bob", "carol", "dan"):
+        node.receive(peer, Payload(offers=id_of(one)), 0)
+        node.step(3000)
+        assert node.types(peer) == [RecordType.REQUEST]
+    node.engine.join(GROUP, ("carol", "dan"))
+    node.take()
+    node.receive("carol", Payload(messages=(one,)), 3010)
+    told = {packet.peer: packet.payload for packet in node.step(9000)}
+    assert told == {"carol": Payload(acks=id_of(one)), "dan": Payload(acks=id_of(one))}
+    assert not node.engine.snapshot().records

@@ -244,6 +244,18 @@ def test_rejections_are_counted_by_reason_for_good(tmp_path: Path) -> None:
         assert reader.rejections("kitchen") == {"kitchen": {"no_kind": 3}}
 
 
+def test_rejections_of_a_transaction_that_failed_are_not_counted(tmp_path: Path) -> None:
+    refused = JournalRow("rejected", "lobby", START, 0, cause="no_kind")
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        store.commit([], [refused])
+        with pytest.raises(LookupError), store.transaction() as transaction:  # noqa: PT012
+            transaction.journal([refused._replace(cause="too_large"), refused])
+            transaction.index_text("lobby", "not there", "", "", "", 0)
+        store.commit([], [refused])
+        with Store.open_read_only(store.path, CODEC) as reader:
+            assert reader.rejections() == {"lobby": {"no_kind": 2}}
+
+
 def test_json_lines_hold_every_column(tmp_path: Path) -> None:
     talk = Talk()
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC, journal=JournalSettings("me", "b1")) as store:
