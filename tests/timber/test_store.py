@@ -16,8 +16,8 @@ from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled
-from sdschat.timber.rows import Drop, OperationRow, Put, ReplicaTable
-from sdschat.timber.values import Kind, Now, Post, PostId
+from sdschat.timber.rows import CompactionRow, Drop, OperationRow, Put, ReplicaTable
+from sdschat.timber.values import Accept, Ballot, CheckpointMark, Kind, Now, Post, PostId, Proposal, Value, VoteRow
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group
 from tests.timber.world import CODEC, key_of, sign_with, verify
@@ -148,6 +148,23 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
                 assert found.log == kept.log
                 assert [set(one) for one in found[1:-1]] == [set(one) for one in kept[1:-1]]
                 assert load_timber(store, "lobby") is None
+
+
+def test_votes_come_back_whatever_they_say(tmp_path: Path) -> None:
+    one, other = Ballot(3, 1), Ballot(4, 2)
+    value, empty = Value(((2, 17), (5, 0)), (0, 1, 3)), Value((), ())
+    votes = (
+        VoteRow(0, None, None, None, None, None),
+        VoteRow(1, one, other, (one, value), Proposal(other, empty, False), Accept(one, value, 3)),
+        VoteRow(2, None, one, (other, empty), Proposal(one, value, True), None),
+    )
+    row = CompactionRow(bytes(range(32)), CheckpointMark(7, b"x" * 32), b"y" * 32, 2, (0, 1, 3), votes, ((0, 9),))
+    with Store.open(tmp_path / "p" / "sdschat.db", SDS_CODEC) as store:
+        with store.transaction() as transaction:
+            save_timber(transaction, "garden", [Put(ReplicaTable.LOG, (), row)])
+        found = load_timber(store, "garden")
+    assert found is not None
+    assert found.log == row
 
 
 def test_no_copy_of_a_deleted_text_is_left_in_any_page(tmp_path: Path) -> None:
