@@ -69,6 +69,7 @@ class CatchUpSession:
         self._lowest: LogKey | None = None
         self._deadline: int | None = None
         self._question: Frame | None = None  # to be sent again if nothing comes of it
+        self._came_last = False  # all of it came: once it is in the log, compare again
         self._tries = self._rounds = 0
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
@@ -161,7 +162,10 @@ class CatchUpSession:
 
     def advance(self, mono: int) -> None:
         if self._deadline is not None and self._deadline <= mono:
-            self._overdue(mono)
+            if self._came_last and self._source is not None:
+                self._compare_with(self._source, mono)
+            else:
+                self._overdue(mono)
         elif self.state is CatchUpState.WAITING:
             self._next_source(mono)
 
@@ -263,6 +267,7 @@ class CatchUpSession:
 
     def _compare_with(self, source: HistorySource, mono: int) -> None:
         self._source, self._last_source = source, source.name
+        self._came_last = False
         self.state = CatchUpState.COMPARING
         self._session, self._number = self._draw(), 0
         # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
@@ -280,6 +285,7 @@ class CatchUpSession:
             self._number += 1
             self.frames.append((source.name, Frame(self._session, self._number, Want((), 0))))
         self._comparer = self._deadline = self.ranges = None
+        self._came_last = False
         self._pages.clear()
         self._plan.replace(())
 
@@ -351,7 +357,10 @@ class CatchUpSession:
         """The next request, or the comparison that shows whether there is more."""
         assert self._source is not None
         if not self._plan:
-            self._compare_with(self._source, mono)
+            # In the next turn, when what came is saved: of a question about the log as it was, the other side does not
+            # learn that the logs are equal now, and so not that we have its messages.
+            self._came_last, self._question, self._deadline = True, None, mono
+            self._number += 1  # no page is waited for
             return
         want = self._plan.choose(apart=self._source.store)
         self._number += 1

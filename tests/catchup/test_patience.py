@@ -131,7 +131,11 @@ def test_the_first_comparison_guesses_which_single_message_is_lacking() -> None:
 def test_the_second_comparison_with_a_source_does_not_guess() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    sent(seeker)
     seeker.took([], 0, True, 1600)
+    assert not sent(seeker)  # what was taken is not in the log yet
+    assert seeker.next_wake() == 1600
+    seeker.advance(1600)
     sent_now = sent(seeker)[-1]
     assert isinstance(sent_now.what, Ask)
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1700)

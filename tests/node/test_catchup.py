@@ -228,3 +228,19 @@ def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_a
             assert sum(map(_compared, ann.of(StateChanged))) > len(TEXTS) - 4  # the newest are also mentioned
 
     asyncio.run(story())
+
+
+def test_who_fetched_messages_acknowledges_them_by_the_comparison_after_it(tmp_path: Path) -> None:
+    """The question of that comparison is about the log with what was fetched, or its author learns nothing from it."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            seldom: dict[str, Any] = {"sds__sync_interval": 600_000}
+            ann = start(w, "ann", **seldom)
+            await say(ann, "one", "two")
+            bob = start(w, "bob", alone=True, **seldom)
+            await caught_up(bob)
+            assert log_of(bob) == ["one", "two"]
+            assert not ann.node.sessions["lobby"].channel.unacknowledged
+
+    asyncio.run(story())

@@ -103,7 +103,8 @@ def test_a_newcomer_sees_by_catching_up_that_there_are_two_copies_and_comparing_
             ann.node.sessions["lobby"].receive(CODEC.encode(message), "live")
             await say(ann, *(f"number {number}" for number in range(30)))
             bob = start(w, "bob", alone=True)
-            later = replace(message, lamport_timestamp=(message.lamport_timestamp or 0) + 1)
+            # Above all of ann's, so that it is in no part with the first one, and that is fetched as a whole.
+            later = replace(message, lamport_timestamp=foreign(ann.node.sessions["lobby"]).lamport_timestamp)
             bob.node.sessions["lobby"].receive(CODEC.encode(later), "live")
             await caught_up(bob)
             assert shown(bob) == f"another Lamport time ({message.lamport_timestamp})"

@@ -97,6 +97,7 @@ class HistorySync:
         self._connected_at = 0  # by the wall clock
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
+        self._unsaved = False  # something came, and the turn that saves what is in it is still to come
         self._told: list[IdOnly] = []  # to be put into the log
         self._told_limit = ToldLimit()
         self._begin_again = False  # when they all are
@@ -210,6 +211,7 @@ class HistorySync:
         """A frame, or the records of a payload of pages."""
         if frm not in self._session.presence.online:
             return  # nobody is sent anything on the word of somebody who is not here
+        self._unsaved = True
         if isinstance(what, Frame):
             self.exchange.frame(frm, what, now)
         else:
@@ -217,6 +219,8 @@ class HistorySync:
         self._after(now)
 
     def advance(self, now: Now) -> None:
+        if self._unsaved:
+            return
         if self._begin_at is not None and self._begin_at <= now.mono:
             self._begin_at = None
             self.begin()
@@ -226,12 +230,15 @@ class HistorySync:
         self._after(now)
 
     def next_wake(self) -> int | None:
+        if self._unsaved:
+            return None  # after the turn: a comparison that begins now would be about the log as it was
         told = 0 if self._told else None  # at once
         due = [when for when in (told, self._begin_at, self._look_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
 
     def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp | BodiesFetched], SyncProgress | None]:
         """Take the frames to send, the events to tell, and the progress to save (None if unchanged)."""
+        self._unsaved = False
         self._compare_backlog(now)
         posts, self.exchange.posts = self.exchange.posts, []
         kept = self._kept if self._kept != self._saved else None
@@ -272,6 +279,7 @@ class HistorySync:
 
     def _took(self, packets: Sequence[bytes], last: bool) -> str:
         now = self._clock.now()
+        self._unsaved = True
         why = self.exchange.take_in(packets, last, now, "store")
         self.exchange.settle(now)
         self._after(now)
