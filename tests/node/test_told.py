@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.node.members.events import MemberStatusChanged, StateTaken
+from sdschat.node.members.events import CheckpointPassed, MemberStatusChanged, StateTaken
 from sdschat.node.members.told import Told
-from sdschat.timber.events import StateAdopted
+from sdschat.timber.events import CheckpointMoved, StateAdopted
 from sdschat.timber.values import sender_of
 from tests.timber.group import Group, Node
 
@@ -53,3 +53,16 @@ def test_whoever_was_put_out_is_told_that_the_others_went_on() -> None:
     assert taken == [True]
     own = [one.status for one in events if isinstance(one, MemberStatusChanged) and one.sender_id == sender_of(cas.id)]
     assert own == ["evicted"]
+
+
+def test_the_checkpoint_is_told_with_the_last_operation_of_its_place() -> None:
+    """In one step it may move several times."""
+    group = Group("ann", "bob")
+    told = _told(group["ann"])
+    group["ann"].reports.clear()
+    group.say("bob", "one", "two", "three")
+    group.settle()
+    engine = group["ann"].engine
+    assert sum(isinstance(report, CheckpointMoved) for report in group["ann"].reports) > 1
+    moved = [event for event in told.events(group["ann"].reports) if isinstance(event, CheckpointPassed)]
+    assert [(one.number, one.last) for one in moved] == [(engine.checkpoint.number, engine.last_settled().hex())]

@@ -147,9 +147,14 @@ class Told:
     # Reports.
 
     def events(self, reports: Iterable[ev.Report]) -> Iterator[NodeBody]:
-        for report in reports:
+        """Yield what is told of one step. Where the checkpoint moved several times, the last place is told: the engine
+        knows what stands there, and no more what stood at those before."""
+        found = list(reports)
+        moves = [at for at, report in enumerate(found) if isinstance(report, ev.CheckpointMoved)]
+        for at, report in enumerate(found):
             self.log.follow(report)
-            yield from self._event(report)
+            if at not in moves[:-1]:
+                yield from self._event(report)
         yield from self._deliveries()
         ballot = self._engine.ballot()
         if ballot != self._ballot:
