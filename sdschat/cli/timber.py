@@ -120,9 +120,11 @@ def print_status(name: str, found: ChannelStatus) -> None:
         click.echo("a ballot is under way")
     if found.unwritten:
         click.echo(f"own events that are not settled: {found.unwritten}")
-    click.echo(f"{found.bytes:,} bytes")
+    click.echo(f"{found.bytes:,} bytes in the database")
+    click.echo("members, and the newest operation of each that they are known to have:")
+    at = {str(member.slot): names[member.sender_id] for member in found.committee}
     for member in found.committee:
-        knows = " ".join(f"{slot}:{seq}" for slot, seq in member.clock.items())
+        has = ", ".join(f"{at[slot]} {seq}" for slot, seq in member.clock.items() if slot in at)
         written = counted(member.seq, "operation")
         answers = answering(member.missed, member.limit, len(found.committee))
-        click.echo(f"  {member.slot}  {names[member.sender_id]}: {written}, knows {knows or 'nobody'}, {answers}")
+        click.echo(f"  {names[member.sender_id]}: wrote {written}; has {has or 'nothing yet'}; {answers}")

@@ -41,6 +41,11 @@ async def _garden(folder: Path, size: tuple[int, int] = (100, 34)) -> AsyncItera
         yield made, bob
 
 
+def _create(node: Node) -> None:
+    install(node)
+    create(node, "garden")
+
+
 def _members(node: Node):  # type: ignore[no-untyped-def]
     found = node.sessions["garden"].members
     assert found is not None
@@ -72,7 +77,7 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         assert "would be taken back" in made.text()
         await made.enter_instead("/delete yes")
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
-        await made.until_text("settled up to here by all")
+        await made.until_text("settled up to here by both")
         await made.until(lambda: _noted(made, "became 0 posts; 1 deleted post gone from the disk here"), "it is gone")
 
     _told(tmp_path, story)
@@ -149,6 +154,36 @@ def test_posts_of_others_come_and_only_their_authors_change_them(tmp_path: Path)
         await made.until_text("I am bob")
         await made.enter(f"/edit {message_id[:8]} I am ann")
         await made.until_text("only its author can change a post")
+
+    _told(tmp_path, story)
+
+
+def test_a_post_of_somebody_else_is_not_asked_about_before_it_is_refused(tmp_path: Path) -> None:
+    async def story(folder: Path) -> None:
+        async with stage(folder, "bob", "garden", changes=SHORT, extends=install) as made:
+            ann = made.world.start("ann", "garden", changes=SHORT, before=_create)
+            await ann.until(Knocked)
+            _members(ann.node).invite("bob")
+            await made.until_text("you are a member")
+            message_id = ann.node.say("garden", "of ann")
+            await made.until_text("of ann")
+            await made.enter(f"/delete {message_id}")
+            assert "Not deleted: its author and who made the channel can take a post back." in made.text()
+
+    asyncio.run(story(tmp_path))
+
+
+def test_a_post_that_nobody_else_has_says_so_and_why(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("the first")
+        await made.until(lambda: any("the first" in one and "settled" in one for one in made.log()), "settled")
+        await made.enter("/why")
+        await made.until_text("All members have it, and it is final.")
+        Injection(made.app.node, "garden").offline(True)
+        await made.enter("the second")
+        await made.until(lambda: any("the second" in one and "written here" in one for one in made.log()), "written")
+        await made.enter("/why")
+        await made.until_text("Written into the log by you; nobody else")
 
     _told(tmp_path, story)
 

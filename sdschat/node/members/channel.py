@@ -36,6 +36,7 @@ from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.timber import open_timber, save_timber
+from sdschat.timber.chat import CREATOR
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.values import Packet, PostId, Reason, member_id, sender_of
@@ -146,6 +147,11 @@ class MembersChannel:
             return self._made(self.engine.delete(self.told.name(message_id), self._now()))
         self.engine.delete_draft(draft)
         return self._changed(draft, PostDeleted(self.told.draft_id(draft), waited=True))
+
+    @property
+    def is_creator(self) -> bool:
+        """True if we made the channel, and may take back any post."""
+        return self._engine is not None and sender_of(self._engine.person(CREATOR)) == self._identity.sender_id
 
     @property
     def log(self) -> PostLog:

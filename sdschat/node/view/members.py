@@ -12,7 +12,7 @@ from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, ContentKind, Key, OwnFate, Shown, SyncStatus, Verdict
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
-from sdschat.timber.values import sender_of
+from sdschat.timber.values import Reason, sender_of
 from sdschat.timber.views import MemberStanding
 
 if TYPE_CHECKING:
@@ -96,6 +96,15 @@ def shown_post(placed: PlacedPost) -> Shown:
     )
 
 
+class PostJourney(NamedTuple):
+    """How far an own post has come. `writer`: who wrote it into the log, empty while nobody did and where it is
+    compacted; `lacking`: members who have not shown that they have it."""
+
+    word: str  # queued, sent, written, known or settled
+    writer: str
+    lacking: tuple[str, ...]
+
+
 class MembersConversation(ChannelConversation):
     """A `Conversation` with the members of a channel: its log holds the posts that are alive."""
 
@@ -119,7 +128,25 @@ class MembersConversation(ChannelConversation):
             found = self._log().get(message_id)
             return "" if found is None else "queued" if found.post.waiting else "settled" if found.post.settled else ""
         word, known, members = session.members.delivery(message_id)
+        if word == "written" and self.journey(message_id).writer == self._node.sender_id:
+            return "written here"
         return f"known {known} of {members}" if word == "known" else word
+
+    def journey(self, message_id: str) -> PostJourney:
+        """Return how far an own post has come."""
+        session = self.session
+        if session is None or session.members is None:
+            return PostJourney(self.delivery(message_id), "", ())
+        members, engine = session.members, session.members.engine
+        name = members.told.find(message_id)
+        for item in engine.operations() if name is not None else ():
+            body = item.operation.body
+            if body.event is not None and body.event.name == name and not item.dead:
+                others = (one for one in engine.members() if one.slot != body.slot)
+                lacking = (one.member for one in others if dict(one.clock).get(body.slot, 0) < body.seq)
+                writer = sender_of(engine.person(body.slot))
+                return PostJourney(members.delivery(message_id).word, writer, tuple(map(sender_of, lacking)))
+        return PostJourney(members.delivery(message_id).word, "", ())
 
     # The log.
 
@@ -244,6 +271,28 @@ class AwaitedOperation(NamedTuple):
     waiting: int
 
 
+_REFUSED: Final = {
+    Reason.UNREADABLE: "not readable",
+    Reason.TOO_LARGE: "too large",
+    Reason.TOO_MANY: "with too many parts",
+    Reason.MALFORMED: "out of bounds",
+    Reason.SIGNATURE: "not signed by their writer",
+    Reason.STRANGER: "from strangers",
+    Reason.FORK: "with a number that was used before",
+    Reason.PARENT: "in the wrong place",
+    Reason.CHECKSUM: "that name other operations than those here",
+    Reason.CLOCK: "that say what their writer cannot know",
+    Reason.TURN: "that name decisions which there were not",
+    Reason.BALLOT: "that say on a ballot what they may not",
+    Reason.AFTER_LEAVE: "from members that had left",
+    Reason.REMOVED: "from members that were put out",
+    Reason.NOT_AUTHOR: "in the name of another",
+    Reason.MISROUTED: "sent past the nearest members",
+    Reason.BUFFER_FULL: "for want of room",
+    Reason.OTHER_STATE: "with a state that does not fit",
+}
+
+
 class MembersPeek(NamedTuple):
     """The state of a members' channel at one moment. `is_member`: we may write."""
 
@@ -257,7 +306,7 @@ class MembersPeek(NamedTuple):
     committee: tuple[CommitteeMember, ...]
     tree: tuple[TreeRow, ...]
     ballot: tuple[tuple[str, ...], int, int] | None  # who is to be put out, how many agree, how many have to
-    refused: dict[str, int]
+    refused: dict[str, int]  # number of packets and operations, by the reason in words
 
 
 def peek_members(node: Node, channel: str) -> MembersPeek | None:
@@ -300,5 +349,5 @@ def peek_members(node: Node, channel: str) -> MembersPeek | None:
         committee,
         tuple(rows),
         None if ballot is None or not removed else (removed, ballot.agree, ballot.need),
-        {str(reason): count for reason, count in engine.refusals.items()},
+        {_REFUSED[reason]: count for reason, count in engine.refusals.items()},
     )

@@ -48,6 +48,8 @@ def _delete(host: Host, argument: str) -> None:
         shown = host.conversation.message(message_id)
         if shown is None:
             raise CommandError("That post is not here.")
+        if not shown.own and not members.is_creator:
+            raise CommandError("Not deleted: its author and who made the channel can take a post back.")
         if argument.split()[-1:] != ["yes"]:
             quoted = first_line(host.model.entry_for(shown))[:_QUOTED]
             host.warn(f"“{quoted}” would be taken back, from everybody. /delete {message_id[:8]} yes does it.")

@@ -13,7 +13,7 @@ from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
-from sdschat.node.view.members import has_members, peek_members
+from sdschat.node.view.members import MembersConversation, has_members, peek_members
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
@@ -165,6 +165,7 @@ class LensInspector:
             peek_members(node, channel),
             tuple(_carried(injection)),
             log.people,
+            log.journey if isinstance(log, MembersConversation) else None,
         )
 
     def _known(self, channel: str, message_id: str) -> Shown | None:

@@ -61,11 +61,12 @@ def checkpoint(view: ViewInput) -> list[Line]:
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)
-    open_rows = sum(not row.settled for row in peek.tree)
+    front = [row for row in peek.tree if not row.settled]
+    bare = ", which carry nothing to settle" if front and not any(row.what for row in front) else ""
     lines = [
         heading(f"checkpoint: {count(peek.number, 'operation')} behind it, {count(peek.posts, 'post')} alive"),
         line("  hash ", (peek.hash[:32], "id")),
-        line(f"  in front of it: {count(open_rows, 'operation')}"),
+        line(f"  in front of it: {count(len(front), 'operation')}{bare}"),
         line("  data set ", (peek.data_set, "id")),
     ]
     if peek.waiting_for:
@@ -76,7 +77,7 @@ def checkpoint(view: ViewInput) -> list[Line]:
             2,
         )
     else:
-        lines += paragraph("Nothing is waited for: all is settled, for everybody.", view.width, "note", 2)
+        lines += paragraph("Nothing is waited for: all that was said is settled, for everybody.", view.width, "note", 2)
     for one in peek.missing[:_MISSING_SHOWN]:
         waits = f"; {count(one.waiting, 'operation')} wait for it" if one.waiting else ""
         text = f"Operation {one.seq} of {view.who(one.writer)} has been missing for {duration(one.millis)}{waits}."
@@ -85,7 +86,7 @@ def checkpoint(view: ViewInput) -> list[Line]:
         text = "It was named, so it exists: it is lost on its way, or its writer keeps it back."
         lines += paragraph(text, view.width, "note", 2)
     if peek.refused:
-        counts = ", ".join(f"{number} {reason.replace('_', ' ')}" for reason, number in sorted(peek.refused.items()))
+        counts = ", ".join(f"{number} {words}" for words, number in sorted(peek.refused.items()))
         lines += paragraph(f"refused since the start: {counts}", view.width, "note", 2)
     return lines
 

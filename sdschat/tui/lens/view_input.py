@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len
 
 from sdschat.node.view.engine_snapshot import Peek
-from sdschat.node.view.members import MembersPeek
+from sdschat.node.view.members import MembersPeek, PostJourney
 from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.words import UNICODE, Glyphs, clean, fitted, nick_text, short, wrapped
@@ -132,6 +132,7 @@ class ViewInput(NamedTuple):
     members: MembersPeek | None = None  # of a members' channel
     carried: tuple[str, ...] = ()  # effects of the faults so far, in words
     people: Callable[[], list[Participant]] = list  # everybody who is here or was heard
+    journey: Callable[[str], PostJourney] | None = None  # of an own post of a members' channel, by id
 
     def who(self, sender_id: str | None) -> str:
         """Return the name of a participant as views show it: "you", the nick, or the beginning of the id."""

@@ -9,7 +9,7 @@ from sdschat.node.events import ev
 from sdschat.node.view.values import AckState, Evidence, Shown
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
-from sdschat.tui.model.delivery import delivery_sentence
+from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
@@ -54,6 +54,9 @@ def _newest_own(view: ViewInput) -> str | None:
 
 
 def _own(view: ViewInput, shown: Shown) -> list[Line]:
+    if view.journey is not None:
+        sentence = journey_sentence(view.journey(shown.message_id), view.who, view.peek.me)
+        return paragraph(sentence, view.width, indent=2)
     message_id, fate = shown.message_id, view.fate(shown.message_id)
     if fate is None:
         return paragraph("Nothing is remembered of its acknowledgement.", view.width)

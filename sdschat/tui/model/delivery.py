@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
+from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import OwnFate, Participant
 from sdschat.tui.model.words import ago, duration, listed, nick_text, short
 
@@ -30,6 +32,22 @@ def delivery_sentence(own: OwnFate, people: list[Participant], written_at: int, 
     who = [person for person in others if person.sender_id in known]
     have = _have(who, "is known to have it", "are known to have it")
     return " ".join(filter(None, (first, f"{have}." if have else "")))
+
+
+def journey_sentence(journey: PostJourney, who: Callable[[str], str], me: str) -> str:
+    """Return the sentence for an own post of a members' channel. `who`: the name of a person, by sender id."""
+    if journey.word == "queued":
+        return "It is here alone, and is written once you are a member and its turn comes."
+    if journey.word == "sent":
+        return "It is with a member who writes it into the log, and is not heard of yet."
+    if journey.word == "settled":
+        return "All members have it, and it is final."
+    by = "you" if journey.writer == me else who(journey.writer)
+    if journey.word == "written":
+        return f"Written into the log by {by}; nobody else has shown yet to have it."
+    names = listed([who(one) for one in journey.lacking], _NAMED)
+    lacking = f"{names} {'has' if len(journey.lacking) == 1 else 'have'} not shown yet to have it"
+    return f"Written into the log by {by}; {lacking if names else 'all members have it'}."
 
 
 def name_of(person: Participant) -> str:

@@ -122,11 +122,9 @@ class MembersLines:
             case events.StateTaken(number, _, again, returned):
                 self._rewritten, self._again = 0, None
                 if returned:
-                    words = f", {count(again, 'event')} of yours will be written again" if again else ""
-                    model.note(
-                        f"the others went on without you: {count(number, 'operation')} behind their checkpoint{words}",
-                        at,
-                    )
+                    words = f"; {again} of yours will be written again" if again else ""
+                    behind = f"{count(number, 'operation')} are behind their checkpoint"
+                    model.note(f"the others went on without you: {behind}{words}", at)
                 model.reload()
             case _:
                 self._hear_of_committee(body, at)
@@ -165,7 +163,7 @@ class MembersLines:
         self._deleted += body.deleted
         deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
         alone = "the last member" if standing_words(model.view.node, model.name) else "you alone"
-        by = f"all {body.members}" if body.members > 1 else alone
+        by = alone if body.members == 1 else "both" if body.members == 2 else f"all {body.members}"
         text = (
             f"settled up to here by {by}: {count(body.number, 'operation')} became {count(body.alive, 'post')}{deleted}"
         )
@@ -192,4 +190,7 @@ class MembersLines:
                 model.reload()
             return
         words = f"known {known} of {members}" if word == "known" else word
+        conversation = model.view.conversation(model.name)
+        if word == "written" and isinstance(conversation, MembersConversation):
+            words = conversation.delivery(message_id)  # it says if that was here
         model.replace_row(replace(entry, fate=members_fate(words)))

@@ -5,11 +5,28 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.view.members import AwaitedOperation, MembersPeek
+from sdschat.node.view.members import AwaitedOperation, MembersPeek, TreeRow
 from sdschat.tui.lens.members import checkpoint
 from sdschat.tui.lens.view_input import plain
 from sdschat.tui.model.words import UNICODE
 from tests.tui.lens.looking import ROOM, looking
+
+
+def test_operations_without_anything_to_settle_are_told_as_such_and_refusals_in_words(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            answer = TreeRow("bob", 4, "", False, False, False)
+            refused = {"from strangers": 2}
+            peek = MembersPeek("data", True, 12, "hash", 3, (), (), (), (answer,), None, refused)
+            seen = look.eye._view_input(ROOM, None, "", 400, UNICODE)._replace(members=peek)
+            text = "\n".join(map(plain, checkpoint(seen)))
+            assert "in front of it: 1 operation, which carry nothing to settle" in text
+            assert "2 from strangers" in text
+            said = peek._replace(tree=(answer, answer._replace(what="say")))
+            text = "\n".join(map(plain, checkpoint(seen._replace(members=said))))
+            assert "in front of it: 2 operations\n" in text
+
+    asyncio.run(story())
 
 
 def test_what_is_missing_is_told_with_its_writer(tmp_path: Path) -> None:

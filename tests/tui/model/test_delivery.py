@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant
 from sdschat.sds.state import Peers
-from sdschat.tui.model.delivery import delivery_sentence
+from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
 from tests.tui.model.samples import NOON
 
 NOW = NOON + 41_000
@@ -81,3 +84,21 @@ def test_the_next_packet_is_expected_after_the_usual_pace() -> None:
 def test_people_stand_in_one_order_whoever_was_heard_last() -> None:
     people = person("carol", 9), person("bob", 5), person("dave", 7)
     assert sentence(*people, known=("bob", "carol", "dave")) == "bob, carol and dave are known to have it."
+
+
+@pytest.mark.parametrize(
+    ("journey", "sentence"),
+    [
+        (PostJourney("queued", "", ()), "It is here alone, and is written once you are a member and its turn comes."),
+        (PostJourney("written", "bob", ("ann",)), "Written into the log by bob; nobody else has shown yet to have it."),
+        (PostJourney("known", "ann", ("cid",)), "Written into the log by you; cid has not shown yet to have it."),
+        (
+            PostJourney("known", "bob", ("cid", "dan")),
+            "Written into the log by bob; cid and dan have not shown yet to have it.",
+        ),
+        (PostJourney("known", "bob", ()), "Written into the log by bob; all members have it."),
+        (PostJourney("settled", "", ()), "All members have it, and it is final."),
+    ],
+)
+def test_the_sentence_for_a_post_of_a_members_channel(journey: PostJourney, sentence: str) -> None:
+    assert journey_sentence(journey, lambda sender_id: sender_id, "ann") == sentence
