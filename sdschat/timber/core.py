@@ -159,7 +159,7 @@ class EngineState:
                 self.writing.set(after, self.mono)
             if body.slot != self.replica.me:
                 self.idle_writes = 0
-            if event.body.kind is Kind.INVITE:
+            if first and event.body.kind is Kind.INVITE:
                 self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
         made = None if event is None else event.body
         self.events.append(Placed(node.id, body.slot, body.seq, made, first, node.after is None))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sdschat.timber import limits
-from sdschat.timber.values import Submit
+from sdschat.timber.events import MemberChanged, Placed
+from sdschat.timber.values import Submit, member_id
 from tests.timber.group import Group
 
 LINES = [f"line {number}" for number in range(30)]
@@ -66,3 +67,17 @@ def test_a_line_after_a_pause_is_given_to_the_nearest_members() -> None:
     given = [packet for packet in group["ann"].sent if isinstance(packet.message, Submit)]
     assert len(given) > len(LINES) // 4
     assert group["bob"].texts() == LINES
+
+
+def test_an_invitation_that_two_members_write_is_told_once() -> None:
+    group = Group("ann", "bob", "cid", "dan", members=False, stagger=0)
+    for name in ("bob", "cid", "dan"):
+        group["ann"].engine.invite(group[name].key, group.now)
+        group.carry(group["ann"])
+        group.settle()
+    key = group["dan"].key
+    for name in ("ann", "bob", "cid"):
+        placed = [one for one in group[name].heard(Placed) if one.body is not None and one.body.key == key]
+        assert len(placed) == 2
+        told = [one.member for one in group[name].heard(MemberChanged) if one.status == "invited"]
+        assert told.count(member_id(key)) == 1
