@@ -103,10 +103,11 @@ def _replica(reader: Reader, channel: str) -> _Replica | MembersFinding | None:
         if rows is None or rows.log is None:
             return None
         engine = TimberEngine(Config(), _NOBODY, TimberCodec(), verify, Now(0, 0), rows)
-        journal = [row for row in reader.journal(channel) if row.event in (SETTLED, DELETED, BALLOT)]
+        told = list(reader.journal(channel))
     except (StoreError, ValueError, TypeError, KeyError) as error:
         return MembersFinding(channel, "", "altered", f"{reader.path}: {error}")
     log = rows.log
+    journal = [row for row in told if row.event in (SETTLED, DELETED, BALLOT)]
     hashes = {row.messages or 0: row.fingerprint or "" for row in journal if row.event == SETTLED}
     hashes[log.mark.number] = hash_text(log.mark.hash)
     number, value = log.mark
@@ -116,7 +117,7 @@ def _replica(reader: Reader, channel: str) -> _Replica | MembersFinding | None:
             hashes[number] = hash_text(value)
     deleted = {row.message_id: row.messages or 0 for row in journal if row.event == DELETED and row.message_id}
     own = [row.key for row in rows.slots if any(mine.slot == row.number for mine in rows.own)]
-    node_id = sender_of(member_id(own[-1])) if own else ""
+    node_id = sender_of(member_id(own[-1])) if own else told[-1].node if told else ""  # whoever never said anything
     texts = {message_id_of(log.data_set, post.name): {post.text} for post in rows.posts}
     ballots = [row for row in journal if row.event == BALLOT]
     return _Replica(channel, reader.path, node_id, rows, log, number, hashes, deleted, ballots, texts, _waiting(rows))

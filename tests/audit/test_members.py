@@ -163,3 +163,21 @@ def test_a_row_that_the_disk_altered_is_told(field: Path) -> None:
     ((kind, detail),) = _details(found)
     assert kind == "altered"
     assert "timber_post" in detail
+
+
+def test_members_that_never_said_anything_are_nodes_of_their_own(tmp_path: Path) -> None:
+    async def listen() -> None:
+        async with world(tmp_path) as place:
+            ann, bob, cid = _start(place, "ann"), _start(place, "bob"), _start(place, "cid")
+            for guest in (bob, cid):
+                await _let_in(ann, guest)
+            for at in range(8):
+                ann.node.say("garden", f"post number {at}")
+                for member in (ann, bob, cid):
+                    await _alive(member, 1 + at)
+
+    asyncio.run(listen())
+    code, report, told = _audit(tmp_path, "ann", "bob", "cid")
+    assert code == 0
+    assert "3 nodes" in told
+    assert "" not in report["members"][0]["nodes"]
