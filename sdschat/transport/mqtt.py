@@ -11,6 +11,7 @@ import asyncio
 import socket
 import ssl
 import threading
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
@@ -101,6 +102,8 @@ class PahoLink:
         self._opened = self._closed = self._leaving = self._paused = self._inside = self._resumed = False
         self._more = False  # True: the rest of the input is read in the next turn of the loop
         self._numbers: set[int] = set()  # ids of the packets that we must acknowledge
+        self._unacknowledged: deque[int] = deque()  # those that we did not yet, in the order in which they came
+        self._taken: set[int] = set()  # and those of them that wait for an earlier one
         self._client = self._make_client()
 
     def _make_client(self) -> _Client:
@@ -303,15 +306,18 @@ class PahoLink:
 
     def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
         self._handled += 1
+        receipt = self._receipt(message) if self._options.session_kept and message.qos else None
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            return  # no program of ours uses such a topic
-        self.heard_at = self._loop.time()
-        if topic == self._options.echo:
-            self.echoed = True
+            topic = ""  # no program of ours uses such a topic
+        else:
+            self.heard_at = self._loop.time()
+        if not topic or topic == self._options.echo:
+            self.echoed = self.echoed or bool(topic)
+            if receipt is not None:  # rumqttd passes on the probe with the quality of the subscription
+                self._loop.call_soon(receipt.acknowledge)
             return
-        receipt = self._receipt(message) if self._options.session_kept and message.qos else None
         self._traffic.emit(Received(topic, bytes(message.payload), message.retain, receipt))
 
     def _receipt(self, message: paho.MQTTMessage) -> Receipt:
@@ -319,11 +325,18 @@ class PahoLink:
         # ids.
         again = message.dup or (self._resumed and message.mid not in self._numbers)
         self._numbers.add(message.mid)
+        self._unacknowledged.append(message.mid)
         return Receipt(message.mid, again, partial(self._acknowledge, message.mid))
 
     def _acknowledge(self, packet_id: int) -> None:
-        if not self._closed:
-            self._guarded(lambda: self._client.ack(packet_id, _SUBSCRIBE_QOS))
+        """Acknowledge a packet, and what waits for it: MQTT demands the order of arrival, and rumqttd hangs up at any
+        other one."""
+        self._taken.add(packet_id)
+        waiting = self._unacknowledged
+        while not self._closed and waiting and waiting[0] in self._taken:
+            first = waiting.popleft()
+            self._taken.discard(first)
+            self._guarded(partial(self._client.ack, first, _SUBSCRIBE_QOS))
 
     def _on_publish(self, _client: Any, _data: Any, packet_id: int, reason: ReasonCode, _properties: Any) -> None:
         self._handled += 1
