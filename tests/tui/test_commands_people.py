@@ -16,7 +16,11 @@ async def test_who_is_muted_is_not_shown_until_shown_again(s: Stage) -> None:
     await s.until_text("before")
     await s.enter("/mute bob")
     await s.until(lambda: not any("before" in line for line in s.log()), "what was said before is not shown either")
-    assert "what bob says is not shown from now on" in s.hint()
+    assert "nothing that bob says is shown" in s.hint()
+    assert "also from before" in s.hint()
+    await s.until(
+        lambda: any("bob" in line and line.rstrip(" │").endswith("muted") for line in s.lines()), "the list says so"
+    )
     s.peers["bob"].node.send("lobby", "noise")
     s.peers["carol"].node.send("lobby", "good day")
     await s.until(lambda: any("good day" in line for line in s.log()))
@@ -26,6 +30,20 @@ async def test_who_is_muted_is_not_shown_until_shown_again(s: Stage) -> None:
     assert any("before" in line for line in s.log())
     s.peers["bob"].node.send("lobby", "sorry")
     await s.until(lambda: any("sorry" in line for line in s.log()))
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_who_is_muted_and_ignored_is_shown_when_neither_holds_any_more(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/mute bob")
+    await s.enter("/ignore bob")
+    await s.enter("/unignore bob")
+    assert "still muted, and not shown | /unmute bob" in s.hint()
+    await s.enter("/ignore bob")
+    await s.enter("/unmute bob")
+    assert "still ignored, and not shown | /unignore bob" in s.hint()
+    await s.enter("/unignore bob")
+    assert "what bob says is shown again" in s.hint()
 
 
 @staged(peers=("bob",), syncs=True)
@@ -39,7 +57,7 @@ async def test_what_cannot_be_muted_is_said(s: Stage) -> None:
 async def test_of_who_is_ignored_only_ids_are_kept(s: Stage) -> None:
     await all_here(s)
     await s.enter("/ignore bob")
-    assert "only the ids of what bob says are kept" in s.hint()
+    assert "only the ids of it are kept" in s.hint()
     noise = s.peers["bob"].node.send("lobby", "noise")
     s.peers["carol"].node.send("lobby", "good day")
     await s.until(lambda: any("good day" in line for line in s.log()))

@@ -179,9 +179,14 @@ class ChannelConversation:
             person._replace(
                 nick=person.nick or self.nick_of(person.sender_id) or self.presence_nick(person.sender_id),
                 verified=is_verified(self._node, person.sender_id),
+                hidden=self._hidden(person.sender_id),
             )
             for person in found
         ]
+
+    def _hidden(self, sender_id: str) -> str:
+        gate = self._node.gate
+        return "ignored" if gate.is_ignored(sender_id) else "muted" if gate.is_muted(sender_id) else ""
 
     def present(self) -> tuple[str, ...]:
         session = self.session

@@ -139,6 +139,7 @@ class Participant(NamedTuple):
     heard_at: int  # epoch milliseconds of the last packet; 0: none since the channel is open here
     own: bool
     verified: bool = False  # the user has compared words with them
+    hidden: str = ""  # "muted" or "ignored": the user wants to see nothing of them
     next_at: int = 0  # about when their next packet is expected, epoch milliseconds; 0: none was heard
 
 

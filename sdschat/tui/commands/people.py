@@ -11,23 +11,33 @@ from sdschat.tui.model.words import count, nick_text, reason_text, short
 
 
 def _mute(host: Host, argument: str) -> None:
-    name = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
-    host.warn(f"what {name} says is not shown from now on, here and in other channels | /unmute takes it back")
+    name, _ = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
+    host.warn(
+        f"nothing that {name} says is shown, here and in other channels, also from before | /unmute takes it back"
+    )
 
 
 def _unmute(host: Host, argument: str) -> None:
-    name = _set(host, "unmute", argument, lambda sender_id: host.view.mute(sender_id, False))
-    host.warn(f"what {name} says is shown again; what was said meanwhile is in the log")
+    name, sender_id = _set(host, "unmute", argument, lambda sender_id: host.view.mute(sender_id, False))
+    if host.node.gate.is_ignored(sender_id):
+        host.warn(f"{name} is not muted any more, but still ignored, and not shown | /unignore {name}")
+    else:
+        host.warn(f"what {name} says is shown again; what was said meanwhile is in the log")
 
 
 def _ignore(host: Host, argument: str) -> None:
-    name = _set(host, "ignore", argument, lambda sender_id: host.view.ignore(sender_id, True))
-    host.warn(f"only the ids of what {name} says are kept from now on, in all open channels | /unignore takes it back")
+    name, _ = _set(host, "ignore", argument, lambda sender_id: host.view.ignore(sender_id, True))
+    host.warn(
+        f"nothing of {name} is shown, and only the ids of it are kept, in open channels | /unignore takes it back"
+    )
 
 
 def _unignore(host: Host, argument: str) -> None:
-    name = _set(host, "unignore", argument, lambda sender_id: host.view.ignore(sender_id, False))
-    host.warn(f"what {name} says is kept and shown again; of what was said meanwhile there are only ids")
+    name, sender_id = _set(host, "unignore", argument, lambda sender_id: host.view.ignore(sender_id, False))
+    if host.node.gate.is_muted(sender_id):
+        host.warn(f"what {name} says is kept again, but still muted, and not shown | /unmute {name}")
+    else:
+        host.warn(f"what {name} says is shown again; of what was said meanwhile there are only ids | /show {name}")
 
 
 def _show(host: Host, argument: str) -> None:
@@ -42,14 +52,14 @@ def _show(host: Host, argument: str) -> None:
             raise ValueError("What they say is muted or ignored here. /unmute or /unignore comes first.")
         found = catchup.show(sender_id)
 
-    name = _set(host, "show", argument, fetch)
+    name, _ = _set(host, "show", argument, fetch)
     if not found:
         raise CommandError(f"Nothing that {name} said is kept as an id alone.")
     host.warn(f"fetching the texts of {count(found, 'message')} of {name} from whoever is here")
 
 
-def _set(host: Host, command: str, argument: str, change: Callable[[str], None]) -> str:
-    """Change what is shown or kept of a participant. Return their name."""
+def _set(host: Host, command: str, argument: str, change: Callable[[str], None]) -> tuple[str, str]:
+    """Change what is shown or kept of a participant. Return their name and id."""
     if not argument:
         raise CommandError(f"/{command} needs somebody: a nick, or the beginning of an id.")
     sender_id, rest = addressed(host, argument)
@@ -62,7 +72,7 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
     host.desktop.reload()
     host.log_view.refresh_rows()
     here = {person.sender_id: person.nick for person in host.view.channel(host.room).people()}
-    return nick_text(here.get(sender_id) or host.view.nick_of(sender_id)) or f"<{short(sender_id, 8)}>"
+    return nick_text(here.get(sender_id) or host.view.nick_of(sender_id)) or f"<{short(sender_id, 8)}>", sender_id
 
 
 COMMANDS = (

@@ -104,8 +104,11 @@ def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int
 
 
 def heard_words(person: Participant, now: int) -> str:
+    """Return when a participant was heard last, or that nothing of them is shown."""
     if person.own:
         return "you"
+    if person.hidden:
+        return person.hidden
     heard = ago(now - person.heard_at) if person.heard_at else "not heard"
     return heard if person.online else f"left, {heard}"
 
