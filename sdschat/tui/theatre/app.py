@@ -33,21 +33,21 @@ _FLASH: Final = 1.2  # seconds
 _KEYS: Final = "1-6 cut · s split · m mend · l loss · k kill · space pause · → step · Enter write · ? help · q quit"
 _SHORT_KEYS: Final = "1-6 cut  s split  m mend  l loss  k kill  ? help  q quit"
 _HELP: Final = """\
-Four participants, each a real node with a database of its own, on a broker of this process.
-Behind each name stands the fingerprint of its log: equal logs have equal fingerprints.
+Four participants, each a real node with its own database.
+Behind each name stands the fingerprint of its log.
 
-  1 ann-bob    2 ann-carol   3 bob-dave   the link of this number is cut, or mended:
-  4 carol-dave 5 ann-dave    6 bob-carol  neither hears what the other writes
+  1 ann-bob    2 ann-carol   3 bob-dave   cut, or mend,
+  4 carol-dave 5 ann-dave    6 bob-carol  the link
   s            cuts all links between left and right
   m            mends all links, and ends the loss
   l            loses packets on all links, or no more
-  Tab, k       chooses a participant; kills its program without a word, and starts it again
+  Tab, k       chooses one of them; kills and restarts it
   space, →     pauses the script; plays its next act
   Enter        writes for ann; Esc goes back to the keys
   q            quits
 
-Behind ann's lines stands a cell for each other: ● known to have it, ◐ perhaps, ○ nothing yet; ✓ all have it.
-Any key closes this page."""
+Cells behind ann's lines: ● known to have it, ◐ perhaps,
+○ nothing yet; ✓ all have it. Any key closes this page."""
 
 
 class TheatreApp(Ending):
@@ -58,6 +58,7 @@ class TheatreApp(Ending):
     CSS = """
     Screen { layout: vertical; }
     #told, #state, #keys { height: 1; padding: 0 1; }
+    #told { height: auto; max-height: 2; }
     #state { background: $panel; }
     #keys { color: $foreground 70%; }
     .row { height: 1fr; }
@@ -67,6 +68,7 @@ class TheatreApp(Ending):
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }
     #help, #small { display: none; height: 1fr; padding: 1 2; }
+    #help { padding: 0 1; }
     TheatreApp.-help #help { display: block; }
     TheatreApp.-help #stage, TheatreApp.-small #stage { display: none; }
     TheatreApp.-small #small { display: block; }

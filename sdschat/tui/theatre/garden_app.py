@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from sdschat.node.tasks import start
-from sdschat.tui.model.words import ASCII, UNICODE
+from sdschat.tui.model.words import ASCII, UNICODE, count
 from sdschat.tui.terminal import Ending, driver, end_after
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane
@@ -117,7 +117,7 @@ class GardenApp(Ending):
     def _draw_state(self) -> None:
         glyphs = self.line_style.glyphs
         members = sum(map(self.garden.is_member, MEMBERS))
-        text = Text(self._plain(f"{members} members {glyphs.between} "))
+        text = Text(self._plain(f"{count(members, 'member')} {glyphs.between} "))
         style = self.line_style.style("unacked" if self.found.having else "acked")
         words = self._plain(f"“{WORD}” is in {self.found.having} of {self.found.files} files")
         text.append(words, style + Style(bold=True))

@@ -86,7 +86,9 @@ class LogEnd(Widget):
         for item in reversed(model.timeline.items):
             if len(found) >= height:
                 break
-            if self.notes and isinstance(item, NoteItem):
+            if isinstance(item, NoteItem):
+                if not self.notes or item.tone is Tone.HELP:  # nobody types here
+                    continue
                 found[:0] = note_lines(item, width, self.line_style)
             else:
                 found[:0] = row_lines(item, width, self.line_style, now, model.present)

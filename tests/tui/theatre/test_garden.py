@@ -26,6 +26,8 @@ def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(t
     needs_module("iotcore")
     command = [sys.executable, "-c", RUN, "--ascii"]
     with Terminal(command, tmp_path, size=(120, 40)) as terminal:
+        terminal.until_text("1 member |", "knocks. /invite")
+        assert "nobody has written" not in terminal.text()  # nor that one may, since nobody types here
         terminal.until_text('"wombat" is in 3 of the ')
         terminal.until_text('"wombat" is in 0 of the ')
         terminal.until_text("cleo hears nobody")

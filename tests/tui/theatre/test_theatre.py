@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.tui.theatre.app import LEAST
 from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Deed
 from tests.cli.processes import run
 from tests.needs import needs_module
@@ -62,6 +63,16 @@ def test_logs_part_at_a_cut_and_come_together_when_it_is_mended(tmp_path: Path) 
         terminal.press("q")
         assert terminal.wait() == 0
         assert terminal.restored()
+
+
+def test_help_is_whole_in_the_smallest_terminal(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=LEAST) as terminal:
+        terminal.until_text("? help")
+        terminal.press("?")
+        terminal.until_text("Four participants", "q quits", "Any key closes this page.")
+        terminal.press("x")
+        terminal.until_text("? help")
 
 
 def test_a_participant_is_killed_and_starts_again(tmp_path: Path) -> None:
