@@ -122,6 +122,7 @@ async def _session(
     options, embedded = found
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     node = Node(profile, chosen.nick, chosen.settings, network)
+    _keep_name(chosen, node)
     node.broker = "" if embedded else str(options.address)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
@@ -152,6 +153,14 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
             chosen.general["profile"] = FoundSettings(f"{profile}-{number}", f"{IN_USE}{profile}")
             chosen.general["name"] = FoundSettings(f"{nick}-{number}", f"{IN_USE}{profile}")
     raise AssertionError("the loop above returns or raises")
+
+
+def _keep_name(chosen: Chosen, node: Node) -> None:
+    """Go by the nick that the key of this profile last went by, if the user gave none: to others it is a renaming."""
+    kept = node.gate.nick_of(node.sender_id)
+    if kept and chosen.general["name"].origin in WORKED_OUT:
+        node.rename(kept)
+        chosen.general["name"] = FoundSettings(kept, "the profile")
 
 
 def _pin(store: Store, channel: str, data_set: str) -> None:

@@ -98,3 +98,17 @@ def test_two_keys_under_one_nick_are_2_and_both_are_named(tmp_path: Path, url: s
         for pipe in (first, second, ann):
             if pipe.process.poll() is None:
                 pipe.kill(signal.SIGKILL)
+
+
+def test_a_profile_keeps_its_nick_until_another_is_given(tmp_path: Path, url: str) -> None:
+    for text, name in (("first", ("--name", "ann")), ("second", ()), ("third", ("--name", "bob")), ("fourth", ())):
+        done = run(tmp_path, "send", "lobby", text, "--profile", "work", *name, "--broker", url)
+        assert done.returncode == 0, done.stderr
+    log = run(tmp_path, "log", "lobby", "--profile", "work", "--json")
+    said = [json.loads(line)["message"] for line in log.stdout.splitlines()]
+    assert [(one["text"], one["nick"]) for one in said] == [
+        ("first", "ann"),
+        ("second", "ann"),
+        ("third", "bob"),
+        ("fourth", "bob"),
+    ]
