@@ -61,13 +61,13 @@ SCENES: Final[Mapping[str, Scene]] = {
         Scene(
             "repair",
             "a gap, and its repair under way",
-            (132, 30),
+            (140, 30),
             ("missing, and carol's waits for it", "T_req", "T_resp"),
         ),
-        Scene("graph", "/graph", (132, 30), ("who wrote knowing of what", "● ", "? ", "wind 5", "missing")),
-        Scene("why", "/why", (132, 26), ("acked:", "written: saved here", "handed to the broker")),
+        Scene("graph", "/graph", (140, 30), ("who wrote knowing of what", "● ", "? ", "wind 5", "missing")),
+        Scene("why", "/why", (140, 26), ("acked:", "written: saved here", "handed to the broker")),
         Scene("small", "50 columns", (50, 15), ("will do",)),
-        Scene("light", "the light theme, and /matrix", (132, 30), ("who is known to hold what", "bob", "proven")),
+        Scene("light", "the light theme, and /matrix", (140, 30), ("who is known to hold what", "bob", "proven")),
         Scene("direct", "/msg: to one alone", (110, 20), ("only carol and you read this", "✓", "spare key")),
         Scene(
             "older",

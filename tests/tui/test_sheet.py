@@ -24,6 +24,14 @@ async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
     assert s.app.composer.has_focus
 
 
+@staged(size=(200, 50))
+async def test_a_text_is_no_wider_than_one_can_read(s: Stage) -> None:
+    await s.press("f1")
+    text = [line.strip("│ ") for line in s.lines() if line.startswith("│") and line.endswith("│")]
+    assert max(map(len, text)) <= 110
+    assert "never sends" in s.text()
+
+
 @staged(size=(80, 24))
 async def test_f1_again_closes_help(s: Stage) -> None:
     await s.press("f1", "f1")

@@ -26,6 +26,7 @@ _KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("PgUp PgDn", "Esc closes")  # while the input has the focus
 _BORDERS: Final = 2  # lines
+_COLUMN: Final = 110  # columns beyond which a text is hard to read
 _KEY_NAMES: Final = re.compile(
     r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+[A-Z]\w*|Enter|Esc|Tab|/[a-z]+|--[a-z]+)(?![\w./])(?: [A-Z]{3,}\b)?"
 )
@@ -127,7 +128,7 @@ class Sheet(ScrollView, can_focus=True):
             return
         words = self._filter.lower().split()
         self._found = list(_matching(page.lines, words))
-        width = max(10, self.scrollable_content_region.width)
+        width = max(10, min(_COLUMN, self.scrollable_content_region.width))
         self._rows = [
             (part, place, not number)
             for place, at in enumerate(self._found)
