@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import standing_words
@@ -24,6 +24,22 @@ from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
 from sdschat.tui.themes import Palette, theme_in_force
 
+# Commands of other programs for what is not here on purpose, and what is here in their place.
+_REACTION: Final = "There are no reactions: a short answer is one, and /reply writes it."
+_RECEIPT: Final = "Nobody tells that a message was read. Who has it is known: /why tells."
+_PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and notify_command runs one for each mention."
+_ABSENT: Final = {
+    "react": _REACTION,
+    "reaction": _REACTION,
+    "typing": "Nobody tells that somebody types: it would tell what is not said.",
+    "read": _RECEIPT,
+    "seen": _RECEIPT,
+    "receipts": _RECEIPT,
+    "plugin": _PLUGIN,
+    "plugins": _PLUGIN,
+    "script": _PLUGIN,
+    "language": "The program speaks English alone.",
+}
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 _NOTHING_CHOSEN = "No message is chosen. /search WORDS and /goto TIME choose one; /end lists the last ones with ids."
 
@@ -84,7 +100,9 @@ class CommandRegistry:
             return found
         if any(name.lower() in (each.name, *each.aliases) for each in self._all):
             raise CommandError(f"/{name} reaches files or programs of the machine that runs this chat: not for guests.")
-        hint = did_you_mean(name.lower(), self._named, "/help lists all of them.", prefix="/")
+        hint = _ABSENT.get(name.lower()) or did_you_mean(
+            name.lower(), self._named, "/help lists all of them.", prefix="/"
+        )
         raise CommandError(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
 
     def get(self, name: str) -> Command | None:

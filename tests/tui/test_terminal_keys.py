@@ -193,3 +193,37 @@ def test_esc_before_and_after_a_word_that_comes_at_once_writes_no_circumflex() -
     assert "^" not in [key.character for key in keys]
     typed = [event.character for event in KeyParser().feed("2^8") if isinstance(event, events.Key)]
     assert typed == ["2", "^", "8"]
+
+
+def test_the_mouse_selects_a_message_opens_a_view_and_scrolls(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("message lobby")
+        for number in range(30):
+            terminal.enter(f"number {number}")
+        terminal.until_text("number 29")
+        terminal.press(f"{ESC}[<0;30;20M{ESC}[<0;30;20m")
+        terminal.until_text("F5 all of it")
+        terminal.escape()
+        terminal.until(lambda: "F5 all of it" not in terminal.text(), "still selected")
+        terminal.press(f"{ESC}[<64;30;10M" * 5)
+        terminal.until(lambda: "number 29" not in terminal.text(), "it does not scroll")
+        terminal.press(f"{ESC}OQ")
+        terminal.until_text("what we miss")
+        terminal.press(f"{ESC}[<0;18;14M{ESC}[<0;18;14m")
+        terminal.until_text("packets lately")
+
+
+def test_commands_of_other_programs_are_answered_with_what_is_here_in_their_place(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("message lobby")
+        for typed, told in (
+            ("/react", "a short answer is one, and /reply writes it."),
+            ("/seen", "Who has it is known: /why tells."),
+            ("/typing", "it would tell what is not said."),
+            ("/plugin", "takes part by `sdschat pipe`"),
+            ("/language", "English alone"),
+            ("/creat", "Did you mean /create?"),
+        ):
+            terminal.enter(typed)
+            terminal.until_text(told)
+            terminal.press("\x15")
