@@ -240,9 +240,6 @@ def test_t_052_work_is_spread_over_all_members() -> None:
     T-052: "Transactions are processed by the committee member who's ID most closely matches the operation." except what
     somebody says before its event in front is written: its author writes it, so that its lines stand in order.
 
-    T-053: "if you take the XOR value between the operation ID and a member ID, you get a numeric distance." of the
-    event's id, which is there before its operation is.
-
     T-054: "This ensures an equal distribution of work that scales dynamically with the committee"
     """
     group = Group("alice", "bob", "carol", "dora", redundancy=1)

@@ -157,10 +157,7 @@ def test_strangers_and_states_that_do_not_fit() -> None:
 
 
 def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
-    """T-055: "Decide on a predetermined redundancy value, and instead of sending the operation to just one member, send
-    it up to n closest members." two by default; further members wait a little longer each.
-
-    T-056: "If you find n members that would've been a better match, either reject it or forward the update to the
+    """T-056: "If you find n members that would've been a better match, either reject it or forward the update to the
     correct members." counted, and written all the same after a wait.
 
     T-057: "If the sender is also in the committee then they should know better."
@@ -175,11 +172,7 @@ def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
 
 
 def test_buffers_are_bounded() -> None:
-    """T-059: "during sync we always get your old updates before your new ones." oldest first; what comes early waits,
-    within bounds.
-
-    T-060: "We should never receive a transaction without a parent." what comes early waits for its parent.
-    """
+    """T-060: "We should never receive a transaction without a parent." what comes early waits for its parent."""
     group = Group(*THREE, rounds=8, **AT_ONCE)  # what is lost below makes nobody silent
     operation = pushed(group, "bob", "x")
     for start in range(0, 5000, 500):
