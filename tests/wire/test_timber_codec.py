@@ -166,6 +166,16 @@ def test_too_many_entries_are_refused() -> None:
     assert isinstance(CODEC.decode(bytes(limits.MAX_PACKET_BYTES + 1)), Refusal)
 
 
+@pytest.mark.parametrize(
+    ("interval", "hashes"), [(0, 1), (3, 1), (4, 0), (2**31 + 1, 1), (4, limits.MAX_HASHES + 1)], ids=str
+)
+def test_hashes_at_an_interval_that_is_none_or_too_many_of_them_are_refused(interval: int, hashes: int) -> None:
+    sound = Sync(MARK, ((0, 3),), b"d" * 32, (), 4, (b"x" * 32,))
+    assert CODEC.decode(CODEC.encode(sound)) == sound
+    found = CODEC.decode(CODEC.encode(sound._replace(interval=interval, hashes=(b"x" * 32,) * hashes)))
+    assert isinstance(found, Refusal)
+
+
 def test_decoding_is_total() -> None:
     rng = random.Random(5)
     raws = [CODEC.encode(message) for message in MESSAGES] + [CODEC.encode_state(STATE), OPERATION.raw, SAY.raw]
