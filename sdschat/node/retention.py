@@ -14,7 +14,7 @@ from sdschat.node.silent_senders import SenderValues, SilentSenders
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import IDS_KEPT, MAX_LAMPORT
-from sdschat.store.archive import Archived, archived
+from sdschat.store.archive import Archived, archived, newest_sizes
 from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.store.files import RESERVE_BYTES
 from sdschat.store.retention import (
@@ -44,7 +44,9 @@ _IDS_AT_ONCE: Final = 16  # the part of them that goes in one look then: rows of
 _JOURNAL_SHARE: Final = 8
 _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
-_PACKET_BYTES: Final = 2000  # with its row and its text, about
+_PACKET_BYTES: Final = 2000  # at least, with its row and its text, about
+_COPIES: Final = 4  # of a long text in the database: in the packet, to be read, and to be searched
+_SAMPLE: Final = 1000  # packets of which the sizes are looked at
 _WALS: Final = 4
 _SPARE_SHARE: Final = 2
 _NEAR: Final = 0.9  # of the size: then the user is told
@@ -157,6 +159,9 @@ class Retention:
         """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
         without packets and the journal have their share and no more."""
         size = self.keeping.size - self._spare
+        if space(self._store.connection).used <= size:
+            return
+        stay = _number_within(newest_sizes(self._store, _SAMPLE), size // _PACKETS_SHARE)
         while space(self._store.connection).used > size:
             if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
                 yield
@@ -167,7 +172,7 @@ class Retention:
                 yield
                 continue
             kept = [(one.oldest, one.channel) for one in channels if one.packets]
-            spare = sum(one.packets for one in channels) - size // _PACKETS_SHARE // _PACKET_BYTES
+            spare = sum(one.packets for one in channels) - stay
             if spare <= 0 or not kept or not self._drop(min(kept)[1], MAX_LAMPORT, min(STEP, spare)):
                 break
             yield
@@ -228,6 +233,16 @@ class Retention:
         new = drop_oldest(self._store, channel, before, most, self._clock.now().wall, late)
         self._floors[channel] = new
         return new.lamport > old.lamport
+
+
+def _number_within(sizes: Sequence[int], room: int) -> int:
+    """Return how many of the newest packets fit into so many bytes, by the sizes of some of them."""
+    taken = 0
+    for number, size in enumerate(sizes):
+        taken += max(_PACKET_BYTES, _COPIES * size)
+        if taken > room:
+            return number
+    return len(sizes) if len(sizes) < _SAMPLE else room * len(sizes) // taken
 
 
 def crowded(taken: int, size: int) -> str:

@@ -120,6 +120,7 @@ def _sound(row: Any) -> ArchivedMessage | None:
     return ArchivedMessage(place, lamport, message_id, raw)
 
 
+_NEWEST_SIZES: Final = "SELECT length(raw) FROM body ORDER BY place DESC LIMIT ?"
 _OLDEST: Final = "SELECT min(lamport) FROM log WHERE channel = ? AND lamport >= ?"
 
 
@@ -154,6 +155,13 @@ def archived(source: Store | Reader) -> list[Archived]:
         _archived(connection, source, name, tally.number, tally.messages, tally.newest)
         for name, tally in sorted(tallies.items())
     ]
+
+
+def newest_sizes(source: Store | Reader, most: int) -> list[int]:
+    """Return the bytes of the packets that came last, the last one first."""
+    with as_store_error(source.path):
+        rows: list[Any] = source.connection.execute(_NEWEST_SIZES, (most,)).fetchall()
+    return [int(row[0]) for row in rows]
 
 
 def database_space(source: Store | Reader) -> DiskSpace:

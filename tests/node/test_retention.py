@@ -11,6 +11,7 @@ from sdschat.node.events import Joined, TroubleMet
 from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
 from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry, LogRow, Write
 from sdschat.store.dropped_packets import BYTES_EACH
+from sdschat.store.retention import space
 from tests.node.worlds import Member, world
 
 _LONG = "x" * 4_000
@@ -120,3 +121,22 @@ def files(member: Member) -> int:
     """Return the bytes of all files of the database."""
     folder = member.node.profile.store.path.parent
     return sum(path.stat().st_size for path in folder.glob("sdschat.db*"))
+
+
+def test_a_few_large_packets_are_within_the_size_too(tmp_path: Path) -> None:
+    """What stays in any case is a quarter of the size in bytes, not a number of small packets."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            cap = 2 * 2**20
+            limits = keep_within_limits(ann.node, ann.node.profile.store, cap)
+            texts = [f"{number} {sha256(b'%d' % number).hexdigest() * 400}" for number in range(60)]
+            for text in texts:
+                bob.node.send("lobby", text)
+            await ann.until_texts(*texts)
+            tidy(limits)
+            assert 0 < packets(ann, own=False) < 60
+            assert space(ann.node.profile.store.connection).used <= cap
+
+    asyncio.run(story())
