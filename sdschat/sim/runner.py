@@ -18,9 +18,10 @@ from sdschat.sim.scenario import Scenario, describe
 from sdschat.sim.shrink import shrink
 from sdschat.sim.varied import varied
 
-# A wall clock that jumps shifts what was written by it, and ephemeral ids are on no disk; neither is promised.
-# Deadlines that other settings would not have made are cut with every start, and with a packet goes what its message
-# depends on. Of what came in one millisecond no row tells which was first, so where it is too much others are kept.
+# A wall clock that jumps shifts what was written by it, as does a copy of a profile on another clock, and ephemeral
+# ids are on no disk; none of it is promised. Deadlines that other settings would not have made are cut with every
+# start, and with a packet goes what its message depends on. Of what came in one millisecond no row tells which was
+# first, so where it is too much others are kept.
 _LEFT_OUT = ("jump", "ephemeral")
 
 
@@ -28,7 +29,8 @@ def check_equivalence(scenario: Scenario, every: int) -> Outcome:
     """Run twice: as it is, and with an engine replaced by its restored self after every `every`th step."""
     kept = tuple(action for action in scenario.actions if action.verb not in _LEFT_OUT)
     limits = tuple(limit for limit in scenario.limits if limit[0] != "ARRIVALS_KEPT")
-    plans = tuple(replace(plan, later=None, bodies=0) for plan in scenario.plans)
+    skews = {plan.name: plan.skew for plan in scenario.plans}
+    plans = tuple(replace(plan, later=None, bodies=0, skew=skews[plan.key_of or plan.name]) for plan in scenario.plans)
     scenario = replace(scenario, actions=kept, plans=plans, limits=limits)
     whole = run(scenario, full_trace=True)
     if not whole.good:
