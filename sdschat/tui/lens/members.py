@@ -39,16 +39,16 @@ def tree(view: ViewInput) -> list[Line]:
 
 
 def clock(view: ViewInput) -> list[Line]:
-    """Operations that each member is known to have, by their writers."""
+    """Operations that each member is known to have, by their writers: the members, since of those who are gone nothing
+    more comes."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)
-    slots = sorted({slot for member in peek.committee for slot in member.clock})
-    names = {member.slot: view.who(member.sender_id) for member in peek.committee}
+    slots = [member.slot for member in peek.committee]
     widths = (14, *(8 for _ in slots))
     lines = [
         heading("clocks: the newest operation of each writer (columns) that each member (rows) is known to have"),
-        columns(widths, "", *(names.get(slot, f"slot {slot}") for slot in slots)),
+        columns(widths, "", *(view.who(member.sender_id) for member in peek.committee)),
     ]
     for member in peek.committee:
         cells = (str(member.clock.get(slot, 0)) for slot in slots)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.view.members import AwaitedOperation, MembersPeek, TreeRow
-from sdschat.tui.lens.members import checkpoint
+from sdschat.node.view.members import AwaitedOperation, CommitteeMember, MembersPeek, TreeRow
+from sdschat.tui.lens.members import checkpoint, clock
 from sdschat.tui.lens.view_input import plain
 from sdschat.tui.model.words import UNICODE
 from tests.tui.lens.looking import ROOM, looking
@@ -25,6 +25,19 @@ def test_operations_without_anything_to_settle_are_told_as_such_and_refusals_in_
             said = peek._replace(tree=(answer, answer._replace(what="say")))
             text = "\n".join(map(plain, checkpoint(seen._replace(members=said))))
             assert "in front of it: 2 operations\n" in text
+
+    asyncio.run(story())
+
+
+def test_clocks_name_the_members_and_nobody_who_is_gone(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            bob = CommitteeMember(4, look["bob"].node.sender_id, 9, 0, 8, {0: 71, 1: 72, 4: 9})
+            peek = MembersPeek("data", True, 12, "hash", 3, (), (), (bob,), (), None, {})
+            seen = look.eye._view_input(ROOM, None, "", 100, UNICODE)._replace(members=peek)
+            text = "\n".join(map(plain, clock(seen)))
+            assert "9" in text
+            assert not any(gone in text for gone in ("slot", "71", "72"))
 
     asyncio.run(story())
 
