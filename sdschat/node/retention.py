@@ -46,6 +46,7 @@ _PACKETS_SHARE: Final = 4
 _EVENT_BYTES: Final = 300  # of the journal, about
 _PACKET_BYTES: Final = 2000  # at least, with its row and its text, about
 _COPIES: Final = 4  # of a long text in the database: in the packet, to be read, and to be searched
+_OVERHEAD: Final = 1000  # bytes of a packet besides its text, about
 _SAMPLE: Final = 1000  # packets of which the sizes are looked at
 _WALS: Final = 4
 _SPARE_SHARE: Final = 2
@@ -239,7 +240,7 @@ def _number_within(sizes: Sequence[int], room: int) -> int:
     """Return how many of the newest packets fit into so many bytes, by the sizes of some of them."""
     taken = 0
     for number, size in enumerate(sizes):
-        taken += max(_PACKET_BYTES, _COPIES * size)
+        taken += max(_PACKET_BYTES, _COPIES * (size - _OVERHEAD))
         if taken > room:
             return number
     return len(sizes) if len(sizes) < _SAMPLE else room * len(sizes) // taken
