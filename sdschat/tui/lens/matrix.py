@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
@@ -19,17 +20,8 @@ def view(view: ViewInput) -> list[Line]:
     entries = sorted(view.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
     room = max(1, (view.width - 14) // (_CELL + 1))
     peers = sorted((peer.sender_id for peer in view.peek.peers[:room]), key=view.who)  # in one order at every look
-    glyphs = view.glyphs
     says = "A row for each of the last messages, a column for each of the others: who has it, as far as is known here."
     lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
-    for sign, style, meaning in (
-        (glyphs.known, "acked", "known: wrote it, named it, or has an equal log"),
-        (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),
-        (glyphs.unproven, "maybe", "unproven: it says so, and did not sign that"),
-        (glyphs.nothing, "time", "nothing yet. All of these are here"),
-    ):
-        first, *rest = paragraph(meaning, view.width, "note", 4)
-        lines += [line("  ", (sign, style), (f" {first[0][0][4:]}", "note")), *rest]
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
     widths = (5, 7, *(_CELL for _ in peers))
@@ -41,7 +33,7 @@ def view(view: ViewInput) -> list[Line]:
         chosen = "mention" if entry.message_id == view.selection else "id"
         words = (view.text_of(entry.message_id, left) if left >= _WORDS else "", "note")
         lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells, words))
-    return lines + _legend(view)
+    return [*lines, *_holders(view), line(""), *_signs(view)]
 
 
 def known(view: ViewInput, peer: str, message_id: str) -> str:
@@ -68,7 +60,21 @@ def _cell(view: ViewInput, peer: str, message_id: str) -> Span:
     return (view.glyphs.maybe, "maybe") if how == "filter" else (view.glyphs.known, "acked")
 
 
-def _legend(view: ViewInput) -> list[Line]:
+def _signs(view: ViewInput) -> Iterator[Line]:
+    """Yield what the signs mean: below the table, which a low screen would have no room for otherwise."""
+    glyphs = view.glyphs
+    for sign, style, meaning in (
+        (glyphs.known, "acked", "known: wrote it, named it, or has an equal log"),
+        (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),
+        (glyphs.unproven, "maybe", "unproven: it says so, and did not sign that"),
+        (glyphs.nothing, "time", "nothing yet. All of these are here"),
+    ):
+        first, *rest = paragraph(meaning, view.width, "note", 4)
+        yield line("  ", (sign, style), (f" {first[0][0][4:]}", "note"))
+        yield from rest
+
+
+def _holders(view: ViewInput) -> list[Line]:
     """Return the holders of the selected message in words."""
     chosen = view.selection
     if chosen is None:

@@ -111,6 +111,17 @@ def test_the_panel_takes_the_lower_half_of_a_terminal_without_room_beside_the_lo
     play(tmp_path, story, size=size)
 
 
+def test_who_has_what_is_seen_without_scrolling_in_a_small_terminal(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("hello")
+        await s.until_text("hello")
+        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.channel("lobby").people()))
+        await s.enter("/matrix")
+        await s.until(lambda: any(line.split()[1:2] == ["you"] and "hello" in line for line in s.lines()))
+
+    play(tmp_path, story, "bob", size=(80, 24))
+
+
 def test_in_a_low_terminal_the_panel_has_all_of_the_room(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
