@@ -97,7 +97,7 @@ def shown_post(placed: PlacedPost) -> Shown:
 
 
 class PostJourney(NamedTuple):
-    """How far an own post has come. `writer`: who wrote it into the log, empty while nobody did and where it is
+    """The way of an own post so far. `writer`: who wrote it into the log, empty while nobody did and where it is
     compacted; `lacking`: members who have not shown that they have it."""
 
     word: str  # queued, sent, written, known or settled
