@@ -29,11 +29,14 @@ _WRITER: Final = (
 
 def open_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes. Transactions are begun and ended by hand."""
+    is_new = not path.exists() or not path.stat().st_size
     connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, cached_statements=256)
     try:
         with as_store_error(path):
             # Before anything reads the schema.
             _set(connection, _UNTRUSTED)
+            if is_new:  # so that empty pages can be given back while the node runs
+                _set(connection, ("auto_vacuum = INCREMENTAL",))
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise StoreUnavailable(path, f"this file system allows no write-ahead log, only {mode}")

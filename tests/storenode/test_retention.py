@@ -158,8 +158,21 @@ def test_a_new_database_gives_its_empty_pages_back(tmp_path: Path) -> None:
         assert space(store.connection).file < full.file / 2
 
 
+def _as_before(store: Store) -> None:
+    """Make a database like those of versions that did not give pages back."""
+    store.connection.execute("PRAGMA auto_vacuum = NONE")
+    store.connection.execute("VACUUM")
+
+
+def test_every_new_database_gives_pages_back_from_its_first_message_on(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        _say(store, 0)
+        assert space(store.connection).shrinks
+
+
 def test_an_old_database_is_compacted_as_a_whole(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
+        _as_before(store)
         for number in range(100):
             _say(store, number, "long " * 500)
         assert not make_shrinkable(store)
@@ -289,6 +302,7 @@ def test_a_floor_never_moves_down(tmp_path: Path) -> None:
 
 def test_a_database_that_gives_back_already_is_not_written_anew(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
+        _as_before(store)
         assert make_shrinkable(store)
         said: list[str] = []
         store.connection.set_trace_callback(said.append)
