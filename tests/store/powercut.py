@@ -6,12 +6,19 @@ there. A file that was cut or removed may still have its length, or exist, until
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
+
+from sdschat.store.files import ProfileLock, prepare_directory, sync_directory
+from sdschat.store.journal_writer import JournalSettings
+from sdschat.store.migrate import migrate
+from sdschat.store.store import Store
+from tests.store.samples import CODEC
 
 SECTOR = 512
 VFS_NAME = "sdschat-recorder"
@@ -95,6 +102,32 @@ class RecordedConnection:
 
     def close(self) -> None:
         self._apsw.close()
+
+
+def recorded_store(path: Path, synchronous: str) -> tuple[Store, list[Operation]]:
+    """Make a database. Return it, and the operations of the disk, to which more are added."""
+    prepare_directory(path)
+    recorded = RecordedConnection(path, synchronous)
+    connection = cast(sqlite3.Connection, recorded)
+    record = recorded.recorder.record
+    sync_directory(path)
+    record.append(SYNC_DIRECTORY)
+    _make_tables(connection, path)
+    return Store(path, CODEC, connection, ProfileLock(path), JournalSettings("me", "boot")), record
+
+
+def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables with a connection of the standard library, because sqlite-utils works with no other."""
+    scratch = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(scratch, path)
+    connection.execute("BEGIN")
+    made = scratch.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'search~_%' ESCAPE '~'")
+    for (sql,) in made.fetchall():
+        connection.execute(sql)
+    for name in ("user_version", "application_id"):
+        connection.execute(f"PRAGMA {name} = {scratch.execute(f'PRAGMA {name}').fetchone()[0]}")
+    connection.execute("COMMIT")
+    scratch.close()
 
 
 class _File:

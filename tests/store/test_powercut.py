@@ -10,20 +10,15 @@ import os
 import sqlite3
 from pathlib import Path
 from random import Random
-from typing import cast
 
 import pytest
 
-from sdschat.store.files import ProfileLock, prepare_directory, sync_directory
-from sdschat.store.journal_writer import JournalSettings
-from sdschat.store.migrate import migrate
-from sdschat.store.store import Store
 from tests.needs import needs_module
-from tests.store.samples import CODEC, Talk
+from tests.store.samples import Talk
 
 needs_module("apsw")
 
-from tests.store.powercut import SYNC_DIRECTORY, Operation, RecordedConnection, State, states
+from tests.store.powercut import SYNC_DIRECTORY, Operation, State, recorded_store, states
 
 STATES = int(os.environ.get("SDSCHAT_TEST_POWER_CUTS", "400"))
 STEPS = 40
@@ -31,35 +26,14 @@ STEPS = 40
 
 def _record(path: Path, synchronous: str) -> list[Operation]:
     """The operations of the disk while a node makes its database and saves a conversation."""
-    prepare_directory(path)
-    recorded = RecordedConnection(path, synchronous)
-    connection = cast(sqlite3.Connection, recorded)
-    record = recorded.recorder.record
-    sync_directory(path)
-    record.append(SYNC_DIRECTORY)
-    _make_tables(connection, path)
+    store, record = recorded_store(path, synchronous)
     talk = Talk()
-    store = Store(path, CODEC, connection, ProfileLock(path), JournalSettings("me", "boot"))
     for step in range(STEPS):
         writes, rows, texts = talk.step()
         store.commit([("lobby", writes)], rows, texts)
         record.append(Operation("said", "", step + 1))
     store.close()
     return record
-
-
-def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables with a connection of the standard library, because sqlite-utils works with no other."""
-    scratch = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(scratch, path)
-    connection.execute("BEGIN")
-    made = scratch.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'search~_%' ESCAPE '~'")
-    for (sql,) in made.fetchall():
-        connection.execute(sql)
-    for name in ("user_version", "application_id"):
-        connection.execute(f"PRAGMA {name} = {scratch.execute(f'PRAGMA {name}').fetchone()[0]}")
-    connection.execute("COMMIT")
-    scratch.close()
 
 
 class Lost(AssertionError):

@@ -25,19 +25,19 @@ from tests.timber.world import CODEC, key_of, sign_with, verify
 POSTS = 4  # of each kind: those that stay, and those that are deleted
 
 
-def _boot(store: Store, now: Now) -> TimberEngine:
+def boot(store: Store, now: Now) -> TimberEngine:
     identity = Signer(key_of(0), sign_with(key_of(0)))
     return TimberEngine(Config(), identity, CODEC, verify, now, open_timber(store, "garden"))
 
 
-def _save(store: Store, engine: TimberEngine) -> None:
+def save(store: Store, engine: TimberEngine) -> None:
     ready = engine.take()
     deletes = any(isinstance(one, EventSettled) and one.kind in (Kind.EDIT, Kind.DELETE) for one in ready.events)
     with store.transaction() as transaction:
         save_timber(transaction, "garden", ready.writes, wipe=deletes)
 
 
-def _steps(engine: TimberEngine) -> list[Callable[[Now], object]]:
+def life_of(engine: TimberEngine) -> list[Callable[[Now], object]]:
     """A life: posts, of which every second one is deleted."""
 
     def delete(at: int) -> Callable[[Now], object]:
@@ -68,17 +68,17 @@ def _live(path: Path, die_at: int, said: int) -> int:
 
     with Store.open(path, SDS_CODEC) as store:
         store.connection.set_trace_callback(trace)
-        engine = _boot(store, Now(0, 0))
-        for at, step in enumerate(_steps(engine)):
+        engine = boot(store, Now(0, 0))
+        for at, step in enumerate(life_of(engine)):
             step(Now(at, at))
-            _save(store, engine)
+            save(store, engine)
             os.write(said, bytes([at + 1]))
     return count
 
 
-def _texts_after(steps: int) -> list[str]:
+def texts_after(steps: int) -> list[str]:
     engine = TimberEngine(Config(), Signer(key_of(0), sign_with(key_of(0))), CODEC, verify, Now(0, 0))
-    for at, step in enumerate(_steps(engine)[:steps]):
+    for at, step in enumerate(life_of(engine)[:steps]):
         step(Now(at, at))
     return [view.post.text for view in engine.posts()]
 
@@ -114,17 +114,17 @@ def test_a_kill_at_any_statement_loses_nothing_and_brings_nothing_deleted_back(t
         path = tmp_path / str(die_at) / "sdschat.db"
         said = _killed(path, die_at)
         with Store.open(path, SDS_CODEC) as store:
-            engine = _boot(store, Now(0, 0))
+            engine = boot(store, Now(0, 0))
             texts = [view.post.text for view in engine.posts()]
             # The commit under way may be saved or not.
-            found = next(steps for steps in (said, said + 1) if texts == _texts_after(steps))
+            found = next(steps for steps in (said, said + 1) if texts == texts_after(steps))
             files = _bytes(path)
             deleted = [at for at in range(POSTS) if 3 * at + 4 <= found]
             assert [at for at in deleted if f"gone{at}".encode() in files] == []
             if engine.data_set:
                 engine.say("more", Now(0, 0))
-                _save(store, engine)
-                assert [view.post.text for view in _boot(store, Now(0, 0)).posts()] == [*texts, "more"]
+                save(store, engine)
+                assert [view.post.text for view in boot(store, Now(0, 0)).posts()] == [*texts, "more"]
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
