@@ -124,7 +124,7 @@ def files(member: Member) -> int:
 
 
 def test_a_few_large_packets_are_within_the_size_too(tmp_path: Path) -> None:
-    """What stays in any case is a quarter of the size in bytes, not a number of small packets."""
+    """A quarter of the size in bytes stays in any case, not a number of small packets."""
 
     async def story() -> None:
         async with world(tmp_path) as w:

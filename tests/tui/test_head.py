@@ -1,0 +1,106 @@
+"""The head, the first words of a channel, and small screens."""
+
+from __future__ import annotations
+
+from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.tui.widgets.sheet import Sheet
+from tests.tui.stage import Stage, staged
+
+
+@staged(size=(80, 24))
+async def test_the_host_of_the_broker_reads_it_in_80_columns_beside_the_keys(s: Stage) -> None:
+    await s.until_text("alone here")
+    s.app._hear(NodeEvent("", s.app.view.now().wall, HostingChanged(True)))
+    await s.until_text("alone here ⋅ hosting the broker")
+    assert "F1 help  F2 lens" in s.text()
+
+
+@staged(size=(60, 15))
+async def test_a_narrow_head_keeps_the_key_of_help_before_all_but_the_pill(s: Stage) -> None:
+    await s.until_text("alone here")
+    assert "F1 help" in s.lines()[0]
+    s.app._hear(NodeEvent("", s.app.view.now().wall, HostingChanged(True)))
+    await s.settle()
+    assert "nothing missing ⋅ alone here" in s.lines()[0]
+    assert "F1 help" in s.lines()[0]
+
+
+@staged()
+async def test_an_empty_channel_names_the_key_of_help_once(s: Stage) -> None:
+    assert "\n".join(s.log()).count("F1") == 1
+
+
+@staged()
+async def test_the_head_says_at_once_what_is_known_after_connecting(s: Stage) -> None:
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("lobby  ‼ offline")
+    Injection(s.app.node, "lobby").offline(False)
+    await s.until_text("lobby  ▪ nothing missing ⋅ alone here")
+    s.world.start("bob").node.send("lobby", "hello")
+    await s.until_text("lobby  ▪ nothing missing ⋅ 2 here ⋅ heard bob just now")
+
+
+@staged()
+async def test_a_refusal_of_the_broker_is_in_the_head_with_its_reason(s: Stage) -> None:
+    at = s.app.view.now().wall
+    s.app._hear(NodeEvent("lobby", at, NotPublished("", "refused", "The broker forbids to write here.")))
+    await s.until_text("‼ not allowed to write")
+    assert "The broker forbids to write here." in s.text()
+    s.app._hear(NodeEvent("lobby", at, HandedOver("m" * 64)))
+    await s.until(lambda: "not allowed" not in s.text())
+
+
+@staged()
+async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> None:
+    assert "nobody has written anything here yet" in s.text()
+    assert f"you          ann, with the key {s.app.node.sender_id[:8]}" in s.text()
+    assert "others join  sdschat join lobby" in s.text()
+    assert "Ctrl+C twice leaves" in s.text()
+    await s.enter("is anybody there?")
+    assert "nobody has written" not in s.text()
+
+
+@staged(guest=True)
+async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
+    assert "others join  by opening the address of this page" in s.text()
+    assert "sdschat join" not in s.text()
+
+
+@staged(peers=("bob",))
+async def test_whoever_loses_the_connection_is_shown_as_not_connected_at_once(s: Stage) -> None:
+    await s.until_text("2 here")
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("OFFLINE")
+    assert "not connected" in s.text()
+
+
+@staged()
+async def test_a_store_that_is_left_is_named(s: Stage) -> None:
+    told = StoreLeft("ab" * 16, "attic", "its pages lack 30 of 312 messages that it said to have")
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, told))
+    await s.settle()
+    assert any("the Store attic (abababab) is not asked any more" in line for line in s.lines())
+
+
+@staged(peers=("bob",), size=(20, 4))
+async def test_on_the_smallest_screen_the_newest_message_and_the_input_remain(s: Stage) -> None:
+    s.say("good morning everybody, the ferry is late")
+    await s.until_text("ferry")
+    await s.enter("will do")
+    await s.press(*"half")
+    assert any("ann" in line and "will do" in line for line in s.lines())
+    assert s.lines()[3].startswith("> half")
+
+
+@staged(size=(80, 24))
+async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_its_details(s: Stage) -> None:
+    await s.type("\n".join(f"line {number}" for number in range(1000)))
+    await s.press("enter")
+    await s.until_text("976 more lines: Alt+Up selects it, F5 shows all")
+    assert not any("line 24" in row for row in s.log())
+    await s.press("f5")
+    page = s.app.query_one(Sheet).page
+    assert page is not None
+    assert page.lines[-1] == "line 999"
