@@ -62,6 +62,8 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     # packet, and the others, who are not in its response group, answer only when they are asked again.
     if scenario.losing or silent or scenario.forgetful:
         bound += lost_after + 4 * turn
+    if scenario.forgetful and any(plan.literal for plan in scenario.plans):
+        bound += lacking * turn  # a chain that only the specification alone has the packets of: one request at a time
     if scenario.torn:
         # Who came back from an older backup may date its packets before what it sent under a faster clock: until its
         # own clock is there, its filters look old. And what is dated before a small filter begins reaches who missed it
