@@ -20,6 +20,17 @@ class SlotState(NamedTuple):
     closed: int  # memberships that its writer knew to have ended
 
 
+def moved_past(standing: SlotState, node: TreeNode) -> SlotState:
+    """Return the word of a slot after one more operation. The clock of `standing` is changed."""
+    body = node.operation.body
+    if node.dead:  # its number is known, so that it is known after a restart too
+        return standing._replace(seq=body.seq, id=node.id)
+    clock = standing.clock
+    clock[body.slot] = body.seq
+    clock.update(body.delta)
+    return SlotState(body.seq, node.id, clock, body.turn, body.closed)
+
+
 class Slot:
     """One membership. `seq`, `id`, `clock` and `turn` follow the newest operation held here."""
 
@@ -51,18 +62,8 @@ class Slot:
 
     def compact(self, node: TreeNode) -> None:
         """Move the base past an operation that is dropped."""
-        body = node.operation.body
-        clock = self.base.clock
-        clock[self.number] = body.seq
-        clock.update(body.delta)
-        self.base = SlotState(body.seq, node.id, clock, body.turn, body.closed)
-        self.chain.pop(body.seq, None)
-
-    def drop(self, node: TreeNode) -> None:
-        """Move the base past an operation that does not count, so that it is known after a restart too."""
-        body = node.operation.body
-        self.base = self.base._replace(seq=body.seq, id=node.id)
-        self.chain.pop(body.seq, None)
+        self.base = moved_past(self.base, node)
+        self.chain.pop(node.operation.body.seq, None)
 
     @property
     def settled(self) -> int:
@@ -74,8 +75,9 @@ class Slot:
         node = self.chain.get(seq)
         return node.id if node is not None else self.base.id if seq == self.base.seq else None
 
-    def row(self) -> SlotRow:
-        seq, newest, clock, turn, closed = self.base
+    def row(self, standing: SlotState | None = None) -> SlotRow:
+        """Return the row of this slot, as of the compaction or of another place."""
+        seq, newest, clock, turn, closed = standing or self.base
         known = tuple(sorted(clock.items()))
         return SlotRow(self.number, self.key, seq, newest, known, turn, closed, self.last, self.why)
 

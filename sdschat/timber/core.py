@@ -26,6 +26,7 @@ from sdschat.timber.intake import OperationIntake
 from sdschat.timber.pending import Agenda, Inbox
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
+from sdschat.timber.states import state_at_compaction
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
@@ -307,7 +308,7 @@ class EngineState:
 
     def save_log(self, changed: set[int]) -> None:
         """Write the rows of the state at the compaction, but for posts. `changed`: slots with dropped operations."""
-        state = self.replica.state(posts=False)
+        state = state_at_compaction(self.replica, posts=False)
         assert state is not None
         for author in state.authors:
             if author.slot in self.replica.chat.changed_authors:

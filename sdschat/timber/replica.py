@@ -15,7 +15,6 @@ from sdschat.timber.committee import Committee, Slot, SlotState
 from sdschat.timber.events import Admitted, Change, Closed, Settled, TurnEnded, Wait
 from sdschat.timber.tree import Tree, TreeNode
 from sdschat.timber.values import (
-    AuthorRow,
     CheckpointMark,
     Kind,
     Operation,
@@ -146,30 +145,10 @@ class Replica:
             return []
         dropped = [node for node in self.tree.drop_through(self.settled) if not node.released]
         for node in dropped:
-            slot = self.committee.slots[node.operation.body.slot]
-            if node.dead:
-                slot.drop(node)
-            else:
-                slot.compact(node)
+            self.committee.slots[node.operation.body.slot].compact(node)
         self.base = self.mark
         self.settled.release()
         return dropped
-
-    def state(self, *, posts: bool = True) -> State | None:
-        """Return the state at the compaction, or None while the checkpoint is ahead of it."""
-        if self.settled is None or not self.settled.released:
-            return None
-        return State(
-            self.base,
-            self.settled.id,
-            self.turn.number,
-            tuple(sorted(self.turn.electors)),
-            tuple(slot.row() for slot in self.committee.slots),
-            tuple(AuthorRow(slot, done) for slot, done in sorted(self.chat.done.items())),
-            tuple(self.chat.posts.in_order()) if posts else (),
-            self.turn.rows(),
-            tuple((node.operation.body.slot, node.operation.body.seq) for node in self.in_front()),
-        )
 
     def in_front(self) -> Iterator[TreeNode]:
         """Yield the items behind the first one, in linear order: all that a compaction left."""

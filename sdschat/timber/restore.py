@@ -9,6 +9,7 @@ from __future__ import annotations
 from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import CompactionRow, OperationRow, OutboxRow, OwnRow, Snapshot
+from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import AuthorRow, Operation, Refusal, SignedEvent, State
 
 
@@ -16,7 +17,7 @@ def take_snapshot(core: EngineState) -> Snapshot:
     """The rows on disk once all writes so far are applied, in a fixed order, while nothing behind the checkpoint is
     kept: the rows of posts follow the compaction."""
     replica = core.replica
-    state = replica.state() if replica.tree.first is not None else None
+    state = state_at_compaction(replica) if replica.tree.first is not None else None
     if state is None:
         return Snapshot(drafts=tuple(sorted(core.drafts.values())))
     log = CompactionRow(core.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)

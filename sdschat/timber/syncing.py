@@ -16,6 +16,7 @@ from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
+from sdschat.timber.states import state_for
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
@@ -285,8 +286,8 @@ class Syncing:
         if not wanted.page:
             core.compact()
             idle = core.mono - self.given_at > 2 * core.config.sync_interval
-            if self.given is None or idle or self.given.mark != core.replica.base:
-                self._make_pages()
+            if self.given is None or idle or self.given.mark not in (core.replica.base, core.replica.mark):
+                self._make_pages(peer)
         self.given_at = core.mono
         if self.given is not None and wanted.page < self.given.total:
             if wanted.page and wanted.number != self.given.mark.number:
@@ -294,13 +295,11 @@ class Syncing:
             mark, bodies, total, _ = self.given
             core.packets.append(Packet(peer, StatePage(mark, wanted.page, total, bodies[wanted.page])))
 
-    def _make_pages(self) -> None:
-        core = self.core
-        state = core.replica.state()
+    def _make_pages(self, peer: bytes) -> None:
+        state = state_for(self.core.replica, peer)
         if state is None:
             return
-        nodes = sorted(core.replica.in_front(), key=lambda node: node.arrival)
-        raw = core.codec.encode_state(state._replace(operations=tuple(node.operation for node in nodes)))
+        raw = self.core.codec.encode_state(state)
         size = limits.PAGE_BYTES
         bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
         self.given = StatePages(state.mark, bodies, len(bodies), b"")

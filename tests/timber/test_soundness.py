@@ -11,6 +11,7 @@ import pytest
 
 from sdschat.timber.events import StateAdopted
 from sdschat.timber.soundness import check_state
+from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import (
     Accept,
     AuthorRow,
@@ -45,7 +46,7 @@ def given() -> tuple[Group, State]:
     while state is None or not state.order:
         group.say("ann", "in front")
         core.compact()
-        state = core.replica.state()
+        state = state_at_compaction(core.replica)
     oldest_first = sorted(core.replica.in_front(), key=lambda node: node.arrival)
     state = state._replace(operations=tuple(node.operation for node in oldest_first))
     assert [row.why for row in state.slots] == ["", "", "removed", ""]

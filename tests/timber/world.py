@@ -9,6 +9,7 @@ from hashlib import sha256
 from sdschat.timber.events import Settled
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
+from sdschat.timber.states import state_for
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     EventBody,
@@ -19,6 +20,7 @@ from sdschat.timber.values import (
     SignedEvent,
     Statements,
     event_bytes,
+    member_id,
     operation_bytes,
     operation_id,
 )
@@ -78,11 +80,9 @@ class Participant:
     def adopt(self, other: Participant) -> None:
         """Start again from the state of `other`."""
         other.replica.compact()
-        state = other.replica.state()
+        state = state_for(other.replica, member_id(self.key))
         if state is None:
             return
-        oldest_first = sorted(other.replica.in_front(), key=lambda node: node.arrival)
-        state = state._replace(operations=tuple(node.operation for node in oldest_first))
         again = CODEC.decode_state(CODEC.encode_state(state))
         assert again == state
         self.replica = Replica()
