@@ -31,11 +31,10 @@ def split_proof(packet: bytes) -> tuple[bytes, SyncProof | None]:
     """Return the packet without its proof, and the proof. Total: what is no whole, canonical proof stays in the
     packet."""
     start = packet.rfind(_TAG, -_LONGEST)
-    body = packet[start + len(_TAG) + 1 :]
-    if start < 0 or packet[start + len(_TAG) : start + len(_TAG) + 1] != bytes([len(body)]):
+    if start < 0:
         return packet, None
     try:
-        parsed = PbProof.FromString(body)
+        parsed = PbProof.FromString(packet[start + len(_TAG) + 1 :])
     except DecodeError:
         return packet, None
     proof = SyncProof(parsed.author_key, parsed.counter, parsed.signature)
