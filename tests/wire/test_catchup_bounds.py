@@ -145,6 +145,9 @@ def test_a_page_may_have_as_many_packets_as_is_said() -> None:
     assert decode_page(encode_page(page)) == page
     assert decode_page(encode_page(page._replace(packets=(b"p",) * 1025))) == v.RefusedFrame("1025 packets")
     assert decode_page(b"\xff") == v.RefusedFrame("unreadable")
+    ids = tuple(v.IdOnly(v.LogKey(number, f"{number:064x}"), "a") for number in range(MAX_PAGE_PACKETS + 1))
+    assert decode_page(encode_page(page._replace(ids=ids[1:]))) == page._replace(ids=ids[1:])
+    assert decode_page(encode_page(page._replace(ids=ids))) == v.RefusedFrame("1025 ids with 32800 bytes")
 
 
 @pytest.mark.parametrize(

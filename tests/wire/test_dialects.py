@@ -76,6 +76,31 @@ def test_a_clock_in_seconds_is_no_other_dialect() -> None:
     assert reading(least()[:-2] + field(10, MS // 1000)).dialect == dialects.SPEC
 
 
+@pytest.mark.parametrize(
+    ("clock", "dialect", "shown"),
+    [
+        (10**9 - 1, dialects.WAKU_OLDER, 10**9 - 1),
+        (10**9, dialects.SPEC, 10**9),
+        (2**63 - 1, dialects.SPEC, 2**63 - 1),
+        (2**63, dialects.WAKU_OLDER, -(2**63)),
+        (2**64 - 1, dialects.WAKU_OLDER, -1),
+    ],
+)
+def test_clocks_between_counting_time_and_negative(clock: int, dialect: str, shown: int) -> None:
+    found = reading(field(1, "s") + field(2, "m") + field(3, "c") + field(10, clock))
+    assert (found.dialect, found.message.lamport_timestamp) == (dialect, shown)
+
+
+def test_a_bare_id_may_begin_with_a_space() -> None:
+    found = reading(field(2, "m") + field(3, "c") + field(11, " one"))
+    assert (found.dialect, found.message.causal_history) == (dialects.WAKU_OLDER, (HistoryEntry(" one"),))
+
+
+def test_nim_sds_is_known_by_id_and_channel_alone() -> None:
+    found = reading(field(1, "m") + field(4, "lobby"))
+    assert (found.dialect, found.message) == (dialects.NIM, Message("", "m", "lobby"))
+
+
 def test_nim_sds() -> None:
     packet = NimCodec().encode(full_message())
     found = reading(packet)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sdschat.sds.limits import MAX_UNKNOWN_BYTES
 from sdschat.sds.values import HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.nim_codec import ANONYMOUS, EitherCodec, NimCodec
 from sdschat.wire.protobuf_scan import fields
-from tests.wire.samples import BYTES, CODEC, VARINT, digest, field, full_message, least, tag, varint
+from tests.wire.samples import BYTES, CODEC, FIXED32, VARINT, digest, field, full_message, least, tag, varint
 
 NIM = NimCodec()
 SECONDS = 1_760_331_342
@@ -99,11 +100,55 @@ def test_our_sync_messages_lack_what_nim_sds_insists_on() -> None:
     assert got.kind is MessageKind.SYNC
 
 
+def test_the_bytes_of_a_message() -> None:
+    """By hand: in the order of the numbers, and lengths in as few bytes as possible."""
+    content = b"x" * 127
+    frame = field(1, bytes(8)) + field(2, 1) + field(3, 1000) + field(4, 1) + field(5, 64) + field(100, b"ours")
+    made = NIM.encode(Message("s", "m", "c", 10**12, (HistoryEntry("p"),), b"ours", (HistoryEntry("q"),), content))
+    parts = (field(1, "m"), field(2, 10**12), field(3, field(1, "p")), field(4, "c"), field(5, content))
+    assert made == b"".join(parts) + field(6, frame) + field(7, "s") + field(13, field(1, "q"))
+
+
+def test_a_clock_is_in_seconds_up_to_1973() -> None:
+    seconds, milliseconds = NIM.decode(from_nim(lamport=10**11 - 1)), NIM.decode(from_nim(lamport=10**11))
+    assert isinstance(seconds, Refusal | Message)
+    assert isinstance(milliseconds, Message)
+    assert milliseconds.lamport_timestamp == 10**11
+    earlier = NIM.decode(from_nim(lamport=8 * 10**9))
+    assert isinstance(earlier, Message)
+    assert earlier.lamport_timestamp == 8 * 10**12
+
+
+def test_a_packet_at_its_bounds_is_read_and_one_beyond_is_refused() -> None:
+    packet = from_nim(field(7, "nim participant"))
+    known = NIM.decode(packet)
+    assert NimCodec(len(packet)).decode(packet) == known
+    beyond = NimCodec(len(packet) - 1).decode(packet)
+    assert isinstance(beyond, Refusal)
+    assert beyond.reason is Reason.TOO_LARGE
+
+    unknown = field(99, bytes(MAX_UNKNOWN_BYTES - 4))
+    assert len(unknown) == MAX_UNKNOWN_BYTES
+    assert NIM.decode(packet + unknown) == known
+    assert isinstance(NIM.decode(packet + field(99, bytes(MAX_UNKNOWN_BYTES - 3))), Refusal)
+
+    nameless = field(7, "") * (2560 - len(list(fields(packet))))
+    assert NIM.decode(nameless + packet) == known
+    assert isinstance(NIM.decode(field(7, "") + nameless + packet), Refusal)
+
+
+def test_a_clock_of_another_wire_type_is_refused_as_such() -> None:
+    got = NIM.decode(field(1, "m") + tag(2, FIXED32) + b"\xff" * 4 + field(4, "c") + field(5, b"x") + field(7, "s"))
+    assert isinstance(got, Refusal)
+    assert "lamport_timestamp" in got.detail
+
+
 def test_what_was_saved_is_read_whatever_its_dialect() -> None:
     either = EitherCodec()
     for packet in (CODEC.encode(full_message()), NIM.encode(full_message())):
         assert either.decode(packet) == full_message()
     assert isinstance(either.decode(b"\xff"), Refusal)
+    assert either.encode(full_message()) == CODEC.encode(full_message())
 
 
 pieces = st.one_of(

@@ -86,7 +86,12 @@ def test_number_of_entries(number: int, limit: int) -> None:
     for count in (limit - 1, limit):
         message = accepted(least(*entries[:count]))
         assert len(message.causal_history) + len(message.repair_request) == count
-    assert refused(least(*entries)).reason == Reason.TOO_MANY_ENTRIES
+    name = "causal_history" if number == 11 else "repair_request"
+    refusal = refused(least(*entries))
+    assert (refusal.reason, refusal.detail) == (
+        Reason.TOO_MANY_ENTRIES,
+        f"{name} has {limit + 1} entries; {limit} are allowed",
+    )
     same = [field(number, field(1, "same"))] * (limit + 1)
     assert refused(least(*same)).reason == Reason.TOO_MANY_ENTRIES
 
@@ -241,6 +246,14 @@ def test_packet_of_nim_sds() -> None:
         assert refusal.reason == Reason.FOREIGN_DIALECT
         assert "nim-sds" in refusal.detail
         assert (refusal.sender_id, refusal.message_id) == ("nim-sender", digest("m"))
+    assert refused(field(1, "m") + field(2, 7) + field(4, "lobby")).reason == Reason.FOREIGN_DIALECT
+
+
+def test_the_names_in_a_broken_packet_are_told_up_to_their_bounds() -> None:
+    sender, message = "s" * limits.MAX_SENDER_BYTES, "m" * limits.MAX_ID_BYTES
+    for more in ("", "x"):
+        refusal = refused(field(1, sender + more) + field(2, message + more) + b"\xff")
+        assert (refusal.sender_id, refusal.message_id) == (("", "") if more else (sender, message))
 
 
 def test_only_so_many_fields_of_a_malformed_packet_are_read() -> None:
