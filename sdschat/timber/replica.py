@@ -146,6 +146,8 @@ class Replica:
         dropped = [node for node in self.tree.drop_through(self.settled) if not node.released]
         for node in dropped:
             self.committee.slots[node.operation.body.slot].compact(node)
+        for slot in self.committee.slots:
+            slot.needed = 0  # what hangs below more of them hangs below what is gone
         self.base = self.mark
         self.settled.release()
         return dropped

@@ -1,6 +1,7 @@
 """Random runs of replicas without a network: `python -m tests.timber.runs --seeds N --first M`.
 
-`--members 50` makes groups of that size, all members from the start.
+`--members 50` makes groups of that size, all members from the start. With `--restless` members of small groups leave
+often, and are let in again.
 
 Groups of 2 to 7: partitions of every shape, members that sleep and come back or crash for good, invitations, leaves,
 posts, edits, deletions, handing over in part, compaction at random, restarts from a state. At every step the rules of
@@ -76,11 +77,13 @@ class Judge:
 class Run:
     """One random run."""
 
-    def __init__(self, seed: int, *, compact: bool = True, steps: int = 120, members: int = 0) -> None:
-        """`members`: the size of the group; 0 for one at random."""
+    def __init__(
+        self, seed: int, *, compact: bool = True, steps: int = 120, members: int = 0, restless: bool = False
+    ) -> None:
+        """`members`: the size of the group; 0 for one at random. `restless`: members leave often."""
         self.seed, self.steps = seed, steps + 5 * members
         self.rng = rng = random.Random(seed)
-        self.count = members or rng.randint(2, 7)
+        self.count = members or (rng.randint(3, 5) if restless else rng.randint(2, 7))
         data_set, first = genesis(key_of(0), seed)
         self.all = [Participant(number, data_set, first) for number in range(self.count)]
         self.compact = compact
@@ -88,7 +91,8 @@ class Run:
         self.groups = [set(range(self.count))]
         self.sleepy = rng.random() < 0.5
         self.stormy = rng.random() < 0.6 or members > 0  # all are members from the start, and partitions move often
-        self.leaving = rng.random() < 0.3
+        self.leaving = rng.random() < 0.3 or restless
+        self.leave_until = 0.45 if restless else 0.39  # in `_event`
         self.dead: set[int] = set()
         self.crash_at = rng.randint(30, 90) if rng.random() < 0.5 else steps + 1
         self.said: dict[PostId, int] = {}
@@ -186,7 +190,7 @@ class Run:
             outside = [key_of(n) for n in range(self.count) if replica.committee.slot_of(key_of(n)) is None]
             outside = [key for key in outside if key not in replica.front.invitations]
             return one.event(Kind.INVITE, key=rng.choice(outside)) if outside else None
-        if chance < 0.39 and self.leaving and len(replica.committee.open) > 2:
+        if chance < self.leave_until and self.leaving and len(replica.committee.open) > 2:
             return one.event(Kind.LEAVE)
         if chance < 0.48 and replica.chat.posts:
             target = rng.choice(sorted(post.name for post in replica.chat.posts))
@@ -240,8 +244,8 @@ class Run:
                 raise Broken("an event of a member in good standing is lost")
 
 
-def outcome(seed: int, members: int = 0) -> tuple[str, Counter[str]]:
-    run = Run(seed, members=members)
+def outcome(seed: int, members: int = 0, *, restless: bool = False) -> tuple[str, Counter[str]]:
+    run = Run(seed, members=members, restless=restless)
     try:
         return "", run.go()
     except Broken as error:
@@ -255,11 +259,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--members", type=int, default=0, help="the size of the groups; 2 to 7 at random without it")
+    parser.add_argument("--restless", action="store_true", help="small groups whose members leave often")
     options = parser.parse_args(argv)
     facts: Counter[str] = Counter()
     broken: defaultdict[str, list[int]] = defaultdict(list)
     for seed in range(options.first, options.first + options.seeds):
-        problem, found = outcome(seed, options.members)
+        problem, found = outcome(seed, options.members, restless=options.restless)
         facts += found
         if problem:
             broken[problem].append(seed)

@@ -111,6 +111,20 @@ def test_a_ballot_does_not_wait_for_as_many_operations_as_the_leavers_wrote() ->
     assert problem == ""
 
 
+@pytest.mark.parametrize("first", [0, 20])
+def test_members_who_leave_often(first: int) -> None:
+    """Groups of three to five, where most who leave are let in again."""
+    found = [outcome(seed, restless=True) for seed in range(first, first + 20)]
+    assert [problem for problem, _ in found if problem] == []
+    assert sum(facts["left"] for _, facts in found) > 0
+
+
+def test_whoever_comes_back_to_a_channel_of_two_gets_a_state() -> None:
+    """The other one names operations that the newcomer has to name before anything is compacted."""
+    problem, _ = outcome(4092882)
+    assert problem == ""
+
+
 def test_fifty_members() -> None:
     """All are members from the start; partitions move often, and nearly half of them crash for good."""
     problem, facts = outcome(1, members=50)

@@ -1,9 +1,9 @@
-"""A newcomer can hold up the compaction, which its state waits for: then the state is made without one."""
+"""Somebody leaves while others leave too, or are let in."""
 
 from __future__ import annotations
 
 from sdschat.timber.states import state_at_compaction
-from sdschat.timber.values import Kind
+from sdschat.timber.values import Kind, Reason
 from tests.timber.world import Participant, genesis, key_of
 
 
@@ -59,3 +59,35 @@ def test_whoever_is_let_in_beside_a_leave_gets_a_state() -> None:
         exchange(ann, bob, dan)
     assert ann.replica.mark.number > before
     assert [one.replica.mark.number > before and bool(one.replica.compact()) for one in (ann, bob, dan)] == 3 * [True]
+
+
+def test_words_of_those_who_left_are_refused_as_such() -> None:
+    """Two leave side by side, and say something behind it that names the other's words. The third one takes these for
+    needed while it does not know of both ends. After its compaction they are of no use, and no lie either."""
+    data_set, first = genesis(key_of(0), 0)
+    ann, bob, cas = (Participant(number, data_set, first) for number in range(3))
+    for one in (bob, cas):
+        ann.write(ann.event(Kind.INVITE, key=one.key))
+    for _ in range(6):
+        exchange(ann, bob, cas)
+    ann.write(ann.event(Kind.LEAVE))
+    cas.take_from(ann)
+    cas.write()
+    bob.take_from(ann)
+    bobs_leave = bob.write(bob.event(Kind.LEAVE))
+    behind = ann.write()
+    bob.take_from(ann)
+    names_it = bob.write()
+    assert bobs_leave is not None
+    assert behind is not None
+    assert names_it is not None
+    cas.receive(bobs_leave)
+    cas.receive(names_it)
+    assert [slot.last is None for slot in cas.replica.committee.slots] == [False, True, True]
+    cas.write()
+    assert [slot.last is None for slot in cas.replica.committee.slots] == [False, False, True]
+    cas.write()
+    assert cas.replica.compact()
+    cas.receive(behind)
+    assert {refused.reason for refused in cas.intake.refused} <= {Reason.REMOVED}
+    assert cas.intake.refused
