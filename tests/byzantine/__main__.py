@@ -18,9 +18,10 @@ for outcome in outcomes:
 failed = sum(bool(outcome.problems) for outcome in outcomes)
 refused = sum(outcome.refused for outcome in outcomes)
 ids = sum(outcome.ids_only for outcome in outcomes)
+forks, gaps = (sum(getattr(outcome, name) for outcome in outcomes) for name in ("forks", "gaps"))
 slowest = max(outcome.settled for outcome in outcomes) / 1000
 print(
     f"{len(outcomes)} seeds, {failed} failed; {refused} packets refused, {ids} messages kept as ids; "
-    f"equal logs after {slowest:g} s at the latest"
+    f"{forks} forks and {gaps} gaps shown; equal logs after {slowest:g} s at the latest"
 )
 sys.exit(1 if failed else 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
+from typing import Final
 
 from sdschat.identity.sync_proof import sign_sync
 from sdschat.sds.bloom import compact
@@ -12,7 +13,8 @@ from sdschat.sds.values import Draft, HistoryEntry, Message
 from sdschat.wire.sync_proof import split_proof
 from tests.byzantine.world import CHANNEL, CODEC, HONEST, START, ByzantineWorld, signed
 
-_SHAPE = compact.shape_for(256, 0.0001)
+DEVICES: Final = (bytes(8), b"a second", b"a third1")  # their numbers begin at 0, 1000 and 2000
+_SHAPE: Final = compact.shape_for(256, 0.0001)
 
 
 class Mallory:
@@ -20,13 +22,15 @@ class Mallory:
 
     def __init__(self, world: ByzantineWorld) -> None:
         self.world = world
-        self.sequence = 0
+        self.last: dict[bytes, tuple[int, str]] = {}  # by device: the highest number so far, and the id of its message
         self.deeds: list[Callable[[], bytes | None]] = [
             self.altered_copy,
             self.another_content,
             self.replay,
             self.own_message,
             self.two_things,
+            self.leaves_out,
+            self.another_device,
             self.contradiction,
             self.dated_ahead,
             self.names_of_nothing,
@@ -82,16 +86,18 @@ class Mallory:
     def replay(self) -> bytes | None:
         return self.world.chance.choice(self.world.heard) if self.world.heard else None
 
-    def _said(self, text: str, draft: Draft | None = None, sequence: int = 0) -> Message:
-        """Return a message of mallory's own, at any place."""
+    def _said(self, text: str, draft: Draft | None = None, number: int = 0, device: bytes = DEVICES[0]) -> Message:
+        """Return a message of mallory's own, at any place. It names the message before it, or one that never was."""
         world = self.world
         lamport = START + world.time + world.chance.randrange(-60_000, 5000)
         draft = draft or Draft(lamport, (), None)
-        sequence = sequence or self.sequence + 1
-        self.sequence = max(self.sequence, sequence)
-        previous = sha256(b"previous").hexdigest() if sequence > 1 else ""
-        content = signed(world.mallory, f"{text} {world.time}", sequence, previous, draft)
+        last, before = self.last.get(device, (1000 * DEVICES.index(device), ""))
+        number = number or last + 1
+        previous = world.chance.choice((before, sha256(b"previous").hexdigest())) if number > 1 else ""
+        content = signed(world.mallory, f"{text} {world.time}", number, previous, draft, device)
         name, sender = sha256(content).hexdigest(), world.mallory.sender_id
+        if number > last:
+            self.last[device] = number, name
         lamport = draft.lamport_timestamp or 0
         world.signed[name] = (lamport, tuple(entry.message_id for entry in draft.causal_history))
         return Message(sender, name, CHANNEL, lamport, draft.causal_history, draft.bloom_filter, (), content)
@@ -100,7 +106,18 @@ class Mallory:
         return CODEC.encode(self._said("mine"))
 
     def two_things(self) -> bytes:
-        return CODEC.encode(self._said("or not", sequence=max(1, self.sequence)))
+        """Another message with a number that is used already, not long ago."""
+        last, _ = self.last.get(DEVICES[0], (1, ""))
+        return CODEC.encode(self._said("or not", number=max(1, last - self.world.chance.randrange(3))))
+
+    def leaves_out(self) -> bytes:
+        """The next message, at times with a number that leaves out one or two."""
+        last, _ = self.last.get(DEVICES[0], (1, ""))
+        omitted = self.world.chance.choice((0, 0, 1, 2))
+        return CODEC.encode(self._said("further on", number=last + 1 + omitted))
+
+    def another_device(self) -> bytes:
+        return CODEC.encode(self._said("from afar", device=self.world.chance.choice(DEVICES[1:])))
 
     def contradiction(self) -> bytes | None:
         """A message dated before what it names: whoever has the parent refuses it."""

@@ -10,6 +10,7 @@ from tests.byzantine.world import ByzantineWorld, Honest
 
 ATTACK = 30_000  # milliseconds
 PEACE = 240_000
+CHAINS = 10_500  # until a gap in an author's chain is shown
 SETTLING = 60_000  # until nothing that was invented is waited for any more
 QUIET = 20_000
 
@@ -19,6 +20,8 @@ class Outcome(NamedTuple):
     refused: int  # packets, by all honest participants
     ids_only: int  # messages kept as ids, by all honest participants
     settled: int  # milliseconds of peace until all logs were equal
+    forks: int  # numbers of two messages, at all honest participants
+    gaps: int  # numbers in a row that are shown as missing in the end, at all honest participants
 
 
 def run(seed: int) -> Outcome:
@@ -32,19 +35,26 @@ def run(seed: int) -> Outcome:
             mallory.act()
         world.tick()
         problems += _unsafe(world)
+        if world.time % 1000 == 0:
+            problems += _chains(world)
     world.lossy = False
     while world.time < ATTACK + PEACE and (world.time % 2000 or not _alive(world)):
         world.tick()
         if world.time % 2000 == 0:
-            problems += _unsafe(world)
+            problems += [*_unsafe(world), *_chains(world)]
     settled = world.time - ATTACK
-    if not _alive(world):
+    alive = _alive(world)
+    _let_pass(world, CHAINS)
+    problems += _chains(world)
+    if not alive:
         problems.append(_difference(world))
     elif world.limited and len({_held(node) for node in world.nodes}) == 1:
         problems += _noise(world)
     refused = sum(node.refused for node in world.nodes)
     ids_only = sum(len(node.ids_only) for node in world.nodes)
-    return Outcome([f"seed {seed}: {problem}" for problem in dict.fromkeys(problems)], refused, ids_only, settled)
+    forks, gaps = (sum(getattr(node.oracle, name) for node in world.nodes) for name in ("forks", "gaps"))
+    found = [f"seed {seed}: {problem}" for problem in dict.fromkeys(problems)]
+    return Outcome(found, refused, ids_only, settled, forks, gaps)
 
 
 def _held(node: Honest) -> frozenset[str]:
@@ -64,6 +74,11 @@ def _let_pass(world: ByzantineWorld, time: int) -> None:
     end = world.time + time
     while world.time < end:
         world.tick()
+
+
+def _chains(world: ByzantineWorld) -> list[str]:
+    """Everybody is shown the forks and gaps of the authors' chains that are at their node, and no others."""
+    return [problem for node in world.nodes for problem in node.oracle.problems(world.time)]
 
 
 def _unsafe(world: ByzantineWorld) -> list[str]:

@@ -11,21 +11,27 @@ from hashlib import sha256
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from sdschat.identity.content import seal
 from sdschat.identity.key_book import KeyBook, KeyRow
 from sdschat.identity.place import forged, is_placed, place_of, refusal_of
 from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import SigningCodec
+from sdschat.node.channel.author_chains import AuthorChains, said_twice
 from sdschat.node.channel.proofs import Proofs
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import DEMO
-from sdschat.sds.events import KeptAsId, PushScheduled, RangeDiffered, StateChanged
+from sdschat.sds.events import Delivered, KeptAsId, PushScheduled, RangeDiffered, StateChanged
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.values import Draft, Message, MessageKind, Now, Refusal
 from sdschat.wire.sds_codec import SdsCodec
+from tests.byzantine.chain_oracle import ChainOracle
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.store.transaction import Transaction
 
 CHANNEL: Final = "lobby"
 CODEC: Final = SdsCodec()
@@ -43,8 +49,29 @@ def _refused(packet: bytes) -> bool:
     return (refusal_of(message) or (forged(message) if is_placed(message) else None)) is not None
 
 
+class MemoryValues:
+    """The values of a profile, in memory."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+
+    def value(self, name: str) -> bytes | None:
+        return self._values.get(name)
+
+    def values(self, prefix: str) -> dict[str, bytes]:
+        return {name: value for name, value in self._values.items() if name.startswith(prefix)}
+
+    def set_value(self, name: str, value: bytes) -> None:
+        self._values[name] = value
+
+    def forget_value(self, name: str) -> None:
+        self._values.pop(name, None)
+
+
 class Honest:
     """A participant as `ChannelSession` drives it."""
+
+    name: Final = CHANNEL
 
     def __init__(self, number: int, keys: list[Identity], limit: int) -> None:
         self.key = keys[number]
@@ -66,6 +93,15 @@ class Honest:
         )
         book = KeyBook(KeyRow(each.public_key, "", START) for each in keys)
         self.proofs = Proofs(CHANNEL, CODEC, book, unsigned_counts=False)
+        self._values = MemoryValues()
+        self._chains = AuthorChains(self._values, book)
+        self._chains.attach(cast("ChannelSession", self))
+        self.oracle = ChainOracle(
+            (each.sender_id for each in keys[:HONEST]), lambda *place: said_twice(self._values, CHANNEL, *place)
+        )
+
+    def mark_ready(self) -> None:
+        """Nothing to do: `ByzantineWorld.tick` looks at everybody."""
 
     def hear(self, now: Now, packet: bytes) -> None:
         heard = self.proofs.decode(packet)
@@ -96,9 +132,23 @@ class Honest:
         self.sequence, self.last = self.sequence + 1, message.message_id
         return message
 
-    def take(self) -> list[bytes]:
+    def advance(self, now: Now) -> None:
+        for each in (self.channel, self._chains):
+            due = each.next_wake()
+            if due is not None and due <= now.mono:
+                each.advance(now)
+
+    def take(self, now: Now) -> list[bytes]:
         ready = self.channel.take()
         self.store.apply(ready.writes)
+        output = self._chains.take(ready, now)
+        if output.save is not None:
+            output.save(cast("Transaction", self._values))
+        for event in ready.events:
+            if isinstance(event, KeptAsId) or (isinstance(event, Delivered) and not event.own):
+                self.oracle.hear(event.message, body=isinstance(event, Delivered))
+        for told in output.events:
+            self.oracle.tell(told)
         self.claims += [event for event in ready.events if isinstance(event, StateChanged)]
         self.ids_only |= {event.message.message_id for event in ready.events if isinstance(event, KeptAsId)}
         self.differences += sum(isinstance(event, RangeDiffered | PushScheduled) for event in ready.events)
@@ -158,9 +208,7 @@ class ByzantineWorld:
             _, _, number, packet = heappop(self._under_way)
             self.nodes[number].hear(self.now, packet)
         for number, node in enumerate(self.nodes):
-            due = node.channel.next_wake()
-            if due is not None and due <= self.time:
-                node.channel.advance(self.now)
-            for packet in node.take():
+            node.advance(self.now)
+            for packet in node.take(self.now):
                 self.heard.append(packet)
                 self.send(packet, [other for other in range(HONEST) if other != number])

@@ -12,7 +12,6 @@ from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered, KeptAsId
 from sdschat.sds.values import WITHOUT_A_BODY, Append, HistoryEntry, Message, Now
-from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 from sdschat.wire.chat_codec import DEVICE_BYTES, Place, decode_envelope
 
@@ -34,7 +33,11 @@ def chain_name(channel: str, sender_id: str, device: bytes) -> str:
 
 
 class ProfileValues(Protocol):
+    """The database of a profile, or a reader of it."""
+
     def value(self, name: str) -> bytes | None: ...
+
+    def values(self, prefix: str) -> dict[str, bytes]: ...
 
 
 def author_of(chain: str) -> str:
@@ -53,7 +56,7 @@ def said_twice(values: ProfileValues, channel: str, sender_id: str, place: Place
 class AuthorChains(PassiveExtension):
     """A part of every channel."""
 
-    def __init__(self, store: Store, book: KeyBook) -> None:
+    def __init__(self, store: ProfileValues, book: KeyBook) -> None:
         self._store = store
         self._book = book
         self._devices = AuthorDevices(book)
