@@ -38,11 +38,14 @@ class PostView(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """State of an event of ours: queued, sent, written, known or settled; `known` by so many members."""
+    """State of an event of ours: queued, sent, written, known or settled; `known` by so many members. While it is in
+    front of the checkpoint, `writer` is the slot that wrote it, and `lacking` those that have not shown to have it."""
 
     word: str
     known: int
     members: int
+    writer: int | None = None
+    lacking: tuple[int, ...] = ()
 
 
 class MemberStanding(StrEnum):
@@ -125,15 +128,15 @@ def chat_in_front(core: EngineState) -> ChatLayer:
 
 def delivery_of(core: EngineState, name: PostId) -> Delivery:
     """Return the state of an event of ours."""
-    slots = core.replica.committee.slots
     members = len(core.replica.committee.open)
     if core.replica.chat.knows(name):
         return Delivery("settled", members, members)
     node = core.where.get(name)
     if node is not None:
         body = node.operation.body
-        known = sum(slots[one].clock.get(body.slot, 0) >= body.seq for one in core.replica.committee.open)
-        return Delivery("known" if known > 1 else "written", known, members)
+        lacking = tuple(core.replica.committee.lacking(body.slot, body.seq))
+        known = members - len(lacking)
+        return Delivery("known" if known > 1 else "written", known, members, body.slot, lacking)
     own = core.own.get(name)
     sent = own is not None and own.attempts > 0 and name not in core.inbox
     return Delivery("sent" if sent else "queued", 0, members)

@@ -43,3 +43,23 @@ def test_an_event_costs_the_same_however_many_wait_to_be_written() -> None:
     for _ in range(500):
         group["bob"].engine.receive(carol.id, submitted(next(numbers)), group.now)
     assert min(cost(next(numbers)) for _ in range(10)) <= few + 5
+
+
+def test_the_delivery_of_a_post_costs_the_same_however_many_are_not_settled() -> None:
+    group = Group("alice", "bob", "carol", rounds=1000)
+    group["bob"].up = group["carol"].up = False
+    alice = group["alice"]
+
+    def cost_behind(more: int) -> int:
+        name = None
+        for at in range(more):
+            name = alice.engine.say(f"post {at}", group.now)
+            group.carry(alice)
+        group.settle(15_000)
+        assert name is not None
+        assert alice.engine.delivery(name).word == "written"
+        return _calls(lambda: alice.engine.delivery(name))
+
+    few = cost_behind(10)
+    assert cost_behind(300) <= few
+    assert len(alice.engine.operations()) > 300

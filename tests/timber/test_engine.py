@@ -12,6 +12,7 @@ from sdschat.timber.values import (
     PostId,
     Submit,
 )
+from sdschat.timber.views import Delivery
 from tests.timber.group import Group
 from tests.timber.world import key_of, signed_event
 
@@ -199,12 +200,13 @@ def test_delivery_is_told_in_steps() -> None:
     group.carry(group["alice"])
     group.settle(15_000)
     words.append(engine.delivery(name).word)
+    assert (engine.delivery(name).writer, engine.delivery(name).lacking) == (0, (1, 2))
     group["bob"].up = group["carol"].up = True
     group.settle()
     words.append(engine.delivery(name).word)
     assert words[0] in ("sent", "queued", "written")
     assert words[1:] == ["written", "settled"]
-    assert engine.delivery(name).known == 3
+    assert engine.delivery(name) == Delivery("settled", 3, 3)
 
 
 def test_a_restarted_engine_goes_on_where_it_was() -> None:

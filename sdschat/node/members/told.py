@@ -262,9 +262,10 @@ class Told:
     def _deliveries(self) -> Iterator[DeliveryChanged]:
         for name, before in list(self._states.items()):
             found = self._engine.delivery(name)
-            if tuple(found) != before:
-                yield DeliveryChanged(self.message_id(name), *found, self._was.pop(name, ""))
+            now = found.word, found.known, found.members
+            if now != before:
+                yield DeliveryChanged(self.message_id(name), *now, self._was.pop(name, ""))
             if found.word == "settled":
                 del self._states[name]
             else:
-                self._states[name] = found.word, found.known, found.members
+                self._states[name] = now

@@ -98,7 +98,7 @@ def shown_post(placed: PlacedPost) -> Shown:
 
 class PostJourney(NamedTuple):
     """The way of an own post so far. `writer`: who wrote it into the log, empty while nobody did and where it is
-    compacted; `lacking`: members who have not shown that they have it."""
+    settled; `lacking`: members who have not shown that they have it."""
 
     word: str  # queued, sent, written, known or settled
     writer: str
@@ -127,8 +127,8 @@ class MembersConversation(ChannelConversation):
         if session is None or session.members is None:
             found = self._log().get(message_id)
             return "" if found is None else "queued" if found.post.waiting else "settled" if found.post.settled else ""
-        word, known, members = session.members.delivery(message_id)
-        if word == "written" and self.journey(message_id).writer == self._node.sender_id:
+        word, known, members, writer, _ = session.members.delivery(message_id)
+        if word == "written" and writer == session.members.engine.me:
             return "written here"
         return f"known {known} of {members}" if word == "known" else word
 
@@ -137,16 +137,9 @@ class MembersConversation(ChannelConversation):
         session = self.session
         if session is None or session.members is None:
             return PostJourney(self.delivery(message_id), "", ())
-        members, engine = session.members, session.members.engine
-        name = members.told.find(message_id)
-        for item in engine.operations() if name is not None else ():
-            body = item.operation.body
-            if body.event is not None and body.event.name == name and not item.dead:
-                others = (one for one in engine.members() if one.slot != body.slot)
-                lacking = (one.member for one in others if dict(one.clock).get(body.slot, 0) < body.seq)
-                writer = sender_of(engine.person(body.slot))
-                return PostJourney(members.delivery(message_id).word, writer, tuple(map(sender_of, lacking)))
-        return PostJourney(members.delivery(message_id).word, "", ())
+        engine, found = session.members.engine, session.members.delivery(message_id)
+        writer = "" if found.writer is None else sender_of(engine.person(found.writer))
+        return PostJourney(found.word, writer, tuple(sender_of(engine.person(one)) for one in found.lacking))
 
     # The log.
 
@@ -219,7 +212,7 @@ class MembersConversation(ChannelConversation):
         session = self.session
         if session is None or session.members is None:
             return None
-        word = session.members.delivery(message_id)[0]
+        word = session.members.delivery(message_id).word
         return OwnFate(_STATES[word], int(word != "queued"), 0, ())
 
     def own(self, message_id: str) -> OwnFate | None:
