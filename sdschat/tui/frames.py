@@ -19,6 +19,7 @@ _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Alt+Right views")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
+_KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Shift+F9 back", "F10 faster")
 
 
 class Frames:
@@ -78,6 +79,8 @@ class Frames:
         name = clean(screen.label(screen.desktop.shown), limit=_NAME)
         entry.set_class(alone, "-alone")
         title = self._answered or (f"to {name} alone" if alone else f"message {name}")
+        if screen.view.recorded:
+            title = f"recording of {name}"
         entry.border_title = self._rule(title) if self.ruled else Content(title)
         entry.border_subtitle = Content(self._fitted(self._named_keys(), screen.width - len(name) - 30))
         channels, _ = self._lists
@@ -88,6 +91,8 @@ class Frames:
             return self._keys
         if self._answered:
             return _KEYS_OF_ANSWER
+        if self._screen.view.recorded:
+            return (*_KEYS_OF_RECORDING, *_KEYS_OF_LENS[: self._screen.lens_open])
         return _KEYS_OF_LENS if self._screen.lens_open else _INPUT_KEYS
 
     def _rule(self, title: str) -> Content:

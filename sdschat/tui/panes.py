@@ -147,7 +147,7 @@ class Panes:
         if model is None:
             return
         sync, now = model.conversation.sync(), screen.view.now().wall
-        offline = offline_words(model.connection, sync, now)
+        offline = offline_words(model.connection, sync, now, recorded=bool(screen.view.recorded))
         if model.refused and not offline:
             offline = f"NOT TAKEN {model.refused} | what you write is kept, and tried again"
         self._put(self.offline, Text(f"! {offline}" if offline else ""), hide=True)

@@ -29,10 +29,12 @@ _NONE = "There are no direct messages here."
 class Conversations:
     """One for an interface. To be closed before the node is."""
 
-    def __init__(self, node: Node, *, guest: bool = False) -> None:
-        """`guest`: whoever looks has no terminal on this machine."""
+    def __init__(self, node: Node, *, guest: bool = False, recorded: str = "") -> None:
+        """`guest`: whoever looks has no terminal on this machine. `recorded`: why nothing can be sent; empty for a node
+        that is no recording."""
         self.node = node
         self.guest = guest
+        self.recorded = recorded
         store = node.profile.store
         self._reader = store.open_read_only(store.path, node.profile.codec)
         self._state = UserTexts(store)

@@ -72,6 +72,7 @@ def _outbox(host: Host, argument: str) -> None:
 
 
 def _resend(host: Host, argument: str) -> None:
+    _need_network(host)
     if host.conversation.peer:
         raise CommandError("What is said to one alone is sent again by itself as soon as they are here.")
     if not host.view.connected(host.room):
@@ -84,10 +85,16 @@ def _resend(host: Host, argument: str) -> None:
 
 
 def _reconnect(host: Host, argument: str) -> None:
+    _need_network(host)
     if host.view.connected(host.room):
         raise CommandError("This channel is connected.")
     host.view.retry_now(host.room)
     host.warn("trying to connect now")
+
+
+def _need_network(host: Host) -> None:
+    if host.view.recorded:
+        raise CommandError(host.view.recorded)
 
 
 def _ids(host: Host, argument: str) -> Iterable[str]:

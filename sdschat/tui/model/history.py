@@ -16,6 +16,7 @@ from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
 _EMPTY: Final = "nobody has written anything here yet"
+_RECORDED: Final = "nobody has written anything yet, at this moment of the recording"
 _OUTSIDE: Final = "what was written here is shown once a member lets you in"
 _WRITE: Final = "a line, and Enter sends it"
 _KEYS: Final = "F1 help, Esc one step back, Ctrl+C twice leaves"
@@ -25,6 +26,8 @@ _TOP: Final = (0, "")  # a key before that of every message
 
 def beginning(view: Conversations, channel: str, conversation: Conversation) -> str:
     """Return the lines of an empty channel: how to write, who one is, how others join, and three keys."""
+    if view.recorded:
+        return _RECORDED
     node, outside = view.node, standing_words(view.node, channel)
     lines = {} if outside else {"write": _WRITE}
     if not conversation.peer:

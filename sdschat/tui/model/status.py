@@ -15,6 +15,7 @@ from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short
 
 _DETAIL: Final = 300
+_ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
 _PART: Final = " | "  # between two parts of what is told of a message
 _VERDICTS: Final = {
     "known": "signed, by a key known before",
@@ -26,17 +27,24 @@ _VERDICTS: Final = {
 }
 
 
-def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int) -> str:
-    """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected."""
+def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, recorded: bool = False) -> str:
+    """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected.
+
+    `recorded`: it is the connection of a recording, about which nothing can be done.
+    """
     if connection.state == "connected":
         return ""
     waiting = f"{sync.queued} in the outbox" if sync.queued else "what you write is kept"
     if connection.state == "connecting":
         where = clean(connection.address, limit=_DETAIL)
-        return f"CONNECTING{f' to {where}' if where else ''} | {waiting}"
-    why = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
-    again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
-    return f"OFFLINE {why} | {again} | {waiting} | /reconnect tries now"
+        told, does = f"CONNECTING{f' to {where}' if where else ''}", [waiting]
+    elif connection.why == _ON_PURPOSE:
+        told, does = "OFFLINE on purpose", [waiting, "/fault online connects again"]
+    else:
+        told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=_DETAIL).rstrip('.')}"
+        again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
+        does = [again, waiting, "/reconnect tries now"]
+    return told if recorded else _PART.join((told, *does))
 
 
 class Health(Enum):

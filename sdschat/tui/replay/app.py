@@ -91,6 +91,7 @@ class ReplayApp(ChatApp):
         )
         self.player = player
         self.back_to: int | None = None
+        self._where = ""  # what was said last of where the recording stands
 
     def on_mount(self) -> None:
         """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
@@ -107,7 +108,14 @@ class ReplayApp(ChatApp):
         super()._hear(event)
 
     def _say_where(self) -> None:
-        self.warn(f"{self.player.status()} | {KEYS}")
+        """Say above the input where the recording stands, unless something else is to be read there."""
+        if self.panes.said("hint") in ("", self._where):
+            self._say_now()
+
+    def _say_now(self) -> None:
+        keys = "" if self.panes.frames.titled else f" | {KEYS}"  # the frame names them
+        self._where = f"{self.player.status()}{keys}"
+        self.panes.hint(self._where)
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         raise CommandError(ONLY_SHOWN)
@@ -119,12 +127,12 @@ class ReplayApp(ChatApp):
             self.player.pause()
         else:
             self.player.play()
-        self._say_where()
+        self._say_now()
 
     def action_step(self, count: int = 1) -> None:
         self.player.pause()
         self.player.step(count)
-        self._say_where()
+        self._say_now()
 
     def action_rewind(self, count: int = 1) -> None:
         self.player.pause()
@@ -138,7 +146,7 @@ class ReplayApp(ChatApp):
 
     def set_speed(self, speed: float) -> None:
         self.player.set_speed(speed)
-        self._say_where()
+        self._say_now()
 
 
 async def run_replay(recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None) -> int:

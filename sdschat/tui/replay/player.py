@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sdschat.node.recording.reader import Recording
-from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.recording.replay import ONLY_SHOWN, ReplayNode
 from sdschat.node.tasks import start
 from sdschat.node.view.conversations import Conversations
 
@@ -45,7 +45,7 @@ class Player:
 
     def conversations(self) -> Conversations:
         """Return the conversations of the node that stands at the place now."""
-        return Conversations(self.node)
+        return Conversations(self.node, recorded=ONLY_SHOWN)
 
     def begin(self, fail: Callable[[Exception], object]) -> asyncio.Task[None]:
         """Play in a task of its own, which tells `fail` of an error."""

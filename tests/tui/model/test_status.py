@@ -33,7 +33,17 @@ ON = ConnectionChanged("connected", "mqtt://x")
 
 def test_offline_says_why_counts_down_and_counts_the_outbox() -> None:
     found = offline_words(LOST_IT, SyncStatus(0, 0, 0, 2, 2), NOON)
-    assert found == "OFFLINE The broker hung up. | retry in 00:08 | 2 in the outbox | /reconnect tries now"
+    assert found == "OFFLINE The broker hung up | retry in 00:08 | 2 in the outbox | /reconnect tries now"
+
+
+def test_offline_on_purpose_names_the_command_that_ends_it() -> None:
+    cut = LOST_IT._replace(why="offline", detail="Taken offline on purpose, by fault injection.", retry_at=0)
+    found = offline_words(cut, SyncStatus(0, 0, 0, 1, 1), NOON)
+    assert found == "OFFLINE on purpose | 1 in the outbox | /fault online connects again"
+
+
+def test_the_connection_of_a_recording_is_told_without_what_to_do() -> None:
+    assert offline_words(LOST_IT, SYNCED, NOON, recorded=True) == "OFFLINE The broker hung up"
 
 
 def test_offline_without_a_next_attempt_says_so() -> None:
