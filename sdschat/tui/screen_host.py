@@ -175,7 +175,8 @@ class ScreenHost(Window, App[int]):
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
         """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""
-        self.sheet.open([Page(title, [words, text, *picture])])
+        lines = [words, text, *picture]
+        self.sheet.open([Page(title, lines, marks=[()] * len(lines))])  # no part of the picture is a first column
         self.copy_to_clipboard(text)
         self.warn(f"the {title} is copied to the clipboard (where the terminal allows that), and kept in no file")
 

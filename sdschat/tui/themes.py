@@ -81,8 +81,8 @@ DARK: Final = Palette(
         error="#f7768e", dark=True,
     ),
     _styles(
-        text="#d5d9e4", time="#7a8299", id="#5f667a", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
-        gap="#d0a5f0", lost="#f7768e", day="#7a8299", new="bold #e0af68", quote="italic #8b93a8",
+        text="#d5d9e4", time="#828aa1", id="#7c849b", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
+        gap="#d0a5f0", lost="#f7768e", day="#828aa1", new="bold #e0af68", quote="italic #8b93a8",
         link="underline #7dcfff",
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
         refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
@@ -97,7 +97,7 @@ LIGHT: Final = Palette(
         error="#b3261e", dark=False,
     ),
     _styles(
-        text="#20242e", time="#666c7d", id="#7d8394", note="#555b6b", alert="bold #b3261e", help="#343946",
+        text="#20242e", time="#666c7d", id="#686e7f", note="#555b6b", alert="bold #b3261e", help="#343946",
         gap="#7847bd", lost="#b3261e", day="#666c7d", new="bold #8a5a00", quote="italic #666c7d",
         link="underline #1f5fa8",
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdschat.tui.lens.panel import LensBody
+from sdschat.tui.themes import READABLE, contrast
 from tests.tui.stage import Stage, staged
 
 
@@ -34,6 +35,25 @@ async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     s.app.query_one(LensBody).focus()
     await s.until_text("Left Right views")
     assert "i details" not in s.text()
+
+
+@staged("lobby", "dev", size=(120, 30))
+async def test_the_words_on_frames_can_be_read(s: Stage) -> None:
+    await s.press("f2")
+    await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
+    wanted = {"channels", "1 here", "Lens", "message lobby", "Esc closes the Lens"}
+    for theme in ("dark", "light", "contrast"):
+        await s.enter(f"/theme {theme}")
+        await s.settle()
+        assert s.app.theme == f"chat-{theme}"
+        drawn = [segment for strip in s.app.screen._compositor.render_strips() for segment in strip]
+        for words in wanted:
+            (style, *_) = (each.style for each in drawn if words in each.text)
+            assert style is not None
+            assert style.color is not None
+            assert style.bgcolor is not None
+            found = contrast(style.color.get_truecolor(), style.bgcolor.get_truecolor())
+            assert found >= READABLE, f"{words} in {theme}: {found:.1f}"
 
 
 @staged(peers=("bob",), size=(80, 24))

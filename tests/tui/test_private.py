@@ -50,6 +50,10 @@ async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_module
     await stage.enter("/create garden")
     await stage.until_text("private, epoch 1")
     link, picture = await invited(stage)
+    blocks = set("█▀▄")
+    drawn = [segment for strip in stage.app.screen._compositor.render_strips() for segment in strip]
+    inks = {each.style.color for each in drawn if each.style and set(each.text) & blocks and "▄▄" in each.text}
+    assert len(inks) == 1  # no part of the picture looks like the first column of a table
     exchanged = str.maketrans("█▀▄ ", " ▄▀█")
     assert modules([line.translate(exchanged) for line in picture]) == matrix(link)
 

@@ -13,7 +13,7 @@ from textual import events, on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Input, Static
 
@@ -27,6 +27,7 @@ from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
+_FRAMED: Final = (70, 22)  # from which there is a frame around help
 _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
@@ -62,18 +63,24 @@ class TheatreApp(Ending):
     #state { background: $panel; }
     #keys { color: $foreground 70%; }
     .row { height: 1fr; }
-    .pane { border: round $secondary; width: 1fr; height: 1fr; }
+    .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
+        width: 1fr; height: 1fr; }
     .pane.-chosen { border: round $accent; }
     .pane Input { height: 1; background: $surface; }
+    .pane Input > .input--placeholder { color: $foreground 75%; }
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }
-    #help, #small { display: none; height: 1fr; padding: 1 2; }
-    #help { padding: 0 1; }
-    TheatreApp.-help #help { display: block; }
+    #help-page { display: none; height: 1fr; align: center middle; }
+    #help { width: auto; height: auto; }
+    #help.-framed { border: round $accent; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
+        padding: 1 2; }
+    #small { display: none; height: 1fr; padding: 1 2; }
+    TheatreApp.-help #help-page { display: block; }
     TheatreApp.-help #stage, TheatreApp.-small #stage { display: none; }
     TheatreApp.-small #small { display: block; }
-    TheatreApp.-small #help { display: none; }
+    TheatreApp.-small #help-page { display: none; }
     #stage { height: 1fr; }
+    TheatreApp.-ascii #help.-framed { border: ascii $accent; }
     TheatreApp.-ascii .pane { border: ascii $secondary; }
     TheatreApp.-ascii .pane.-chosen { border: ascii $accent; }
     """
@@ -106,6 +113,8 @@ class TheatreApp(Ending):
         self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
         self.keys = Static("", id="keys", markup=False)
         self.small = Static("", id="small", markup=False)
+        self.help = Static(self._in_signs(_HELP), id="help", markup=False)
+        self.help.border_title = "help"
         self._fingerprints: dict[str, str] = {}
         self._fitted = Size()  # the size for which the screen was made
         self._looked_at = 0.0
@@ -123,7 +132,7 @@ class TheatreApp(Ending):
             yield Horizontal(carol, self.links[4], dave, classes="row")
             yield self.told
             yield self.keys
-        yield Static(_HELP, id="help", markup=False)
+        yield Container(self.help, id="help-page")
         yield self.small
 
     def on_mount(self) -> None:
@@ -139,6 +148,7 @@ class TheatreApp(Ending):
         self._fitted = self.size
         width, height = self.size
         self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
+        self.help.set_class(width >= _FRAMED[0] and height >= _FRAMED[1], "-framed")
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
         )
@@ -146,6 +156,13 @@ class TheatreApp(Ending):
 
     def _plain(self, text: str) -> str:
         return text if self.line_style.glyphs is UNICODE else text.replace(" · ", " | ").replace("→", "right")
+
+    def _in_signs(self, text: str) -> str:
+        """Return a text about signs with those that are drawn here."""
+        drawn = self.line_style.glyphs
+        for name in ("known", "maybe", "nothing", "acked"):
+            text = text.replace(getattr(UNICODE, name), getattr(drawn, name))
+        return self._plain(text)
 
     # Drawing.
 
@@ -196,7 +213,7 @@ class TheatreApp(Ending):
         for number, widget in self.links.items():
             text, style = self._link(number, level)
             widget.update(
-                Text(f"{text[0]}\n{text[1] * 3 if LINKS[number - 1] not in self.company.cut else text[1]}", style)
+                Text(f" {text[0]} \n{text[1] * 3 if LINKS[number - 1] not in self.company.cut else text[1]}", style)
             )
         half = (self.size.width - 3) // 2
         left, right = self._link(2, upright), self._link(3, upright)

@@ -39,7 +39,8 @@ class GardenApp(Ending):
     #keys { color: $foreground 70%; }
     #panes { height: 1fr; }
     #stage { height: 1fr; }
-    .pane { border: round $secondary; width: 1fr; height: 1fr; }
+    .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
+        width: 1fr; height: 1fr; }
     #small { display: none; height: 1fr; padding: 1 2; }
     GardenApp.-small #stage { display: none; }
     GardenApp.-small #small { display: block; }
@@ -117,10 +118,11 @@ class GardenApp(Ending):
     def _draw_state(self) -> None:
         glyphs = self.line_style.glyphs
         members = sum(map(self.garden.is_member, MEMBERS))
-        text = Text(self._plain(f"{count(members, 'member')} {glyphs.between} "))
-        style = self.line_style.style("unacked" if self.found.having else "acked")
-        words = self._plain(f"“{WORD}” is in {self.found.having} of {self.found.files} files")
-        text.append(words, style + Style(bold=True))
+        text = Text(count(members, "member"))
+        if self.found.files:
+            style = self.line_style.style("unacked" if self.found.having else "acked")
+            words = self._plain(f"“{WORD}” is in {self.found.having} of {self.found.files} files")
+            text.append(f" {glyphs.between} ").append(words, style + Style(bold=True))
         if self.player.paused:
             text.append(f" {glyphs.between} paused", self.line_style.style("unacked"))
         self.state.update(text)

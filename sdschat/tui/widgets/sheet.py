@@ -64,10 +64,10 @@ class Sheet(ScrollView, can_focus=True):
     ]
     DEFAULT_CSS = """
     Sheet { layer: sheet; width: 100%; max-height: 100%; display: none; background: $surface; padding: 0 1;
-        border: round $secondary; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
+        border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
+        overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
-    Sheet:focus { border: round $accent; }
+    Sheet:focus { border: round $accent; border-title-color: $accent; border-subtitle-color: $accent; }
     """
 
     @dataclass

@@ -194,6 +194,16 @@ def test_the_nick_of_everybody_can_be_read_on_its_background(name: str) -> None:
     assert len(set(found)) == 12
 
 
+@pytest.mark.parametrize("name", ["dark", "light", "contrast"])
+def test_every_text_can_be_read_on_the_log_and_on_a_sheet(name: str) -> None:
+    palette = PALETTES[name]
+    inks = {each: style.color for each, style in palette.styles.items() if style.color and not style.reverse}
+    for ground in (palette.theme.background, palette.theme.surface):
+        under = Color.parse(ground or "").rgb
+        for each, ink in inks.items():
+            assert contrast(Color.from_rich_color(ink).rgb, under) >= READABLE, f"{each} on {ground}"
+
+
 @pytest.mark.parametrize(
     ("said", "theme"),
     [("0;15", "light"), ("0;default;7", "light"), ("15;0", "dark"), ("default", "dark"), ("", "dark")],

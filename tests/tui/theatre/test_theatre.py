@@ -75,6 +75,15 @@ def test_help_is_whole_in_the_smallest_terminal(tmp_path: Path) -> None:
         terminal.until_text("? help")
 
 
+def test_help_has_a_frame_where_there_is_room_and_ascii_signs_where_they_are_wanted(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT, "--ascii"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("? help")
+        terminal.press("?")
+        terminal.until_text("Any key closes this page.", "+- help -", "+ known to have it, ? perhaps", "space, right")
+        assert all(ord(sign) < 128 for sign in terminal.text())
+
+
 def test_a_participant_is_killed_and_starts_again(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT, "--ascii"), tmp_path, size=(80, 24)) as terminal:
