@@ -10,7 +10,7 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.invite import limits, print_link
 from sdschat.cli.options import Chosen, channel_options
-from sdschat.cli.session import mqtt_options
+from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, open_profile
@@ -117,7 +117,7 @@ def _create_private(profile: Profile, channel: str, policy: _Policy, timber: Con
 def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
     options, embedded = mqtt_options(chosen)
-    where = "" if embedded else f" --broker {options.address}"
+    where = ("" if embedded else f" --broker {options.address}") + further_options(chosen)
     profile = open_profile(chosen.database, chosen.settings)
     with profile.store as store:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,7 +26,7 @@ from sdschat.node.store_client.events import StoreLeft
 from sdschat.store.errors import ProfileInUse
 from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
-from sdschat.transport.base import Why
+from sdschat.transport.base import DEFAULT_PREFIX, Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.mqtt_options import MqttOptions, TlsOptions
 from sdschat.transport.tasks import first, start
@@ -84,6 +85,19 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
     return options, url is None
 
 
+def further_options(chosen: Chosen) -> str:
+    """Return the options beside the address that others need to reach this broker, as typed. Files have their names
+    alone: others have copies of them elsewhere."""
+    authority, own = chosen.path("ca_file"), chosen.path("cert_file")
+    prefix = chosen.settings.topic_prefix
+    parts = [
+        f"--ca-file {shlex.quote(authority.name)}" if authority else "",
+        "--cert-file FILE --key-file FILE" if own else "",
+        f"--set {shlex.quote(f'mqtt.topic_prefix={prefix}')}" if prefix != DEFAULT_PREFIX else "",
+    ]
+    return "".join(f" {part}" for part in parts if part)
+
+
 def _ask(prompt: str) -> str:
     import getpass
 
@@ -124,6 +138,7 @@ async def _session(
     node = Node(profile, chosen.nick, chosen.settings, network)
     _keep_name(chosen, node)
     node.broker = "" if embedded else str(options.address)
+    node.broker_options = further_options(chosen)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
         node.listen(EventPrinter(chosen.verbose, node.sender_id))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import PASSWORD_SEEN, Chosen, resolve, written
+from sdschat.cli.session import further_options
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
@@ -301,6 +302,21 @@ def test_a_password_in_the_command_line_is_warned_of(
     found = chosen(tmp_path, options={"broker": broker}, environ=environ)
     assert (PASSWORD_SEEN in found.warnings) is warned
     assert "pw" not in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "sets", "expected"),
+    [
+        ({}, (), ""),
+        ({"ca_file": "/etc/our pki/ca.pem"}, (), " --ca-file ca.pem"),
+        ({"cert_file": "/k/ann.pem", "key_file": "/k/ann.key"}, (), " --cert-file FILE --key-file FILE"),
+        ({}, ("mqtt.topic_prefix=our/chat",), " --set mqtt.topic_prefix=our/chat"),
+    ],
+)
+def test_others_are_told_which_options_reach_this_broker(
+    tmp_path: Path, options: dict[str, object], sets: tuple[str, ...], expected: str
+) -> None:
+    assert further_options(chosen(tmp_path, *sets, options=options)) == expected
 
 
 def test_a_bad_setting_ends_with_2(tmp_path: Path) -> None:

@@ -62,6 +62,16 @@ async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> Non
     assert "nobody has written" not in s.text()
 
 
+@staged()
+async def test_others_join_with_the_options_that_this_broker_needs(s: Stage) -> None:
+    s.app.node.broker, s.app.node.broker_options = "mqtts://b.example:8883", " --ca-file ours.pem"
+    await s.enter("/join dev")
+    wanted = "sdschat join dev --broker mqtts://b.example:8883 --ca-file ours.pem"
+    await s.until(lambda: wanted in " ".join("\n".join(s.log()).replace("»", "").split()), wanted)
+    await s.enter("/invite")
+    await s.until(lambda: f"with {wanted}." in " ".join(s.text().split()), "the refusal of /invite")
+
+
 @staged(guest=True)
 async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
     assert "others join  by opening the address of this page" in s.text()

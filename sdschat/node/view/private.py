@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.node.private.people import member_called
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from sdschat.node.node import Node
     from sdschat.node.private.membership import PrivateChannel
 
-__all__ = ["Privacy", "appoint", "create", "invite", "is_private", "privacy", "remove"]
+__all__ = ["Privacy", "appoint", "create", "invite", "is_private", "join_command", "privacy", "remove"]
 
 
 class Privacy(NamedTuple):
@@ -47,6 +48,12 @@ def is_private(node: Node, channel: str) -> bool:
     return load_record(node.profile.store, channel) is not None
 
 
+def join_command(node: Node, channel: str) -> str:
+    """Return the command with which others join an open channel or a members' channel."""
+    where = f" --broker {node.broker}" if node.broker else ""
+    return f"sdschat join {shlex.quote(channel)}{where}{node.broker_options}"
+
+
 def create(node: Node, name: str, *, since_join: bool = False) -> str:
     """Make a private channel, and return its full name. `since_join`: who joins gets nothing that was written before.
     Raises ValueError for a name that cannot be used."""
@@ -75,7 +82,7 @@ def _private(node: Node, channel: str) -> PrivateChannel:
     session = node.sessions.get(channel)
     if session is None or session.private is None:
         raise ValueError(
-            f"{channel} is an open channel: whoever reaches the broker joins it, with sdschat join {channel}. "
+            f"{channel} is an open channel: whoever reaches the broker joins it, with {join_command(node, channel)}. "
             "/create makes a private one."
         )
     return session.private

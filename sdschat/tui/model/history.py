@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from sdschat.node.events import CatchingUp
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members, standing_words
-from sdschat.node.view.private import is_private
+from sdschat.node.view.private import is_private, join_command
 from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.timeline import Timeline
@@ -44,13 +43,9 @@ def beginning(view: Conversations, channel: str, conversation: Conversation) -> 
 def _way_in(view: Conversations, channel: str) -> str:
     if is_private(view.node, channel):
         return "by a link: /invite makes one"
-    return "by opening the address of this page" if view.guest else _command(channel, view.node.broker)
-
-
-def _command(channel: str, broker: str) -> str:
-    where = f" --broker {clean(broker, limit=200)}" if broker else ""
-    near = "" if broker else " (on this machine)"
-    return f"sdschat join {shlex.quote(clean(channel, limit=100))}{where}{near}"
+    if view.guest:
+        return "by opening the address of this page"
+    return clean(join_command(view.node, channel), limit=600) + ("" if view.node.broker else " (on this machine)")
 
 
 def badge(history: CatchingUp | None) -> str:
