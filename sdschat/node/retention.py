@@ -24,7 +24,6 @@ from sdschat.store.retention import (
     forget_oldest,
     give_back,
     make_compact,
-    make_shrinkable,
     merge_search,
     space,
 )
@@ -84,7 +83,6 @@ class Retention:
         self._compact: set[str] = set()  # channels in which nothing is left to be made compact
         self._warn = warn
         self._warned = self._is_near = False
-        make_shrinkable(store)
         # For the write-ahead log, twice as long where a reader holds it, and for what comes in until the next look, in
         # the file and in the log; and for the space that is reserved beside the database.
         self._spare = min(_WALS * bound_wal(store, keeping.size) + RESERVE_BYTES, keeping.size // _SPARE_SHARE)

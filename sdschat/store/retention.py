@@ -186,16 +186,6 @@ def bound_wal(store: Store, size: int) -> int:
     return pages * page
 
 
-def make_shrinkable(store: Store) -> bool:
-    """Let a new database give empty pages back. A database with messages needs `compact` for that, which takes longer.
-    Return True if the database gives pages back."""
-    with as_store_error(store.path):
-        if not space(store.connection).shrinks and not store.channels():
-            store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            store.connection.execute("VACUUM")
-        return space(store.connection).shrinks
-
-
 def give_back(store: Store, pages: int) -> int:
     """Give at most `pages` empty pages back to the file system. Return the bytes by which the file shrank."""
     before = space(store.connection).file

@@ -20,7 +20,6 @@ from sdschat.store.retention import (
     forget_oldest,
     give_back,
     make_compact,
-    make_shrinkable,
     merge_search,
     space,
 )
@@ -147,7 +146,6 @@ def test_a_packet_that_is_gone_above_the_floor_is_a_loss(tmp_path: Path) -> None
 
 def test_a_new_database_gives_its_empty_pages_back(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
-        assert make_shrinkable(store)
         for number in range(300):
             _say(store, number, "long " * 500)
         full = space(store.connection)
@@ -175,7 +173,7 @@ def test_an_old_database_is_compacted_as_a_whole(tmp_path: Path) -> None:
         _as_before(store)
         for number in range(100):
             _say(store, number, "long " * 500)
-        assert not make_shrinkable(store)
+        assert not space(store.connection).shrinks
         drop_oldest(store, "lobby", START + 99, 1000, 0)
         before = space(store.connection)
         compact(store)
@@ -202,7 +200,6 @@ def _drop_all(store: Store, before: int) -> None:
 
 def test_an_id_without_its_packet_takes_at_most_160_bytes(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
-        make_shrinkable(store)
         _many(store, 20)
         empty = space(store.connection).used
         _many(store, 20_000, 20)
@@ -298,17 +295,6 @@ def test_a_floor_never_moves_down(tmp_path: Path) -> None:
         floor = drop_oldest(store, "lobby", START + 6, 100, 0)
         assert drop_oldest(store, "lobby", START + 2, 100, 0) == floor
         assert drop_oldest(store, "lobby", START + 2, 100, 0, ("late",)).lamport == START + 6
-
-
-def test_a_database_that_gives_back_already_is_not_written_anew(tmp_path: Path) -> None:
-    with _open(tmp_path) as store:
-        _as_before(store)
-        assert make_shrinkable(store)
-        said: list[str] = []
-        store.connection.set_trace_callback(said.append)
-        assert make_shrinkable(store)
-        store.connection.set_trace_callback(None)
-        assert not [statement for statement in said if "VACUUM" in statement]
 
 
 def test_a_page_that_is_cut_says_that_there_is_more(tmp_path: Path) -> None:
