@@ -116,7 +116,7 @@ def cuts(ends: list[LogKey], oldest: bool) -> list[tuple[Asked, ...]]:
     log = MemoryLog([(15_000, "middle")])
     comparer = RangeComparer(log, LOWEST, HIGHEST, SALT)
     own = log.summary(LOWEST, HIGHEST)
-    found = []
+    found: list[tuple[Asked, ...]] = []
     for end in ends:
         ask = comparer.ask()
         assert ask is not None

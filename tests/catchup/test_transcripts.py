@@ -1,0 +1,14 @@
+"""What they do stays as it is, to the millisecond."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import transcripts
+from tests.catchup.transcripts import WORLDS
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_goes_as_it_went(name: str) -> None:
+    kept = transcripts.path_of("catchup", name).read_text("utf-8").splitlines()
+    assert not transcripts.first_difference(kept, transcripts.transcript(WORLDS[name]))
