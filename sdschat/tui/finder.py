@@ -21,10 +21,12 @@ from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM: Final = 80  # columns from which the keys stand beside the number of hits
-_KEYS: Final = " | Enter older, Down newer, Tab list, Esc back"
+_KEYS: Final = "Enter older, Down newer, Tab list, Esc back"
+_FEW_KEYS: Final = "Tab list, Esc back"  # where there is no room for more
 
 
 class FindInput(Input):
+    KEYS: ClassVar = ()  # they stand beside the number of hits
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,up", "app.find_on(-1)", "Older hit", show=False),
         Binding("shift+enter,down", "app.find_on(1)", "Newer hit", show=False),
@@ -49,18 +51,20 @@ class FindBar(Horizontal):
         self._found = Static("", id="found", markup=False)
         super().__init__(Static("find", markup=False), self.words, self._found, id=id)
         self._typed = typed
-        self._said = ("", "")
+        self._said = ("", False)
 
     def on_input_changed(self) -> None:
         self._typed()
 
     def on_resize(self) -> None:
-        self.say(*self._said)
+        text, keys = self._said
+        self.say(text, keys=keys)
 
-    def say(self, text: str, keys: str = "") -> None:
-        """Show a text, and the keys behind it where there is room."""
+    def say(self, text: str, *, keys: bool = False) -> None:
+        """Show a text, and the keys behind it that there is room for."""
         self._said = text, keys
-        self._found.update(text + (keys if self.size.width >= _ROOM else ""))
+        named = _KEYS if self.size.width >= _ROOM else _FEW_KEYS
+        self._found.update(" | ".join(filter(None, (text, named if keys else ""))))
 
 
 class Finder:
@@ -155,4 +159,4 @@ class Finder:
             self._say(str(error), keys=False)
 
     def _say(self, text: str, *, keys: bool = True) -> None:
-        self.bar.say(text, _KEYS if keys else "")
+        self.bar.say(text, keys=keys)

@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.style import Style
 from textual.widget import Widget
 
 from sdschat.tui.model.words import clean, fitted
@@ -30,7 +31,7 @@ class Frames:
         self._lists = lists
         self._keys = _INPUT_KEYS
         self._answered = ""  # in words, the message that the next one answers
-        self._others: list[str] = []  # the channels that are not shown, with their unread marks
+        self._others: list[tuple[str, str]] = []  # the channels that are not shown, and what a click does
         self.ruled = False  # a line stands above the input, and on it the other channels
 
     def fit(self) -> None:
@@ -64,7 +65,10 @@ class Frames:
         """Name the channels that are not shown, those with something unread first."""
         numbered = [(number, line) for number, line in enumerate(lines, 1) if not line.shown]
         numbered.sort(key=lambda each: (not each[1].mentions, not each[1].unread))
-        others = [f"{number} {line.label} {unread_mark(line)}".rstrip() for number, line in numbered]
+        others = [
+            (f"{number} {line.label} {unread_mark(line)}".rstrip(), f"app.channel({number})")
+            for number, line in numbered
+        ]
         if others != self._others:
             self._others = others
             self.draw()
@@ -82,7 +86,8 @@ class Frames:
         if screen.view.recorded:
             title = f"recording of {name}"
         entry.border_title = self._rule(title) if self.ruled else Content(title)
-        entry.border_subtitle = Content(self._fitted(self._named_keys(), screen.width - len(name) - 30))
+        named = [(each, "") for each in self._named_keys()]
+        entry.border_subtitle = self._fitted(named, screen.width - len(name) - 30)
         channels, _ = self._lists
         channels.border_title = "channels"
 
@@ -99,18 +104,19 @@ class Frames:
         """Return the line above the input: where the text goes, and at its right the other channels or the keys."""
         width = self._screen.width
         keys = self._named_keys()
-        names_others = keys is _INPUT_KEYS and not self._lists[0].display  # else the list of channels does
-        shown = (self._others if names_others else []) or keys
+        names_others = keys in (_INPUT_KEYS, ()) and not self._lists[0].display  # else the list of channels does
+        shown = (self._others if names_others else []) or [(each, "") for each in keys]
         badges = self._fitted(shown, width - cell_len(title) - 10)
         if not badges:
             return Content(f" {title} ")
-        rule = self._screen.line_style.glyphs.rule * (width - cell_len(title + badges) - 7)
-        return Content.assemble(f" {title} ", (rule, "$secondary"), f" {badges} ")
+        rule = self._screen.line_style.glyphs.rule * (width - cell_len(title) - badges.cell_length - 7)
+        return Content.assemble(f" {title} ", (rule, "$secondary"), " ", badges, " ")
 
-    def _fitted(self, parts: Sequence[str], room: int) -> str:
-        """Return as many of the parts as fit whole, joined."""
+    def _fitted(self, parts: Sequence[tuple[str, str]], room: int) -> Content:
+        """Return as many of the parts as fit whole, joined. A part is a text, and the action of a click on it."""
         between = f" {self._screen.line_style.glyphs.between} "
         shown = [*parts]
-        while shown and cell_len(between.join(shown)) > room:
+        while shown and cell_len(between.join(text for text, _ in shown)) > room:
             shown.pop()
-        return between.join(shown)
+        drawn = [Content.styled(text, Style.from_meta({"@click": does}) if does else "") for text, does in shown]
+        return Content(between).join(drawn)

@@ -80,8 +80,9 @@ class Panes:
         if len(lines) > 1 and not self.channel_list.display and not self.frames.ruled:
             for number, line in enumerate(lines, 1):
                 mark = unread_mark(line)
-                style = "bold reverse" if line.shown else "bold" if mark else ""
-                text.append(f" {number} {line.label}{' ' + mark if mark else ''} ", style)
+                style = Style(bold=bool(line.shown or mark), reverse=line.shown)
+                shows = Style(meta={"@click": f"app.channel({number})"})
+                text.append(f" {number} {line.label}{' ' + mark if mark else ''} ", style + shows)
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
@@ -172,6 +173,7 @@ class Panes:
         told = first_sentence(model.told_of(item)) or provenance(item, when(item.at, now))
         if screen.height <= _TINY:  # the log needs the lines
             return told
+        told = told.rstrip(".")
         whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
         return whole if cell_len(whole) <= screen.width - 2 else f"{told} | F5 all of it"
 
@@ -203,6 +205,7 @@ class Panes:
         screen.entry.display = not self.bare
         screen.logs.display = not (screen.lens_open and screen.height < LOW)
         screen.logs.styles.layout = "horizontal" if wide else "vertical"
+        screen.logs.set_class(not wide, "-stacked")
         self.channel_list.display = self.channels and self.has_room("channels")
         self.member_list.display = self.members and self.has_room("members")
         self.frames.fit()

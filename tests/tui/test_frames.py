@@ -18,6 +18,53 @@ async def test_the_other_channels_stand_on_the_line_above_the_input(s: Stage) ->
     assert "dev" not in s.lines()[0]
 
 
+@staged("lobby", "dev", "x", size=(80, 24))
+async def test_a_click_on_a_channel_above_the_input_shows_it(s: Stage) -> None:
+    (at,) = (line.index("2 dev") for line in s.lines() if "message lobby" in line)
+    await s.pilot.click("#entry", offset=(at + 2, 0))
+    await s.until_text("message dev")
+    assert s.app.desktop.shown == "dev"
+    (at,) = (line.index("3 x") for line in s.lines() if "message dev" in line)
+    await s.pilot.click("#entry", offset=(at + 2, 0))
+    await s.until_text("message x")
+
+
+@staged("lobby", "dev", size=(60, 15))
+async def test_a_click_on_a_channel_in_the_head_shows_it(s: Stage) -> None:
+    await s.pilot.click("#head", offset=(s.lines()[0].index("2 dev"), 0))
+    await s.until(lambda: s.app.desktop.shown == "dev", "dev")
+    await s.pilot.click("#head", offset=(s.lines()[0].index("1 lobby"), 0))
+    await s.until(lambda: s.app.desktop.shown == "lobby", "lobby")
+
+
+@staged(size=(120, 30))
+async def test_the_input_names_no_keys_while_a_sheet_or_the_search_takes_them(s: Stage) -> None:
+    for opens in ("f1", "ctrl+f"):
+        assert "Enter send ⋅" in s.text()
+        await s.press(opens)
+        await s.until(lambda: "Enter send ⋅" not in s.text(), opens)
+        await s.press("escape")
+        await s.until_text("Enter send ⋅")
+
+
+@staged(peers=("bob",), size=(60, 15))
+async def test_a_search_in_60_columns_names_the_keys_that_it_needs(s: Stage) -> None:
+    s.say("the long rope")
+    await s.until_text("rope")
+    await s.press("ctrl+f")
+    await s.type_at_once("rope")
+    await s.until_text("1 of 1 | Tab list, Esc back")
+
+
+@staged(size=(200, 50))
+async def test_a_sheet_is_a_column_in_the_middle_where_there_is_much_room(s: Stage) -> None:
+    await s.press("f1")
+    region = s.app.sheet.region
+    assert (region.width, region.x) == (116, 42)
+    await s.pilot.resize_terminal(120, 40)
+    await s.until(lambda: s.app.sheet.region.width == 120, "all of the width")
+
+
 @staged(size=(80, 24))
 async def test_with_one_channel_the_line_above_the_input_names_the_keys(s: Stage) -> None:
     (line,) = (line for line in s.lines() if "message lobby" in line)

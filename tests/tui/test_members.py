@@ -78,6 +78,8 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.enter_instead("/delete yes")
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
         await made.until_text("settled up to here by both")
+        assert "there is no post here now" in made.text()
+        assert "nobody has written" not in made.text()
         await made.until(lambda: _noted(made, "became 0 posts; 1 deleted post gone from the disk here"), "it is gone")
 
     _told(tmp_path, story)
@@ -219,8 +221,8 @@ def test_the_four_views_show_the_engine(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
         made.app.node.say("garden", "one")
         for command, text in (
-            ("/tree", "that are not compacted"),
-            ("/clock", "the newest operation of each writer"),
+            ("/tree", "not compacted yet, oldest"),
+            ("/clock", "newest operation of each writer"),
             ("/checkpoint", "data set"),
             ("/committee", "committee: 2 members"),
         ):

@@ -166,7 +166,7 @@ COMMANDS = (
     Command(
         "ban",
         "/ban NICK",
-        "Remove a member, and let no invite but your own bring them back",
+        "Remove a member for good: only your own invite brings them back",
         _ban,
         details="Only the creator of the channel bans. It is a key that is banned: whoever has an unused link can come "
         "back with another one, so links that were given away are of no use after it.",

@@ -125,7 +125,7 @@ def _key_lines(host: Host) -> list[str]:
     """Return the keys, those first that one needs first."""
     return [
         *_keys_there("in the input", _IN_INPUT),
-        *_keys_there("everywhere (/keys NAME KEY gives the action with this name another key)", []),
+        *_keys_there("everywhere (/keys NAME KEY changes one)", []),
         *(f"  {_key_words(key):<18}  {label} ({action})" for action, key, label in host.key_table()),
         *_keys_there("in the log (F6)", _IN_LOG),
         *_keys_there("in a search (Ctrl+F)", _IN_SEARCH),

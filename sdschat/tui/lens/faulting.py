@@ -35,7 +35,7 @@ def view(view: ViewInput) -> list[Line]:
     lines += [line((f"  {clean(words, limit=120)}", "note")) for words in view.carried]
     text = "They lie between this node and the broker, are never saved, and end with the program."
     lines += [line(""), *paragraph(text, view.width, "note", 2), line("")]
-    return lines + [columns((26,), (f"  {use}", "link"), (what, "note")) for use, what in USES]
+    return lines + [columns((26,), (f"  {use}", "key"), (what, "note")) for use, what in USES]
 
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")

@@ -26,8 +26,8 @@ def view(view: ViewInput) -> list[Line]:
         ),
     ]
     lines += paragraph(
-        f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter only makes a "
-        "message possibly acked.",
+        f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter alone only says "
+        "*perhaps*.",
         view.width,
         "note",
         2,

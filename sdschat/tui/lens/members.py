@@ -7,9 +7,10 @@ from typing import Final
 from sdschat.node.members.saved import answering
 from sdschat.node.view.members import MembersPeek
 from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
-from sdschat.tui.model.words import count, duration
+from sdschat.tui.model.words import UNICODE, count, duration
 
 _SHOWN: Final = 60  # operations
+_TREE: Final = (2, 14, 7, 8)  # columns of a row
 _MISSING_SHOWN: Final = 5
 _NONE: Final = "This is no members' channel: it has no committee, and its log is that of SDS."
 
@@ -20,22 +21,27 @@ def tree(view: ViewInput) -> list[Line]:
     if peek is None:
         return paragraph(_NONE, view.width)
     rows = peek.tree[-_SHOWN:]
-    lines = [heading(f"operations: {len(peek.tree)} that are not compacted, oldest first")]
-    lines += paragraph("Writer, number, what it carries, state.", view.width, "note", 2)
+    lines = [heading(f"{count(len(peek.tree), 'operation')} not compacted yet, oldest first")]
+    if rows:
+        lines.append(columns(_TREE, "", *((name, "note") for name in ("writer", "number", "carries", "state"))))
+    boxes = view.glyphs is UNICODE
+    straight, branch = ("│", "╲") if boxes else ("|", "\\")
     for row in rows:
         state = "settled" if row.settled else "without effect" if row.dead else "open"
-        sign = "\\" if row.branches else "|"
         lines.append(
             columns(
-                (2, 14, 6, 8),
-                f" {sign}",
+                _TREE,
+                (f" {branch if row.branches else straight}", "gap"),
                 (view.who(row.writer), f"nick:{row.writer}"),
                 str(row.seq),
                 row.what or "answer",
                 (state, "note"),
             )
         )
-    return [*lines, *paragraph("\\ is a branch: an operation that does not hang below the one above it.", view.width)]
+    if any(row.branches for row in rows):
+        words = f"{branch} is a branch: an operation that does not hang below the one above it."
+        lines += [line(""), *paragraph(words, view.width, indent=2)]
+    return lines
 
 
 def clock(view: ViewInput) -> list[Line]:
@@ -46,8 +52,19 @@ def clock(view: ViewInput) -> list[Line]:
         return paragraph(_NONE, view.width)
     slots = [member.slot for member in peek.committee]
     widths = (14, *(8 for _ in slots))
+    newest = {slot: max(member.clock.get(slot, 0) for member in peek.committee) for slot in slots}
+    behind = [
+        view.who(member.sender_id)
+        for member in peek.committee
+        if any(member.clock.get(s, 0) < newest[s] for s in slots)
+    ]
+    told = "All members have shown that they have everything that is here."
+    if behind:
+        told = f"Not shown yet to have everything that is here: {', '.join(behind)}."
     lines = [
-        heading("clocks: the newest operation of each writer (columns) that each member (rows) is known to have"),
+        *paragraph(told, view.width),
+        line(""),
+        heading("newest operation of each writer (columns) that each member (rows) is known to have"),
         columns(widths, "", *(view.who(member.sender_id) for member in peek.committee)),
     ]
     for member in peek.committee:
@@ -62,11 +79,12 @@ def checkpoint(view: ViewInput) -> list[Line]:
     if peek is None:
         return paragraph(_NONE, view.width)
     front = [row for row in peek.tree if not row.settled]
-    bare = ", which carry nothing to settle" if front and not any(row.what for row in front) else ""
+    bare = f", which {'carries' if len(front) == 1 else 'carry'} nothing to settle"
+    bare = bare if front and not any(row.what for row in front) else ""
     lines = [
         heading(f"checkpoint: {count(peek.number, 'operation')} behind it, {count(peek.posts, 'post')} alive"),
         line("  hash ", (peek.hash[:32], "id")),
-        line(f"  in front of it: {count(len(front), 'operation')}{bare}"),
+        *paragraph(f"in front of it: {count(len(front), 'operation')}{bare}", view.width, "", 2),
         line("  data set ", (peek.data_set, "id")),
     ]
     if peek.waiting_for:

@@ -125,7 +125,7 @@ def _who_answers(view: ViewInput, missing: MissingMessage) -> list[Line]:
     if not found:
         return [line(("      nobody is here who may answer", "note"))]
     listed = ", ".join(text for _, text in sorted(found)[:4])
-    return paragraph(f"T_resp, who has it: {listed}", view.width, "note", 6)
+    return paragraph(f"T_resp, where a participant has it: {listed}", view.width, "note", 6)
 
 
 def _steps(view: ViewInput, message_id: str) -> list[Line]:

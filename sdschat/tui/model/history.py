@@ -15,6 +15,8 @@ from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
 _EMPTY: Final = "nobody has written anything here yet"
+_NO_POSTS: Final = "there is no post here now"  # also after the last one was deleted
+_HIDDEN: Final = "there is nothing to read here, of those who are not muted or ignored"
 _RECORDED: Final = "nobody has written anything yet, at this moment of the recording"
 _OUTSIDE: Final = "what was written here is shown once a member lets you in"
 _WRITE: Final = "a line, and Enter sends it"
@@ -36,8 +38,18 @@ def beginning(view: Conversations, channel: str, conversation: Conversation) -> 
             lines["let them in"] = "each of them knocks: /invite NICK"
     lines["keys"] = _KEYS
     return "\n".join(
-        (_OUTSIDE if outside else _EMPTY, *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items()))
+        (
+            _OUTSIDE if outside else _nothing(view, channel, conversation),
+            *(f"  {label:<{_LABEL}}  {said}" for label, said in lines.items()),
+        )
     )
+
+
+def _nothing(view: Conversations, channel: str, conversation: Conversation) -> str:
+    """Return why nothing is shown, as far as that is known."""
+    if has_members(view.node, channel):
+        return _NO_POSTS
+    return _HIDDEN if any(person.hidden for person in conversation.people()) else _EMPTY
 
 
 def _way_in(view: Conversations, channel: str) -> str:
