@@ -43,6 +43,9 @@ _OWN_SENDER: Final = "SELECT sender_id FROM log WHERE own = 1 LIMIT 1"
 _SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
 
+WITHHELD: Final = "not_member"  # the verdict on a message of a private channel whose text is not shown
+
+
 class LogRowFound(NamedTuple):
     """A row of the log as it is in the file, with packet, text and state."""
 
@@ -55,7 +58,7 @@ class LogRowFound(NamedTuple):
     received_at: int
     raw: bytes | None
     nick: str | None
-    text: str | None
+    text: str | None  # None as well for one that is withheld
     sent_at: int | None
     state: AckState | None  # of an own message
     damage: str  # the parts that were altered, in words; empty if it is intact
@@ -226,7 +229,7 @@ def _found(row: Any, kept_from: int) -> LogRowFound:
         received_at,
         raw,
         nick,
-        text,
+        None if verdict == WITHHELD else text,
         sent_at,
         state,
         "; ".join(damage),

@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.audit.sources.databases import BYTES, NO_SIZES, ROWS, Sizes, Telling, are_ids
-from sdschat.audit.sources.packets import CODEC, digest_of
+from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
+from sdschat.store.audit_reader import WITHHELD
 from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
@@ -195,7 +196,7 @@ class Columnar(Telling):
             return None
         if len(rows) < len(ids) and self._connection.execute(_TEXTS, bounds).fetchone()[0] > len(rows):
             return None  # the table is out of order: a scan ended early
-        return {row[0]: (row[1], row[2], row[4]) for row in rows}
+        return {place: (nick, None if verdict == WITHHELD else text, at) for place, nick, text, verdict, at, _ in rows}
 
     def _states(self, bounds: tuple[int, int]) -> dict[int, str | None] | None:
         rows = self._connection.execute(_OUTGOING, bounds).fetchall()
@@ -304,7 +305,7 @@ class Packets:
             sender,
             dump_ids(deps),
             Version(lamport, sender, deps, digest_of(content)),
-            None if envelope is None else envelope.text,
+            common_text(envelope),
             body_sum(name, raw),
             fingerprint_step(0, lamport, name),
             self._sizes(raw),

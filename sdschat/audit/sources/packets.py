@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.tables.figures import FilterTrial
+from sdschat.identity.content import ContentKind
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
-from sdschat.wire.chat_codec import decode_envelope
+from sdschat.wire.chat_codec import Envelope, decode_envelope
 from sdschat.wire.protobuf_scan import PacketParts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
@@ -28,7 +29,7 @@ class Opened(NamedTuple):
     message: Message | Refusal
     parts: PacketParts
     digest: str  # of the content
-    text: str | None  # None if the content is not of our own format
+    text: str | None  # see `common_text`
 
     def contradicts(self, message_id: str, lamport: int, sender: str, deps: tuple[str, ...]) -> str:
         """Return the differences between the packet and its row, in words; empty if there are none."""
@@ -53,7 +54,13 @@ def opened(raw: bytes) -> Opened:
     message = CODEC.decode(raw)
     content = b"" if isinstance(message, Refusal) else message.content or b""
     envelope = decode_envelope(content)
-    return Opened(message, parts(raw), digest_of(content), None if envelope is None else envelope.text)
+    return Opened(message, parts(raw), digest_of(content), common_text(envelope))
+
+
+def common_text(envelope: Envelope | None) -> str | None:
+    """Return the text that every node has of a content. None for other makes, and for operations on the members of a
+    private channel: their lines are in words, and may read differently at nodes that know less."""
+    return None if envelope is None or envelope.kind == ContentKind.OPERATION else envelope.text
 
 
 def digest_of(content: bytes) -> str:

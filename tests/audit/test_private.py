@@ -1,0 +1,48 @@
+"""Audits of private channels: lines about members are words of each node, and what an outsider wrote is not shown."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.audit.schemas import Message
+from sdschat.audit.sound import SharedPackets, read_sound
+from sdschat.audit.sources.databases import PacketMemory, Reading, read_database
+from sdschat.node.events import MessageWithheld
+from tests.audit.test_audit_command import ask
+from tests.node.test_private import creator, link_of, private, say, until_said
+from tests.node.worlds import world
+from tests.transport.worlds import run
+
+
+def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            say(carol, "I am here")
+            for each in (ann, bob):
+                await until_said(each, "I am here")
+            cut = here.network.clients[0]
+            cut.drop()
+            private(ann).remove(carol.node.sender_id)
+            await asyncio.sleep(0.1)
+            say(carol, "written by no member")
+            await until_said(bob, "written by no member")
+            cut.reconnect()
+            for each in (ann, bob):
+                await each.until(MessageWithheld)
+            await asyncio.sleep(0.3)
+
+    run(scenario)
+    files = [next(path for path in tmp_path.rglob("*.db") if f"/{name}/" in str(path)) for name in ("ann", "bob")]
+    found = ask(*files)
+    assert found.return_value == 0, found.stdout
+    assert "everybody has everything" in found.stdout
+    for path in files:
+        reading = Reading("", path, 0, PacketMemory())
+        assert read_sound(reading, SharedPackets()) is not None, "it is not read by the column"
+        rows = [row for row in read_database(reading) if isinstance(row, Message)]
+        assert [row.damage for row in rows] == [None] * len(rows)
+        assert "written by no member" not in [row.text for row in rows]
