@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding, BindingType
 
 from sdschat.tui.host import Host
@@ -54,6 +55,14 @@ class KeyedHost(ScreenHost):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         install()
+
+    async def on_key(self, event: events.Key) -> None:
+        """Give a key to the input that was typed for it, and went to the log, which had the focus a moment before."""
+        late = self.focused is self.composer and (event.is_printable or event.key == "enter")
+        if late and event.key not in self._bindings.key_to_bindings:
+            event.stop()
+            event.prevent_default()
+            self.composer.post_message(events.Key(event.key, event.character))
 
     async def action_command(self, line: str) -> None:
         """Run a command line without its slash, for a key or the palette, as if the user had typed it."""
@@ -130,7 +139,7 @@ class KeyedHost(ScreenHost):
         if not self.panes.frames.titled:
             name = self.model.name_of(entry.sender_id, entry.nick)
             self.warn(f"answering {name}: {first_line(entry)[:_QUOTED]} | Esc: not an answer")
-        self.composer.focus()
+        self.screen.set_focus(self.composer)  # at once: letters that come with this key are for it already
 
     def action_choose(self, step: int) -> None:
         self.log_view.action_choose(step)

@@ -109,7 +109,8 @@ class Panes:
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
-        return Text(f" {sign} {whole_parts(words, room - 3)}", screen.line_style.style(name))
+        pill = f"{sign} {whole_parts(words, room - 3)}"
+        return Text.assemble(" ", (pill, screen.line_style.style(name)))
 
     def _parts(self, name: str) -> Iterator[tuple[str, Style]]:
         """Yield the other parts of the head with their styles, the most wanted first."""

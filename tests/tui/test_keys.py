@@ -227,3 +227,14 @@ async def test_whoever_leaves_is_told_what_becomes_of_the_rest(s: Stage) -> None
         "Once more to leave. 1 message not sent yet goes out at the next start. What stands in the input is kept. "
         "The broker runs in this program: somebody else on this machine goes on with it."
     )
+
+
+@staged(peers=("bob",))
+async def test_what_is_typed_right_behind_the_key_of_an_answer_is_the_answer(s: Stage) -> None:
+    s.say("who has the rope?")
+    await s.until_text("who has the rope?")
+    await s.press("alt+up", "f6")
+    await s.type_at_once("ran old one\r")
+    await s.until(lambda: any("an old one" in line for line in s.log()), "the answer is sent whole")
+    assert any("↳ bob: who has the rope?" in line for line in s.log())
+    assert s.app.composer.text == ""

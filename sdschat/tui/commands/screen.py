@@ -34,7 +34,8 @@ _IN_INPUT: Final = (
     ("Ctrl+X Ctrl+E", "writes in your editor"),
 )
 _IN_LOG: Final = (
-    ("Up, Down", "select"),
+    ("Up, Down, k, j", "select"),
+    ("Home, End, g, G", "go to the oldest, to the newest"),
     ("r", "answers"),
     ("i", "details"),
     ("y", "copies"),

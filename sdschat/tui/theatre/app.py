@@ -65,7 +65,7 @@ class TheatreApp(Ending):
     .row { height: 1fr; }
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         width: 1fr; height: 1fr; }
-    .pane.-chosen { border: round $accent; }
+    .pane.-chosen { border: heavy $accent; }
     .pane Input { height: 1; background: $surface; }
     .pane Input > .input--placeholder { color: $foreground 75%; }
     .link { width: 3; height: 1fr; content-align: center middle; }
@@ -82,7 +82,7 @@ class TheatreApp(Ending):
     #stage { height: 1fr; }
     TheatreApp.-ascii #help.-framed { border: ascii $accent; }
     TheatreApp.-ascii .pane { border: ascii $secondary; }
-    TheatreApp.-ascii .pane.-chosen { border: ascii $accent; }
+    TheatreApp.-ascii .pane.-chosen { border: ascii $accent; border-title-style: reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"turn({number})", show=False) for number in range(1, len(LINKS) + 1)),
