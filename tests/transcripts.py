@@ -16,7 +16,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-PACKAGES = ("sds", "mvds", "catchup")  # each has `tests.NAME.transcripts` with `WORLDS`, and the files beside it
+PACKAGES = (
+    "sds",
+    "mvds",
+    "catchup",
+    "store",
+)  # each has `tests.NAME.transcripts` with `WORLDS`, and the files beside it
 _FRACTION: Final = re.compile(r"\d+\.\d+(e[-+]?\d+)?")  # its last digits depend on the processor
 Say = Callable[..., None]
 World = Callable[[Say], None]
