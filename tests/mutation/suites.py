@@ -49,12 +49,13 @@ def files(root: Path, suite: Suite) -> list[str]:
 
 
 def ordered(paths: Sequence[str], seconds: Mapping[str, float], suite: Suite, mutated: str) -> list[str]:
-    """Files in the order of running: first those named like the module, then quick ones; those declared as last stay
-    last."""
+    """Files in the order of running: first transcripts, which see most, then those named like the module, then quick
+    ones; those declared as last stay last."""
     words = _words(mutated)
 
-    def rank(path: str) -> tuple[bool, bool, float, str]:
-        return path in suite.last, not words & _words(path), seconds.get(path, 0.0), path
+    def rank(path: str) -> tuple[bool, bool, bool, float, str]:
+        named = _words(path)
+        return path in suite.last, "transcript" not in named, not words & named, seconds.get(path, 0.0), path
 
     return sorted(paths, key=rank)
 

@@ -104,6 +104,17 @@ def test_the_second_mutation_of_a_file_is_not_taken_for_the_first(toy: Path, tmp
     assert copy.run_tests(["tests/bounds"]).result == "survived"
 
 
+def test_what_the_first_files_do_not_see_the_others_may(toy: Path, tmp_path: Path) -> None:
+    blind = [toy / "tests/bounds" / f"test_{name}.py" for name in "abcd"]
+    for path in blind:
+        path.write_text("def test_nothing():\n    pass\n")
+    names = [f"tests/bounds/{path.name}" for path in (*blind, toy / "tests/bounds/test_within.py")]
+    by_text = {one.after: one for one in every(toy)}
+    copy = Copy(toy, tmp_path / "copy")
+    assert copy.trial(by_text["return low < value and value < high"], names).result == "killed"
+    assert copy.trial(by_text["return low <= value and value <= high"], names).result == "survived"
+
+
 def test_a_test_that_takes_too_long_is_ended(toy: Path, tmp_path: Path) -> None:
     (toy / "tests/bounds/test_within.py").write_text("import time\n\ndef test_long():\n    time.sleep(60)\n")
     assert Copy(toy, tmp_path / "copy").run_tests(["tests/bounds"], 2).result == "timed out"
@@ -219,10 +230,17 @@ def test_left_out(source: str) -> None:
 
 def test_tests_of_the_same_name_come_first_and_slow_ones_last() -> None:
     suite = Suite("sdschat/sds", ("tests/sds",), ("tests/sim/test_seeds.py",))
-    paths = ["tests/sds/test_a.py", "tests/sds/test_b.py", "tests/sds/test_ranges.py", "tests/sim/test_seeds.py"]
+    named = ["tests/sds/test_ranges.py", "tests/sds/test_transcripts.py"]
+    paths = ["tests/sds/test_a.py", "tests/sds/test_b.py", *named, "tests/sim/test_seeds.py"]
     seconds = {"tests/sds/test_a.py": 5.0, "tests/sds/test_b.py": 1.0, "tests/sds/test_ranges.py": 9.0}
     order = ordered(paths, seconds, suite, "sdschat/sds/steps/ranges.py")
-    assert [Path(path).stem for path in order] == ["test_ranges", "test_b", "test_a", "test_seeds"]
+    assert [Path(path).stem for path in order] == [
+        "test_transcripts",
+        "test_ranges",
+        "test_b",
+        "test_a",
+        "test_seeds",
+    ]
 
 
 def test_every_suite_has_tests_and_every_declaration_holds() -> None:

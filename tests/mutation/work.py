@@ -50,13 +50,21 @@ def _try_all(
     say: Callable[[str], None],
 ) -> None:
     needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in untried)]
-    seconds: dict[str, float] = {}
-    for suite in needed:
-        say(f"{suite.package}: its tests without a mutation")
-        seconds |= _sound(copies[0], suite)
     free: SimpleQueue[Copy] = SimpleQueue()
     for one in copies:
         free.put(one)
+
+    def sound(suite: Suite) -> dict[str, float]:
+        copy = free.get()
+        try:
+            say(f"{suite.package}: its tests without a mutation")
+            return _sound(copy, suite)
+        finally:
+            free.put(copy)
+
+    seconds: dict[str, float] = {}
+    for found in [pool.submit(sound, suite) for suite in needed]:
+        seconds |= found.result()
 
     def attempt(mutation: Mutation) -> Outcome:
         copy = free.get()
