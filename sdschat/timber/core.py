@@ -123,8 +123,7 @@ class EngineState:
         slot = self.replica.committee.slot_of(self.identity.key)
         number = None if slot is None else slot.number
         if number != self.replica.me:
-            self.replica.me = number
-            self.replica.fresh = {one.number for one in self.replica.committee.slots if one.number != number}
+            self.replica.take_slot(number)
 
     # Operations.
 

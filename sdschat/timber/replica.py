@@ -106,6 +106,21 @@ class Replica:
         """Return what is held: the newest operation of every slot."""
         return {slot.number: slot.seq for slot in self.committee.slots if slot.seq}
 
+    def take_slot(self, number: int | None) -> None:
+        """Write with this slot from now on; None: with no slot.
+
+        Whoever knows a slot that was never used has passed its invitation, and all leaves before it. So its first
+        operation names no last words of leavers, which the others may not hold, and have compacted around.
+        """
+        self.me = number
+        self.fresh = {slot.number for slot in self.committee.slots if slot.number != number}
+        if number is not None and not self.committee.slots[number].seq:
+            for one in sorted(self.proven):
+                slot = self.committee.slots[one]
+                if slot.why == "left" and slot.last is not None and self.settled_seq.get(one, 0) >= slot.last:
+                    slot.proof = 0
+                    self.proven.discard(one)
+
     def draft(self, event: SignedEvent | None, statements: Statements) -> OperationBody:
         """Return our next operation: behind the last item of all that is held here and named by it.
 

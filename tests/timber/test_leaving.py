@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.timber.states import state_at_compaction
-from sdschat.timber.values import Kind, Reason
+from sdschat.timber.values import Kind, Reason, Statements
 from tests.timber.world import Participant, genesis, key_of
 
 
@@ -91,3 +91,66 @@ def test_words_of_those_who_left_are_refused_as_such() -> None:
     cas.receive(behind)
     assert {refused.reason for refused in cas.intake.refused} <= {Reason.REMOVED}
     assert cas.intake.refused
+
+
+def _heard_by_the_absent_alone(nonce: int) -> tuple[list[Participant], Participant]:
+    """Let dan leave, and say what he knows to eve alone, who has left before and is invited again.
+
+    Return ann, bob and cas, who put dan out for silence, and eve, who came to dan's leave by his last words.
+    """
+    data_set, first = genesis(key_of(0), nonce)
+    ann, bob, cas, dan, eve = everybody = [Participant(number, data_set, first, rounds=3) for number in range(5)]
+    staying = [ann, bob, cas]
+    for one in everybody[1:]:
+        ann.write(ann.event(Kind.INVITE, key=one.key))
+    for _ in range(8):
+        exchange(*everybody)
+    eve.write(eve.event(Kind.LEAVE))
+    for _ in range(8):
+        exchange(*everybody)
+    for _ in range(3):
+        exchange(*staying, dan)
+    for one in everybody:
+        for other in (*staying, dan):
+            one.take_from(other)
+        one.replica.compact()
+    beside = bob.write()
+    leave = dan.write(dan.event(Kind.LEAVE))
+    assert beside is not None
+    assert leave is not None
+    for one in (*staying, eve):
+        one.receive(beside)
+        one.receive(leave)
+    dan.receive(beside)
+    last_word = dan.write()
+    assert last_word is not None
+    eve.receive(last_word)
+    ann.write(ann.event(Kind.INVITE, key=eve.key), Statements())
+    for one in (bob, cas, ann):
+        for other in staying:
+            one.take_from(other)
+        one.write(said=Statements())
+    for one in staying:
+        eve.take_from(one)
+    assert eve.replica.me == 5
+    while ann.replica.committee.slots[3].last is None:
+        exchange(*staying)
+    for _ in range(2):
+        exchange(*staying)
+    return staying, eve
+
+
+def test_whoever_is_let_in_behind_a_leave_does_not_name_the_last_words_of_the_leaver() -> None:
+    """Whoever knows its slot has passed that leave too, perhaps without these words, and has compacted."""
+    staying, eve = _heard_by_the_absent_alone(0)
+    slots = eve.replica.committee.slots
+    assert slots[3].last is not None
+    assert slots[3].seq > slots[3].last, "she holds words behind the leave"
+    first_word = eve.write()
+    assert first_word is not None
+    for one in staying:
+        assert one.replica.committee.slots[3].seq == slots[3].last, "the others do not"
+        assert one.replica.compact()
+        one.take_from(eve)
+        assert one.replica.committee.slots[5].seq == first_word.body.seq
+        assert {refused.reason for refused in one.intake.refused} <= {Reason.REMOVED}

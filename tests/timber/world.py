@@ -100,8 +100,7 @@ class Participant:
         if now is not None and now != self.slot_then:
             self.slot_then, self.number = now, 2 if now == 0 else 1
         if now != replica.me:
-            replica.me = now
-            replica.fresh = {one.number for one in replica.committee.slots if one.number != now}
+            replica.take_slot(now)
         for change in replica.changes:
             if isinstance(change, Settled):
                 self.prefix.append(change.node.id)
