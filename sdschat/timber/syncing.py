@@ -53,7 +53,8 @@ class Syncing:
         self.core = core
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
-        self.asked: dict[bytes, tuple[int, int]] = {}  # peers told what we lack: until when, and what was held then
+        self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
+        self.paged: dict[bytes, tuple[int, int]] = {}  # peers given a page: until when it is on its way, and its number
         self.given: StatePages | None = None
         self.taken: StatePages | None = None
         self.taken_at = 0
@@ -176,28 +177,28 @@ class Syncing:
             core.packets.append(Packet(peer, self._sync(lacking)))
             self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
         elif more:
-            if replica.arrivals > before or (not sync.operations and self._may_ask(peer)):
+            if replica.arrivals > before or (not sync.operations and self._may_answer(peer)):
                 self._say_clock(peer)
         elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
             self._compare(peer, sync)
 
-    def _may_ask(self, peer: bytes) -> bool:
-        """True if we have not told this peer just now that we lack what it says it holds: it may have nothing that we
-        would take, and both would go on."""
+    def _may_answer(self, peer: bytes) -> bool:
+        """True if something came since we answered this peer, or that was a while ago. Otherwise both would go on."""
         core = self.core
-        until, arrivals = self.asked.get(peer, (core.mono, -1))
+        until, arrivals = self.answered.get(peer, (core.mono, -1))
         if core.mono < until and arrivals == core.replica.arrivals:
             return False
-        self.asked[peer] = (core.mono + core.config.retry // 4, core.replica.arrivals)
+        self.answered[peer] = (core.mono + core.config.retry // 4, core.replica.arrivals)
         return True
 
     def _compare(self, peer: bytes, sync: Sync) -> None:
         """Equal clocks: finish, or find the operations of one number that differ."""
         core = self.core
         if sync.digest == core.digest():
-            core.packets.append(Packet(peer, SyncFinished(sync.digest)))
+            if self._may_answer(peer):
+                core.packets.append(Packet(peer, SyncFinished(sync.digest)))
             return
-        if sync.operations:
+        if sync.operations or not (self._may_show(peer) if sync.hashes else self._may_answer(peer)):
             return
         items = list(core.replica.in_front())
         if not sync.hashes:
@@ -211,9 +212,12 @@ class Syncing:
 
     def _show(self, peer: bytes, nodes: list[TreeNode]) -> None:
         """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
-        if nodes and self.shown.get(peer, self.core.mono) <= self.core.mono:
+        if nodes and self._may_show(peer):
             self.shown[peer] = self.core.mono + self.core.config.sync_interval
             self.core.packets.append(Packet(peer, self._sync(tuple(node.operation for node in nodes))))
+
+    def _may_show(self, peer: bytes) -> bool:
+        return self.shown.get(peer, self.core.mono) <= self.core.mono
 
     def _named(self, operation: Operation) -> list[TreeNode]:
         slots = self.core.replica.committee.slots
@@ -293,7 +297,10 @@ class Syncing:
             if wanted.page and wanted.number != self.given.mark.number:
                 return
             mark, bodies, total, _ = self.given
-            core.packets.append(Packet(peer, StatePage(mark, wanted.page, total, bodies[wanted.page])))
+            until, last = self.paged.get(peer, (core.mono, -1))
+            if core.mono >= until or wanted.page > last:
+                self.paged[peer] = (core.mono + core.config.retry // 8, wanted.page)
+                core.packets.append(Packet(peer, StatePage(mark, wanted.page, total, bodies[wanted.page])))
 
     def _make_pages(self, peer: bytes) -> None:
         state = state_for(self.core.replica, peer)
