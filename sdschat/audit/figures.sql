@@ -285,6 +285,14 @@ SELECT run_id, channel, state, how, COUNT(*) AS n, SUM(CASE WHEN verdict = 'wron
 FROM acknowledgement
 GROUP BY run_id, channel, state, how;
 
+-- Who said without a signature to have how many messages? Anybody may have said that in their names: it is no
+-- acknowledgement. Also of peers that are not here.
+CREATE VIEW unproven AS
+SELECT run_id, channel, node, peer, COUNT(DISTINCT message_id) AS messages
+FROM event
+WHERE event = 'unproven' AND message_id IS NOT NULL
+GROUP BY run_id, channel, node, peer;
+
 -- How far is the clock of `peer` ahead, and how many messages say so? Nothing is known if they went one way only.
 CREATE VIEW metrics_clock AS
 SELECT p.run_id, p.channel, p.node, p.peer, COALESCE(o.messages, 0) AS `out`, COALESCE(b.messages, 0) AS back,

@@ -219,13 +219,13 @@ def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
     every = list(by_channel.values())
     return {
         name: [row._asdict() for each in every for row in getattr(each, name)]
-        for name in ("reached", "last", "wire", "acknowledged", "untrue")
+        for name in ("reached", "last", "wire", "acknowledged", "untrue", "unproven")
     }
 
 
 def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
     """Describe the figures of each channel."""
-    from sdschat.audit.report.page import everybody_note, truth_note, wire_note
+    from sdschat.audit.report.page import everybody_note, truth_note, unproven_note, wire_note
 
     for (_, channel), found in by_channel.items():
         yield ""
@@ -234,6 +234,7 @@ def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
             everybody_note(found.spread),
             wire_note(found.wire),
             truth_note(found.acknowledged),
+            unproven_note(found.unproven),
         )
         yield from (f"  {note}" for note in notes if note)
 

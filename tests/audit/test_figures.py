@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
+from sdschat.audit.report.page import unproven_note
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.tables.figures import Figures
 from sdschat.audit.witness import conform
@@ -134,3 +135,20 @@ def test_a_row_that_stands_for_several_duplicates_counts_all_of_them() -> None:
     one = event("bob", 1, "duplicate", 1_000, "m1", sender="ann")
     found = answers(one, event("bob", 2, "duplicate", 61_000, sender="ann", attempt=40))
     assert [row.duplicates for row in found.repair] == [41]
+
+
+def test_who_says_without_a_signature_to_have_a_message_is_unproven_and_no_acknowledgement() -> None:
+    found = answers(
+        said("ann", 1, 1_000),
+        event("ann", 2, "unproven", 1_500, "m1", peer="other make", cause="mention"),
+        event("ann", 3, "unproven", 1_600, "m1", peer="other make", cause="filter"),
+        got("bob", 1, 2_000),
+        event("ann", 4, "acked", 2_500, "m1", peer="bob", cause="mention"),
+    )
+    assert [(row.node, row.peer, row.messages) for row in found.unproven] == [("ann", "other make", 1)]
+    assert [(row.state, row.n) for row in found.acknowledged] == [("acked", 1)]
+    assert unproven_note(found.unproven) == (
+        "1 participant said 1 time without a signature to have a message: unproven, as anybody may have said it in "
+        "that name, and no acknowledgement."
+    )
+    assert unproven_note([]) == ""

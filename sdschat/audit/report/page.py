@@ -16,7 +16,7 @@ from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.tables.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Wire
+from sdschat.audit.tables.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
 from sdschat.audit.verdict import channel_sentence, counted, sentence
 
 _MOVE: Final = (
@@ -138,6 +138,10 @@ def _answers(part: _Part) -> Iterator[str]:
     yield section("What text cost on the wire", wire_note(found.wire), wire(found.wire))
     told = truth(found.acknowledged, found.untrue, named)
     yield section("Did acknowledgements tell the truth?", truth_note(found.acknowledged), told)
+    if found.unproven:
+        rows = [[escape(named(row.node)), escape(named(row.peer)), f"{row.messages:,}"] for row in found.unproven]
+        listed = table(("Messages of", "Said by", "Number"), rows, (2,))
+        yield section("Unproven", unproven_note(found.unproven), listed)
 
 
 def _figures(part: _Part) -> Iterator[str]:
@@ -224,6 +228,18 @@ def truth_note(rows: Sequence[AckCount]) -> str:
         f"Of {counted(every, 'acknowledgement', 'acknowledgements')} by nodes that are here {wrong:,} "
         f"{'was' if wrong == 1 else 'were'} wrong, as the node did not have the message by then, and {undecided:,} "
         "too close for the clocks to tell. A possible acknowledgement may be wrong, by a Bloom filter's chance."
+    )
+
+
+def unproven_note(rows: Sequence[Unproven]) -> str:
+    """Return nothing where all signed."""
+    if not rows:
+        return ""
+    who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)
+    return (
+        f"{counted(who, 'participant', 'participants')} said {counted(claims, 'time', 'times')} without a signature to "
+        f"have a message: unproven, as anybody may have said it in {'that name' if who == 1 else 'those names'}, and "
+        "no acknowledgement."
     )
 
 

@@ -119,6 +119,16 @@ class Acknowledgement(NamedTuple):
     verdict: str
 
 
+class Unproven(NamedTuple):
+    """The messages of `node` that `peer` said to have without a signature, so that anybody may have said it."""
+
+    run_id: str
+    channel: str
+    node: str
+    peer: str
+    messages: int
+
+
 class CurvePoint(NamedTuple):
     """A point on the curve of the deliveries that came one way: `step` fortieths of `n` took at most `took`."""
 
@@ -163,6 +173,7 @@ class Figures(NamedTuple):
     wire: list[Wire]
     acknowledged: list[AckCount]
     untrue: list[Acknowledgement]
+    unproven: list[Unproven]
     curve: list[CurvePoint]
     cell: list[Cell]
     clock: list[MetricsClock]
