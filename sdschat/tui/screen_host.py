@@ -52,6 +52,7 @@ class ScreenHost(Window, App[int]):
     log_view: LogView
     finder: Finder | None = None  # from the first search on
     _reading: Timer | None = None  # what is above the input goes when it ends
+    _from_log = False  # the log had the keys before the sheet took them
 
     def __init__(
         self,
@@ -128,12 +129,15 @@ class ScreenHost(Window, App[int]):
             return
         self.panes.hint("")
         self.sheet.marked = self.log_view.line_style.marked
+        if not self.sheet.has_focus:
+            self._from_log = self.log_view.has_focus
         self.sheet.open(pages, title)
         self.sheet.focus()
 
     def close_sheet(self) -> None:
         if self.sheet.has_focus:
-            (self.finder.words if self.finder is not None and self.finder.is_open else self.composer).focus()
+            back = self.log_view if self._from_log else self.composer
+            (self.finder.words if self.finder is not None and self.finder.is_open else back).focus()
         self.sheet.close()
 
     def warn(self, text: str) -> None:

@@ -238,3 +238,19 @@ async def test_what_is_typed_right_behind_the_key_of_an_answer_is_the_answer(s: 
     await s.until(lambda: any("an old one" in line for line in s.log()), "the answer is sent whole")
     assert any("↳ bob: who has the rope?" in line for line in s.log())
     assert s.app.composer.text == ""
+
+
+@staged(peers=("bob",))
+async def test_esc_in_a_sheet_goes_back_to_where_the_keys_were(s: Stage) -> None:
+    first = s.say("who has the rope?")
+    await s.until_text("who has the rope?")
+    s.say("I have", reply_to=first)
+    await s.until_text("I have")
+    for opens in ("t", "f1"):
+        await s.press("f6", "end", "up", opens)
+        assert s.app.sheet.has_focus
+        await s.press("escape")
+        assert s.app.log_view.has_focus
+        await s.press("f6")
+    await s.press("f1", "escape")
+    assert s.app.composer.has_focus
