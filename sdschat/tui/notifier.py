@@ -156,5 +156,6 @@ class Away:
         parts += [f"{to_user} to you"] if to_user else []
         parts += [f"{count(self._healed, 'gap')} healed"] if self._healed else []
         parts += [f"{count(self._lost, 'message')} lost"] if self._lost else []
-        keys = "Alt+U first unread, Alt+A next channel" if lines else "F2 tells more"
+        elsewhere = ", Alt+A next channel" if sum(model.unread > 0 for model in models.values()) > 1 else ""
+        keys = f"Alt+U first unread{elsewhere}" if lines else "F2 tells more"
         return f"while you were away ({duration(now - self._since)}): {', '.join(parts)} | {keys}"

@@ -29,7 +29,7 @@ async def test_who_comes_back_is_told_what_happened(s: Stage) -> None:
     await s.until(lambda: s.app.model.unread == 2)
     s.app._hear(NodeEvent("lobby", s.app.view.now().wall, ev.GapClosed("a" * 64)))
     await _back(s)
-    assert "2 messages by bob, 1 to you, 1 gap healed | Alt+U first unread" in s.hint()
+    assert s.hint().endswith("2 messages by bob, 1 to you, 1 gap healed | Alt+U first unread")  # one channel alone
 
 
 @staged(peers=("bob",))
@@ -43,3 +43,14 @@ async def test_a_short_absence_and_a_quiet_one_are_not_spoken_of(s: Stage) -> No
     await _away(s, 120_000)
     await _back(s)
     assert "away" not in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",), size=(140, 24))
+async def test_the_key_of_the_next_channel_is_named_where_several_have_news(s: Stage) -> None:
+    await s.until_text("2 here")
+    await _away(s, 120_000)
+    for channel in ("lobby", "dev"):
+        s.say("the ferry is late", channel=channel)
+        await s.until(lambda channel=channel: s.app.desktop.models[channel].unread == 1)  # type: ignore[misc]
+    await _back(s)
+    assert s.hint().endswith("2 messages by bob | Alt+U first unread, Alt+A next channel")

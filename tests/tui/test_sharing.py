@@ -137,3 +137,13 @@ def test_share_from_the_shell(tmp_path: Path, options: tuple[str, ...], code: in
     assert run(tmp_path, "pipe", "lobby", "--name", "ann", "--linger", "0s", stdin=b"hello\n").returncode in (0, 6)
     done = run(tmp_path, "share", "lobby", "--name", "ann", *options)
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+@staged(peers=("bob",))
+async def test_the_page_of_who_said_nothing_names_them(s: Stage) -> None:
+    s.say("hello")
+    await s.until_text("hello")
+    path = s.world.folder / "heard.html"
+    await s.enter(f"/share 5 {path}")
+    await s.until(path.exists, "the page")
+    assert f'"{s.app.node.sender_id}":"ann"' in path.read_text().replace(" ", "")

@@ -98,7 +98,7 @@ def from_database(reader: Reader, channel: str, node: str, since: int, *, has_te
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)
     nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
-    seen = {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
+    seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
     for line, message in _messages(reader, channel, lines):
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
         line |= content_of(message.nick or "", message.text, message.raw, has_texts)

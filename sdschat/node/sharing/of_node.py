@@ -15,4 +15,5 @@ def page_of(node: Node, channel: str, since: int, *, has_texts: bool) -> str:
         return page(SharedRecording(node.recording, channel, has_texts=has_texts).shared())
     store = node.profile.store
     with store.open_read_only(store.path, node.profile.codec) as reader:
-        return page(from_database(reader, channel, node.sender_id, since, has_texts=has_texts))
+        shared = from_database(reader, channel, node.sender_id, since, has_texts=has_texts)
+    return page(shared._replace(nicks={**shared.nicks, node.sender_id: node.nick}))  # also if we said nothing

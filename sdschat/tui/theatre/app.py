@@ -212,9 +212,8 @@ class TheatreApp(Ending):
         upright, level = ("│", "─") if self.line_style.glyphs is UNICODE else ("|", "-")
         for number, widget in self.links.items():
             text, style = self._link(number, level)
-            widget.update(
-                Text(f" {text[0]} \n{text[1] * 3 if LINKS[number - 1] not in self.company.cut else text[1]}", style)
-            )
+            drawn = f" {text[1]} " if LINKS[number - 1] in self.company.cut else text[1] * 3
+            widget.update(Text(f" {text[0]} \n{drawn}", style))
         half = (self.size.width - 3) // 2
         left, right = self._link(2, upright), self._link(3, upright)
         crossing = [self._link(5, level, " ann-dave"), self._link(6, level, " bob-carol")]
