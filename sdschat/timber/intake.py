@@ -12,6 +12,7 @@ from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     Operation,
+    OperationBody,
     PostId,
     Reason,
     SignedEvent,
@@ -118,6 +119,8 @@ class OperationIntake:
                 if not self.verify(slot.key, operation_bytes(self.data_set, operation.raw), operation.signature):
                     return self._refuse(one, Reason.SIGNATURE)
                 one = one._replace(verified=True)
+            if slot.last is not None and max(slot.last, slot.needed) < body.seq and self._needs(body):
+                slot.needed = body.seq
         found = replica.check(operation)
         if isinstance(found, Wait):
             return self._wait(one, found)
@@ -133,6 +136,15 @@ class OperationIntake:
         replica.add(node, parent)
         self.added(node)
         return True
+
+    def _needs(self, body: OperationBody) -> bool:
+        """True if something that waits for this operation, since before its membership ended, may still be added."""
+        slots = self.replica.committee.slots
+        for one in self._by_need.get(Wait(body.slot, body.seq), ()):
+            slot = slots[one.operation.body.slot]
+            if slot.last is None or one.operation.body.seq <= max(slot.last, slot.needed):
+                return True
+        return False
 
     def _event_wrong(self, event: SignedEvent) -> Reason | None:
         slots = self.replica.committee.slots

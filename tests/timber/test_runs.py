@@ -119,6 +119,12 @@ def test_members_who_leave_often(first: int) -> None:
     assert sum(facts["left"] for _, facts in found) > 0
 
 
+def test_what_waits_when_a_membership_ends_gets_what_it_waits_for() -> None:
+    """It names an operation that does not count any more since then."""
+    problem, _ = outcome(6013452, restless=True)
+    assert problem == ""
+
+
 def test_whoever_comes_back_to_a_channel_of_two_gets_a_state() -> None:
     """The other one names operations that the newcomer has to name before anything is compacted."""
     problem, _ = outcome(4092882)
