@@ -44,7 +44,7 @@ PAGES = {
         Section("4/MVDS-META", "MM", 2, 9),
         Section("Defects of other implementations", "V", 2, 20),
     ),
-    "timber": (Section("Timber", "T", 3, 74),),
+    "timber": (Section("Timber", "T", 3, 75),),
 }
 ELSEWHERE = {"timber": ("wire/test_timber_codec.py",)}  # tests of a page that are not in its folder
 

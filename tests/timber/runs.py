@@ -69,7 +69,9 @@ class Judge:
         replica = one.replica
         held = tuple(sorted(replica.clock().items()))
         posts = tuple(sorted(replica.chat.posts))
-        here = (replica.mark, tuple(sorted(replica.committee.open)), replica.turn.number, replica.turn.electors, posts)
+        slots = replica.committee.slots
+        clocks = tuple((one, tuple(sorted(slots[one].clock.items()))) for one in sorted(replica.committee.open))
+        here = (replica.mark, clocks, replica.turn.number, replica.turn.electors, posts)
         if self.seen.setdefault(held, here) != here:
             raise Broken("equal sets of operations have different outcomes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.timber.events import Compacted
+from sdschat.timber.events import Compacted, Placed
 from sdschat.timber.rows import OperationRow
 from sdschat.timber.values import (
     EventBody,
@@ -54,6 +54,8 @@ def test_t_026_t_027_invitations_pass_the_checkpoint() -> None:
     alice = group["alice"].engine
     alice.invite(key_of(1), group.now)
     group.carry(group["alice"])
+    placed = [one for one in group["alice"].heard(Placed) if one.body is not None]
+    assert [(one.body.kind, one.body.key, one.last) for one in placed] == [(Kind.INVITE, key_of(1), True)]
     assert len(alice.members()) == 2
     alice.invite(key_of(2), group.now)
     group.carry(group["alice"])
@@ -64,7 +66,6 @@ def test_t_026_t_027_invitations_pass_the_checkpoint() -> None:
 
 
 def test_posts_edits_and_deletions_reach_everybody() -> None:
-    """T-063: "Synchronization happens any time you send an operation to another peer." each push is a `Sync`."""
     group = Group(*THREE)
     group.say("alice", "one", "two")
     group.say("bob", "three")
@@ -119,6 +120,8 @@ def test_t_001_deleted_text_is_on_no_disk_after_the_checkpoint() -> None:
 def test_t_003_nothing_but_the_state_is_left_behind_the_checkpoint() -> None:
     """T-003: "effectively removing all CRDT metadata past the lower bound." nothing but the state is behind a
     compaction.
+
+    T-012: "We need a way to snapshot state at a point in time and prune out the old operations"
     """
     group = Group(*THREE)
     for number in range(12):
@@ -255,9 +258,6 @@ def test_sync_of_ten_among_thousands_costs_little() -> None:
 
     T-061: "It interactively exchanges missing transactions, starting from the oldest, until both members share a causal
     history."
-
-    T-070: "If all checksums match, the sync is resolved through a SyncFinished message." differs: where both clocks are
-    equal.
     """
     group = Group("alice", "bob")
     for _ in range(400):

@@ -47,10 +47,14 @@ def test_it_stays_named_when_what_waited_was_dropped() -> None:
 
 
 def test_it_is_forgotten_once_it_comes() -> None:
+    """T-060: "We should never receive a transaction without a parent." what comes early waits for its parent."""
     group = Group("ann", "bob", "cid")
-    kept_back(group)
+    first = kept_back(group)
+    writer, seq = first.body.slot, first.body.seq
+    assert [one.seq for one in group["bob"].engine.members() if one.slot == writer] == [seq - 1], "the next one waits"
     group.settle()
     assert missing(group) == []
+    assert all(one.seq > seq for one in group["bob"].engine.members() if one.slot == writer)
     assert group["bob"].texts() == group["cid"].texts()
 
 

@@ -10,9 +10,6 @@ from tests.timber.model import Broken, Model
 
 @pytest.mark.parametrize(("members", "writes"), [(2, 3), (3, 2)])
 def test_every_rule_holds_in_every_state(members: int, writes: int) -> None:
-    """T-028: "Waiting for acknowledgement ensures everyone has time to update their vector clocks, which prevents the
-    premature compaction problem."
-    """
     found = Model(members, writes).search(4000)
     assert found.states > 1000
 

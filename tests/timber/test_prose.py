@@ -45,7 +45,16 @@ def test_t_031_a_round_is_as_many_operations_as_there_are_members() -> None:
 
 
 def test_t_039_whoever_is_heard_before_the_others_agree_stays() -> None:
-    """bob alone hears carol, who is silent for alice, and hands it on.
+    """bob alone hears carol, who is silent for alice, and hands it on. What she says has its effect at once.
+
+    T-036: "The silent contributor is placed on probation and requires an endorsement before their permissions are
+    reinstated." differs: operations count until a decision.
+
+    T-037: "Everyone still accepts their updates, but without an endorsement, they have no effect" differs: operations
+    count until a decision, so that nothing has to be counted again.
+
+    T-046: "any pending updates that were ignored by those who acknowledged silence become validated" differs: they
+    counted all the time.
 
     T-039: "At least one person received an update from the silent contributor and endorsed it, nullifying the
     eviction." holding a newer operation is the endorsement; the clock proves it.
@@ -65,12 +74,14 @@ def test_t_039_whoever_is_heard_before_the_others_agree_stays() -> None:
     silent = _view(alice, carol)
     assert silent is not None
     carol.up, group.sides = True, {"alice": 0, "bob": 1, "carol": 1, "dora": 1}
+    group.say("carol", "not gone")
     group.settle(30_000)
     carol.up, group.sides = False, {}
     group.settle(6_000)
     heard = _view(alice, carol)
     assert heard is not None
     assert heard.seq > silent.seq, "bob handed it on"
+    assert "not gone" in alice.texts(), "it counts, though nobody has decided that she stays"
     carol.up = True
     group.settle(30_000)
     for node in (alice, bob, carol):
@@ -82,6 +93,8 @@ def test_t_039_whoever_is_heard_before_the_others_agree_stays() -> None:
 def test_t_052_t_053_t_055_an_event_goes_to_the_members_nearest_to_its_id() -> None:
     """T-053: "if you take the XOR value between the operation ID and a member ID, you get a numeric distance." of the
     event's id, which is there before its operation is.
+
+    T-075: "It's symmetric and deterministic, and it can be checked by other participants."
 
     T-055: "Decide on a predetermined redundancy value, and instead of sending the operation to just one member, send it
     up to n closest members." two by default; further members wait a little longer each.

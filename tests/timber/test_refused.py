@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sdschat.timber.config import Config
-from sdschat.timber.events import Forked, MemberChanged
+from sdschat.timber.events import Forked, MemberChanged, Wait
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
@@ -22,6 +22,8 @@ from sdschat.timber.values import (
     StateWanted,
     Submit,
     Sync,
+    distance,
+    event_id,
     operation_bytes,
     operation_id,
 )
@@ -71,6 +73,9 @@ def test_statement_5_forged_replayed_and_unsigned_operations_change_nothing() ->
     """T-016: "If each operation includes a checksum of the tree and the last known operation" differs: the hash is over
     the operations that it names.
 
+    T-020: "Writes are restricted to a set of peers called "the committee"." writers have a slot, which the checkpoint
+    gives.
+
     T-022: "each operation is signed by the author's private key." its writer signs the operation, its author the event
     in it.
     """
@@ -103,12 +108,6 @@ def test_statement_5_forged_replayed_and_unsigned_operations_change_nothing() ->
 
 
 def test_two_operations_of_one_number_are_found_and_named() -> None:
-    """T-069: "On the receiving side, after integrating the transactions, the client confirms the incremental
-    checksums." differs: clocks first, hashes where equal clocks differ.
-
-    T-071: "the client finds the first deviating hash, captures all transactions from the entire interval, and responds
-    with a counter-sync." only where equal clocks have different operations.
-    """
     group = Group(*THREE, **AT_ONCE)
     operation = pushed(group, "bob", "one story")
     other = forged(group, "bob", operation, event=None)
@@ -161,18 +160,43 @@ def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
     correct members." counted, and written all the same after a wait.
 
     T-057: "If the sender is also in the committee then they should know better."
+
+    T-075: "It's symmetric and deterministic, and it can be checked by other participants."
     """
     group = Group("alice", "bob", "carol", "dora", redundancy=1)
     refused = 0
     for number in range(1, 9):
         event = signed_event(group.data_set, group["bob"].key, EventBody(Kind.SAY, 1, number, 0, f"post {number}"))
-        refused += reasons(group, "carol", Submit((event,)), "dora") == {Reason.MISROUTED}
-    assert 1 <= refused <= 8
-    group.wire.clear()
+        nearest = min(group.by_id, key=lambda one: distance(event_id(group.data_set, event.raw), one))
+        found = reasons(group, "carol", Submit((event,)), "dora")
+        assert found == ({Reason.MISROUTED} if nearest != group["carol"].id else set())
+        refused += bool(found)
+    assert 1 <= refused < 8
+    group.settle()
+    assert {f"post {number}" for number in range(1, 9)} <= set(group["alice"].texts()), "written all the same"
+
+
+def test_t_024_an_operation_of_a_slot_that_is_not_given_waits() -> None:
+    """T-024: "They're marked pending and the new collaborators still can't write." operations of a slot that the
+    checkpoint has not given yet wait.
+    """
+    group = Group(*THREE, "mallory", members=False)
+    for number in (1, 2):
+        group["alice"].engine.invite(key_of(number), group.now)
+        group.carry(group["alice"])
+        group.settle()
+    group["bob"].up = group["carol"].up = False
+    group["alice"].engine.invite(key_of(3), group.now)
+    group.carry(group["alice"])
+    held = list(group["alice"].engine.operations())
+    first = held[-1].operation
+    early = forged(group, "mallory", first, slot=3, seq=1, parent=held[-1].id, delta=(), event=None)
+    assert reasons(group, "alice", sync(group, early), "bob") == set()
+    assert list(group["alice"].engine.operations()) == held
+    assert list(group["alice"].engine._core.intake.waiting.values()) == [Wait(3, 0)]
 
 
 def test_buffers_are_bounded() -> None:
-    """T-060: "We should never receive a transaction without a parent." what comes early waits for its parent."""
     group = Group(*THREE, rounds=8, **AT_ONCE)  # what is lost below makes nobody silent
     operation = pushed(group, "bob", "x")
     for start in range(0, 5000, 500):

@@ -11,7 +11,7 @@ THREE = ("alice", "bob", "carol")
 AT_ONCE: dict[str, Any] = {"redundancy": 3, "stagger": 0}  # everybody writes its own events
 
 
-def test_t_038_t_047_t_051_silence_removal_and_what_was_written_meanwhile() -> None:
+def test_t_033_t_038_t_051_silence_removal_and_what_was_written_meanwhile() -> None:
     """A silent member is removed by the others; its posts come back when it does, each once.
 
     T-004: "If multiple peers are editing concurrently while another is offline, the offline peer may need to download
@@ -25,7 +25,11 @@ def test_t_038_t_047_t_051_silence_removal_and_what_was_written_meanwhile() -> N
     T-038: "Everyone acknowledges the silence and the inactive contributor is finally removed. Checkpoints continue
     normally."
 
-    T-047: "if the peer is evicted, those pending updates can safely be purged."
+    T-033: "If everyone acknowledges a history where a contributor is noticeably silent" differs: more than half of the
+    electors decide, since unanimity waits for the dead.
+
+    T-041: "the eviction will end after everyone submits their next update." differs: after more than half of the
+    electors did.
 
     T-051: "You can integrate them upstream or rebase them after the compaction point. No data gets lost."
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -88,11 +88,7 @@ MESSAGES: list[Message] = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_messages_come_back_as_they_were(message: Any) -> None:
-    """T-062: "There are two message types" in protobuf; three more for events and states.
-
-    T-064: "It starts by including any new operations along with a list of hashes" hashes only where equal clocks
-    differ.
-    """
+    """T-062: "There are two message types" differs: in protobuf, and three more for events and states."""
     assert CODEC.decode(CODEC.encode(message)) == message
 
 
@@ -131,12 +127,13 @@ def test_operations_out_of_bounds_are_refused() -> None:
 
 
 def test_events_out_of_bounds_are_refused() -> None:
-    """T-002: "The operation log allows custom events" six kinds of event; another kind is a change of the format."""
+    """T-002: "The operation log allows custom events" six kinds of event; another kind is refused."""
 
     def reason(body: EventBody) -> Reason | None:
         found = CODEC.decode_event(CODEC.encode_event(body), b"s" * 64)
         return found.reason if isinstance(found, Refusal) else None
 
+    assert reason(SAY.body._replace(kind=cast("Kind", len(Kind) + 1))) is Reason.MALFORMED
     assert reason(SAY.body._replace(number=0)) is Reason.MALFORMED
     assert reason(SAY.body._replace(key=b"k" * 32)) is Reason.MALFORMED
     assert reason(EDIT.body._replace(target=None)) is Reason.MALFORMED
