@@ -10,7 +10,7 @@ from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
 from sdschat.node.view.values import MissingMessage, RetrievalState
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import Line, ViewInput, bar, heading, line, paragraph, seconds
-from sdschat.tui.model.words import clean, clock, count, countdown, duration, short
+from sdschat.tui.model.words import clean, clock, count, countdown, duration, short, times
 
 _BAR: Final = 16
 _PAST: Final = 8  # ended repairs that are shown
@@ -95,7 +95,7 @@ def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:
     elif missing.asking is RetrievalState.OFF:
         lines.append(line(("      not asked for: there is no connection, or repair is off", "note")))
     if missing.attempts:
-        lines.append(line((f"      asked {missing.attempts}x", "note")))
+        lines.append(line((f"      asked {times(missing.attempts)}", "note")))
     lines += _steps(view, missing.message_id)
     lines += _who_answers(view, missing)
     lines.append(line((f"      given up in {duration(missing.lost_at - now)} of connection", "note")))

@@ -10,7 +10,7 @@ from sdschat.node.view.values import AckState, Evidence, Shown
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
-from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short
+from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short, times
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {
@@ -61,7 +61,7 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
     if fate is None:
         return paragraph("Nothing is remembered of its acknowledgement.", view.width)
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
-    sends = count(fate.sends, "time") if fate.sends else "not yet"
+    sends = times(fate.sends) if fate.sends else "not yet"
     lines = [
         *paragraph(delivery_sentence(fate, view.people(), shown.received_at, view.peek.now), view.width, indent=2),
         line(

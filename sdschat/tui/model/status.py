@@ -12,7 +12,7 @@ from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, S
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short
+from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short, times
 
 _DETAIL: Final = 300
 _ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
@@ -151,7 +151,7 @@ def fate_sentence(
     told = [delivery_sentence(own, people, entry.received_at, now)]
     if partner is not None and not partner.online and own.state is AckState.UNACKED:
         told = [_absence(partner)]
-    sent = f", sent {count(own.sends, 'time')}" if own.sends else ""
+    sent = f", sent {times(own.sends)}" if own.sends else ""
     told.append(f"written {ago(age)}{sent}")
     if fate.phase < Phase.UNACKED:
         told.append("not taken by the broker yet")

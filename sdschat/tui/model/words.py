@@ -120,6 +120,11 @@ def count(number: int, thing: str, things: str = "") -> str:
     return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
+def times(number: int) -> str:
+    """Return how often something was done, as once or 2 times."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def listed(names: list[str], most: int = 3) -> str:
     """Return names as "bob, carol and 2 more"."""
     if len(names) > most:

@@ -57,10 +57,10 @@ def commands_of(app: ReplayApp) -> tuple[Command, ...]:
         app.set_speed(_speed(argument))
 
     return (
-        Command("play", "/play", "go on, or stop for a while (F8)", play, ("pause",), group="replay"),
-        Command("step", "/step [N]", "to the next thing that happened (F9)", step, group="replay"),
-        Command("back", "/back [N]", "before the last thing that happened (Shift+F9)", back, group="replay"),
-        Command("speed", "/speed N", "so many times as fast (F10 faster, Shift+F10 slower)", speed, group="replay"),
+        Command("play", "/play", "Go on, or stop for a while (F8)", play, ("pause",), group="replay"),
+        Command("step", "/step [N]", "To the next thing that happened (F9)", step, group="replay"),
+        Command("back", "/back [N]", "Before the last thing that happened (Shift+F9)", back, group="replay"),
+        Command("speed", "/speed N", "So many times as fast (F10 faster, Shift+F10 slower)", speed, group="replay"),
     )
 
 

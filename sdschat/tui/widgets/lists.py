@@ -98,8 +98,10 @@ class MemberList(Static):
         self.border_title = title if framed else None
         if not framed:
             text.append(f"{title}\n", "bold")
+        if not self.size.height:
+            return  # it is drawn again once there is room for it
         nicks = [nick_text(person.nick) for person in people]
-        room = max(1, self.size.height - 2) if self.size.height else 0
+        room = max(1, self.size.height - 2)
         for person, nick in list(zip(people, nicks, strict=True))[:room]:
             sign = line_style.glyphs.online if person.online else line_style.glyphs.offline
             name = nick or f"<{short(person.sender_id, 8)}>"

@@ -105,7 +105,7 @@ def test_why_says_that_nobody_is_there(tmp_path: Path) -> None:
         async with looking(tmp_path, changes=ONLY_REPAIR) as look:
             mine = look.say("ann", "hello?")
             await look.own.until(MessageDelivered)
-            shown = await look.until("why", "sent 1 time", selection=mine)
+            shown = await look.until("why", "sent once", selection=mine)
             assert "Nobody else was heard" in " ".join(shown.split())
             assert "next: sent again in" in shown
             Injection(look.own.node, ROOM).offline(True)

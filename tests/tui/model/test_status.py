@@ -133,7 +133,7 @@ def test_acked_says_who_has_it_and_how_that_is_known() -> None:
     proof = (Evidence(BOB, "mention", "p", NOON, 0.0), Evidence("x" * 32, "filter", "p", NOON, 1e-7))
     found = sentence(Fate(Phase.ACKED, frozenset(("bob",))), OwnFate(AckState.ACKED, 1, 0, proof))
     assert found == (
-        "bob is known to have it. | written 41s ago, sent 1 time "
+        "bob is known to have it. | written 41s ago, sent once "
         "| known: bob (named it) | perhaps: <xxxxxxxx> (its filter has it)"
     )
 
