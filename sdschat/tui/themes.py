@@ -171,6 +171,13 @@ Line = list[Segment]
 _NOTHING: Final = Style()
 _OF_NICK: Final = "nick:"
 _HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
+_GAPS: Final = (3, 2, 1)  # colours from one participant to the next, as long as there is room
+
+
+def _between(hue: int, other: int) -> int:
+    """Return the number of colours from one to another, around the circle."""
+    steps = abs(hue - other)
+    return min(steps, _HUES - steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +199,15 @@ class LineStyle:
 
     def nick_style(self, sender_id: str) -> Style:
         """Return the style of a nick: the same for a participant in every channel, and another for each of the first
-        participants, as many as there are colours."""
+        participants, as many as there are colours. The first few are far from one another."""
         nicks = self.palette.nicks
         wanted = crc32(sender_id.encode(errors="replace")) % _HUES
         if sender_id not in self.hues and len(self.hues) < _HUES:
-            taken = set(self.hues.values())
+            places = [(wanted + step * _APART) % _HUES for step in range(_HUES)]
             self.hues[sender_id] = next(
-                hue for step in range(_HUES) if (hue := (wanted + step * _APART) % _HUES) not in taken
+                hue
+                for gap in _GAPS
+                for hue in places
+                if all(_between(hue, other) >= gap for other in self.hues.values())
             )
         return nicks[self.hues.get(sender_id, wanted) % len(nicks)]

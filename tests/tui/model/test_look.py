@@ -163,6 +163,15 @@ def test_no_two_of_the_first_twelve_have_one_colour() -> None:
     assert len({str(look.nick_style(f"sender {number}")) for number in range(12)}) == 12
 
 
+@pytest.mark.parametrize("group", range(20))
+def test_the_first_four_have_colours_that_are_told_apart(group: int) -> None:
+    look = LineStyle()
+    for number in range(4):
+        look.nick_style(f"sender {group} {number}")
+    places = sorted(look.hues.values())
+    assert min((after - before) % 12 for before, after in zip(places, places[1:] + places[:1], strict=True)) >= 2
+
+
 def test_a_text_and_its_marks_stay_together_on_a_wide_screen() -> None:
     (line,) = lines(own(1, "short"), 200)
     assert len(line.rstrip()) <= 160
