@@ -12,6 +12,7 @@ from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create
 from sdschat.tui.lens.panel import LensTabs
 from sdschat.tui.model.items import NoteItem
@@ -156,6 +157,25 @@ def test_posts_of_others_come_and_only_their_authors_change_them(tmp_path: Path)
         await made.until_text("I am bob")
         await made.enter(f"/edit {message_id[:8]} I am ann")
         await made.until_text("only its author can change a post")
+
+    _told(tmp_path, story)
+
+
+def test_an_id_that_no_post_has_changes_nothing(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("the first")
+        await made.until_text("the first")
+        for refused in ("/edit 6db7 hacked", "/edit 6db70564 hacked", "/delete 6db7", "/delete 6db70564 yes"):
+            made.app.composer.put("")  # what is refused stays in the input
+            await made.enter(refused)
+            assert f"No single post here has an id that begins with {refused.split()[1]}." in made.text()
+        made.app.composer.put("")
+        posts = Conversations(made.app.node).channel("garden").messages()
+        assert [post.text for post in posts] == ["the first"]
+        await made.enter("/edit 2026 was good")
+        await made.until_text("2026 was good")
+        await made.enter("/edit face it")
+        await made.until_text("face it")
 
     _told(tmp_path, story)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import hexdigits
+
 from sdschat.node.view.members import has_members, members_of
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
@@ -11,25 +13,16 @@ from sdschat.tui.model.words import clean_name
 _QUOTED = 40
 
 
-def _target(host: Host, argument: str) -> tuple[str, str]:
-    """Return the post that the first word names, and the rest; without such a word, the selected post, or the own one
-    that was written last."""
-    word, _, rest = argument.partition(" ")
-    found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
-    if len(found) == 1:
-        return found[0], rest.strip()
-    if host.selection is not None:
-        return host.selection, argument
-    own = [shown for shown in host.conversation.messages(limit=200) if shown.own]
-    if not own:
-        raise CommandError("There is no post of yours here. Select one with Alt+Up, or give the beginning of its id.")
-    return own[-1].message_id, argument
-
-
 def _edit(host: Host, argument: str) -> None:
     try:
         members = members_of(host.view.node, host.room)
-        message_id, text = _target(host, argument)
+        word, _, rest = argument.partition(" ")
+        named = _named(host, word) if _is_like_an_id(word) else None
+        if named is None and _is_like_an_id(word):
+            raise CommandError(
+                f"{_no_post(word)} Nothing is changed. To begin a text with {word}, name the post first."
+            )
+        message_id, text = (named, rest.strip()) if named is not None else (_chosen(host), argument)
         if not text:
             raise CommandError(
                 "/edit needs a text: /edit [ID] TEXT. Without an id it changes the selected post, or your last."
@@ -42,21 +35,49 @@ def _edit(host: Host, argument: str) -> None:
 def _delete(host: Host, argument: str) -> None:
     try:
         members = members_of(host.view.node, host.room)
-        message_id, rest = _target(host, argument.removesuffix("yes").strip())
-        if rest:
-            raise CommandError("/delete takes the beginning of an id: /delete 6db70564.")
+        *words, last = argument.split() or [""]
+        word = " ".join(words if last == "yes" else [*words, last])
+        message_id = _named(host, word) if word else _chosen(host)
+        if message_id is None:
+            raise CommandError(_no_post(word))
         shown = host.conversation.message(message_id)
         if shown is None:
             raise CommandError("That post is not here.")
         if not shown.own and not members.is_creator:
             raise CommandError("Not deleted: its author and who made the channel can take a post back.")
-        if argument.split()[-1:] != ["yes"]:
+        if last != "yes":
             quoted = first_line(host.model.entry_for(shown))[:_QUOTED]
             host.warn(f"“{quoted}” would be taken back, from everybody. /delete {message_id[:8]} yes does it.")
             return
         members.delete(message_id)
     except ValueError as error:
         raise CommandError(f"Not deleted: {error}") from error
+
+
+def _chosen(host: Host) -> str:
+    """Return the selected post, or else the own one that was written last."""
+    if host.selection is not None:
+        return host.selection
+    own = [shown for shown in host.conversation.messages(limit=200) if shown.own]
+    if not own:
+        raise CommandError("There is no post of yours here. Select one with Alt+Up, or give the beginning of its id.")
+    return own[-1].message_id
+
+
+def _named(host: Host, word: str) -> str | None:
+    """Return the post whose id begins with a word; None if there is none, or several."""
+    found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
+    return found[0] if len(found) == 1 else None
+
+
+def _is_like_an_id(word: str) -> bool:
+    """True for a word that is rather the beginning of an id than of a text."""
+    mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
+    return set(word.lower()) <= set(hexdigits) and (len(word) >= 8 or (len(word) >= 3 and mixed))
+
+
+def _no_post(word: str) -> str:
+    return f"No single post here has an id that begins with {clean_name(word)}."
 
 
 async def _leave(host: Host, argument: str) -> None:
@@ -80,16 +101,17 @@ COMMANDS = (
         "/edit [ID] TEXT",
         "Change a post of yours, in a members' channel",
         _edit,
-        details="Without an id, the selected post, or the last one of yours. An edited post says so.",
+        details="ID: the beginning of an id, with a digit and a letter in it, or of eight signs. Without one, the "
+        "selected post, or the last one of yours. An edited post says so.",
         group="members",
     ),
     Command(
         "delete",
-        "/delete [ID]",
+        "/delete [ID] [yes]",
         "Take back a post, in a members' channel",
         _delete,
-        details="It asks first. The post is gone from the screens at once, and from all disks once it is settled. Only "
-        "its author may, and who made the channel.",
+        details="It asks first; yes does it. The post is gone from the screens at once, and from all disks once it is "
+        "settled. Only its author may, and who made the channel.",
         group="members",
     ),
     Command(
