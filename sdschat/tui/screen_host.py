@@ -132,12 +132,12 @@ class ScreenHost(Window, App[int]):
         if not self.sheet.has_focus:
             self._from_log = self.log_view.has_focus
         self.sheet.open(pages, title)
-        self.sheet.focus()
+        self.screen.set_focus(self.sheet)  # now: letters of a filter may follow
 
     def close_sheet(self) -> None:
         if self.sheet.has_focus:
             back = self.log_view if self._from_log else self.composer
-            (self.finder.words if self.finder is not None and self.finder.is_open else back).focus()
+            self.screen.set_focus(self.finder.words if self.finder is not None and self.finder.is_open else back)
         self.sheet.close()
 
     def warn(self, text: str) -> None:

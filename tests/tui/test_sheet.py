@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual import events
+
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, staged
@@ -196,3 +198,11 @@ async def test_the_line_above_the_input_names_other_channels_only_where_no_list_
     await s.pilot.resize_terminal(80, 24)
     await s.settle()
     assert "2 dev" in s.lines()[-2]
+
+
+@staged(size=(80, 24))
+async def test_letters_right_behind_the_key_of_help_filter_it(s: Stage) -> None:
+    s.app.post_message(events.Key("f1", None))
+    await s.type_at_once("pasting")
+    await s.until_text("filter: pasting_")
+    assert s.app.composer.text == ""
