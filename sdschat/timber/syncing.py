@@ -13,10 +13,10 @@ from typing import NamedTuple
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
+from sdschat.timber.giving import StateGiver
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
-from sdschat.timber.states import state_for
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
@@ -38,7 +38,7 @@ from sdschat.timber.values import (
 
 
 class StatePages(NamedTuple):
-    """A state in pages, given or taken."""
+    """A state in pages, as far as it has come."""
 
     mark: CheckpointMark
     bodies: list[bytes]
@@ -54,11 +54,9 @@ class Syncing:
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
         self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
-        self.paged: dict[bytes, tuple[int, int]] = {}  # peers given a page: until when it is on its way, and its number
-        self.given: StatePages | None = None
+        self.giver = StateGiver(core)
         self.taken: StatePages | None = None
         self.taken_at = 0
-        self.given_at = 0
         self.asked_until = core.mono  # before that, nobody else is asked for a state
         self.next_at = core.mono
         self.turn = 0
@@ -285,31 +283,8 @@ class Syncing:
         if not self._admissible(peer) or core.replica.tree.first is None:
             core.refuse(peer, Reason.STRANGER, "state")
             return
-        if not self._entitled(peer):
-            return
-        if not wanted.page:
-            core.compact()
-            idle = core.mono - self.given_at > 2 * core.config.sync_interval
-            if self.given is None or idle or self.given.mark not in (core.replica.base, core.replica.mark):
-                self._make_pages(peer)
-        self.given_at = core.mono
-        if self.given is not None and wanted.page < self.given.total:
-            if wanted.page and wanted.number != self.given.mark.number:
-                return
-            mark, bodies, total, _ = self.given
-            until, last = self.paged.get(peer, (core.mono, -1))
-            if core.mono >= until or wanted.page > last:
-                self.paged[peer] = (core.mono + core.config.retry // 8, wanted.page)
-                core.packets.append(Packet(peer, StatePage(mark, wanted.page, total, bodies[wanted.page])))
-
-    def _make_pages(self, peer: bytes) -> None:
-        state = state_for(self.core.replica, peer)
-        if state is None:
-            return
-        raw = self.core.codec.encode_state(state)
-        size = limits.PAGE_BYTES
-        bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
-        self.given = StatePages(state.mark, bodies, len(bodies), b"")
+        if self._entitled(peer):
+            self.giver.answer(peer, wanted)
 
     def _next_page(self, pages: StatePages) -> StateWanted:
         return StateWanted(pages.mark.number, len(pages.bodies))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sdschat.timber.limits import PAGE_BYTES
-from sdschat.timber.values import StatePage
+from sdschat.timber.values import StatePage, StateWanted
 from tests.timber.group import Group, Node
 
 HEARTBEAT = 1000
@@ -49,3 +49,36 @@ def test_the_first_word_comes_at_once() -> None:
     group.settle(HEARTBEAT // 2)
     assert dora.engine.me == 3
     assert next(one.seq for one in group["alice"].engine.members() if one.slot == 3) > 0
+
+
+def test_a_state_that_was_made_for_a_newcomer_is_given_to_nobody_else() -> None:
+    """Before the newcomer has written, it alone need not know of every end. Somebody who was put out waits for that."""
+    group = Group("alice", "bob", "carol")
+    alice, carol = group["alice"], group["carol"]
+    dora = Node("dora", 3)
+    group.nodes["dora"] = group.by_id[dora.id] = dora
+    dora.engine.join(group.data_set, [alice.id, group["bob"].id], group.now)
+    group.carry(dora)
+    carol.up = dora.up = False
+    alice.engine.invite(dora.key, group.now)
+    group.carry(alice)
+    said = 0
+    while all(one.member != dora.id for one in alice.engine.members()):
+        said += 1
+        group.say(("alice", "bob")[said % 2], f"post {said}")
+    replica = alice.engine._core.replica
+    start = len(alice.sent)
+    group.deliver("alice", StateWanted(0, 0), "carol")
+    assert not any(isinstance(packet.message, StatePage) for packet in alice.sent[start:]), "the last one is old"
+    group.settle(1500)
+    assert [one.member for one in alice.engine.members()] == [alice.id, group["bob"].id, dora.id]
+    assert replica.base != replica.mark, "the compaction waits for her"
+    start = len(alice.sent)
+    for name in ("dora", "carol"):
+        group.deliver("alice", StateWanted(0, 0), name)
+    pages = [packet for packet in alice.sent[start:] if isinstance(packet.message, StatePage)]
+    assert [packet.peer for packet in pages] == [dora.id]
+    assert [page.message.mark for page in pages if isinstance(page.message, StatePage)] == [replica.mark]
+    carol.up = dora.up = True
+    group.settle()
+    assert [len(node.texts()) for node in group.nodes.values()] == [said] * 4
