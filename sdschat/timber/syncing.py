@@ -155,7 +155,8 @@ class Syncing:
             core.refuse(peer, Reason.STRANGER, "sync")
             return
         if replica.tree.first is None:
-            if not sync.operations:  # an answer, or the word that we are let in; what is pushed says neither
+            # An answer, or the word that we are let in; what is pushed says neither. Another newcomer has no clock.
+            if sync.clock and not sync.operations:
                 self._ask(peer)
             return
         before = replica.arrivals

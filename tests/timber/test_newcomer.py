@@ -82,3 +82,21 @@ def test_a_state_that_was_made_for_a_newcomer_is_given_to_nobody_else() -> None:
     carol.up = dora.up = True
     group.settle()
     assert [len(node.texts()) for node in group.nodes.values()] == [said] * 4
+
+
+def test_newcomers_ask_those_who_have_something() -> None:
+    """Three know of one another and of alice, who lets one in. Each is greeted by the two who have nothing first."""
+    group = Group("alice")
+    newcomers = [Node(name, number) for number, name in enumerate(("bob", "carol", "dora"), 1)]
+    for node in newcomers:
+        group.nodes[node.name] = group.by_id[node.id] = node
+    for node in newcomers:
+        node.engine.join(group.data_set, [one for one in group.by_id if one != node.id], group.now)
+        group.carry(node)
+    bob = newcomers[0]
+    group["alice"].engine.invite(bob.key, group.now)
+    group.carry(group["alice"])
+    group.settle(10_000)
+    asked = {packet.peer for node in newcomers for packet in node.sent if isinstance(packet.message, StateWanted)}
+    assert asked == {group["alice"].id}
+    assert bob.engine.me == 1
