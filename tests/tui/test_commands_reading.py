@@ -146,7 +146,7 @@ async def test_details_of_a_selection_are_one_sentence(s: Stage) -> None:
     await s.enter("did this arrive?")
     await s.until_text("✓")
     await s.press("alt+up")
-    assert re.fullmatch(r"bob is known to have it\. \| id [0-9a-f]{8} \| F5 all of it", s.app.panes.said("details"))
+    assert re.fullmatch(r"bob is known to have it \| id [0-9a-f]{8} \| F5 all of it", s.app.panes.said("details"))
     s.say("it did")
     await s.until_text("it did")
     await s.press("alt+down")

@@ -31,7 +31,15 @@ def delivery_sentence(own: OwnFate, people: list[Participant], written_at: int, 
         first = _nobody(others, known, now)
     who = [person for person in others if person.sender_id in known]
     have = _have(who, "is known to have it", "are known to have it")
-    return " ".join(filter(None, (first, f"{have}." if have else "")))
+    gone = [person for person in others if not person.online and person.sender_id not in known]
+    if not here and not known and len(gone) < 2:
+        gone = []  # named already
+    told = [have] if have else []
+    if gone:
+        told.append(
+            f"{'n' if have else 'N'}ot here now, and not known to have it: {listed(list(map(name_of, gone)), _NAMED)}"
+        )
+    return " ".join(filter(None, (first, f"{'; '.join(told)}." if told else "")))
 
 
 def journey_sentence(journey: PostJourney, who: Callable[[str], str], me: str) -> str:

@@ -67,6 +67,13 @@ def test_when_all_have_it_only_that_is_said() -> None:
     )
 
 
+def test_who_is_away_and_may_lack_it_is_named() -> None:
+    found = sentence(person("bob", 5, 9000), person("carl", -5, here=False), known=("bob",))
+    assert found == "bob is known to have it; not here now, and not known to have it: carl."
+    alone = sentence(person("bob", 5, here=False), person("carl", -5, here=False))
+    assert alone.endswith(" ago. Not here now, and not known to have it: bob and carl.")
+
+
 def test_with_nobody_here_it_says_who_was_heard_last() -> None:
     assert sentence() == "Nobody else was heard here yet, so nobody could confirm it."
     assert sentence(person("bob", 1000, here=False)) == "Nobody else is here to confirm it: bob was last heard 40s ago."
