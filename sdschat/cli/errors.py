@@ -42,10 +42,32 @@ def channel_name(text: str) -> str:
 
     if text.strip().startswith("sdschat:"):
         return _checked_link(text.strip())
+    refuse_files(text)
     try:
         return normal_channel(text)
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
+
+
+def refuse_files(text: str) -> None:
+    """Raise CommandProblem for an exported identity or a file that holds one or an invite. As the name of an open
+    channel it would not be what anybody means by it."""
+    from sdschat.identity.backup import HEADER
+
+    begin, held = text, "This"
+    if not text.startswith(HEADER):
+        try:
+            with open(text, encoding="utf-8") as file:
+                begin, held = file.read(64), text
+        except (OSError, ValueError):
+            return
+    if begin.startswith(HEADER):
+        raise CommandProblem(
+            f"{held} is an exported identity, and no channel. `sdschat import-identity FILE` makes a profile of it.",
+            WRONG_USE,
+        )
+    if begin.lstrip().startswith("sdschat:"):
+        raise CommandProblem(f'{held} is a file that holds an invite. Give the invite: "$(cat {held})".', WRONG_USE)
 
 
 def _checked_link(text: str) -> str:

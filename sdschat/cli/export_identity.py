@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.histories import open_reader
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import seal_identity
 from sdschat.identity.keyfile import KEY_FILE, load
+from sdschat.node.private.links import private_names
 
 
 @click.command("export-identity")
@@ -26,13 +28,14 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
       sdschat export-identity ann.key --name ann
       sdschat import-identity ann.key --name ann       on another machine, or after a loss
 
-    With the key you are the same person to others. It is not the history, nor the keys of private channels: those come
-    from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the passphrase.
+    With the key you are the same person to others. It is not the history, nor the keys of private channels, whose names
+    alone are in the file: those come from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the
+    passphrase.
     """
     source = chosen.database.parent / KEY_FILE
     if not source.exists():
         raise CommandProblem(f"There is no profile {chosen.profile} in {chosen.data_dir}.", WRONG_USE)
-    text = seal_identity(load(source), find_passphrase(passphrase_file, twice=True))
+    text = seal_identity(load(source), find_passphrase(passphrase_file, twice=True), _private_names(chosen))
     try:
         # Never over another file: it may be the only copy of a key.
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -43,3 +46,10 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     with os.fdopen(descriptor, "w", encoding="ascii") as output:
         output.write(text)
     say(f"The key of {chosen.profile} is in {file}. Whoever has that file and the passphrase is you.")
+
+
+def _private_names(chosen: Chosen) -> list[str]:
+    if not chosen.database.exists():
+        return []
+    with open_reader(chosen) as reader:
+        return private_names(reader)

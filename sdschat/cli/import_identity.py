@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
+import time
 from pathlib import Path
 
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.options import Chosen, local_options
+from sdschat.cli.output import safe
 from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import open_identity
-from sdschat.identity.keyfile import create
-from sdschat.node.channel.own_chain import DEVICE
-from sdschat.node.profile import open_profile
-from sdschat.wire.chat_codec import DEVICE_BYTES
+from sdschat.node.private.record import is_link
+from sdschat.node.tools.importing import begin_profile
 
 
 @click.command("import-identity")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--passphrase-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the passphrase.")
 @local_options
 def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
@@ -32,14 +31,25 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     The profile must not have a key yet. It goes on as a new device, so that numbers of messages are never used twice,
     even if the old machine goes on as well.
     """
+    text = str(file) if is_link(str(file)) else _text_of(file)
+    if is_link(text):
+        raise CommandProblem(
+            "This is an invite to a private channel, and no exported identity: `sdschat join INVITE` takes it.",
+            WRONG_USE,
+        )
+    exported = open_identity(text, find_passphrase(passphrase_file, twice=False))
+    nick = "" if chosen.general["name"].origin == "default" else chosen.nick
+    begin_profile(chosen.database, chosen.settings, exported, nick, time.time_ns() // 1_000_000)
+    say(f"The profile {chosen.profile} has the key {exported.identity.sender_id} now, and is a new device of it.")
+    private = ", ".join(map(safe, exported.private_channels))
+    listed = f" It was in {private}." if private else ""
+    say(f"Keys of private channels are not in such a file.{listed} Ask a member for an invite to each of them.")
+
+
+def _text_of(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandProblem(f"{file} cannot be read: {error}.", WRONG_USE) from error
-    identity = open_identity(text, find_passphrase(passphrase_file, twice=False))
-    path = chosen.database
-    create(path.parent, identity)
-    profile = open_profile(path, chosen.settings)
-    with profile.store as store, store.transaction() as transaction:
-        transaction.set_value(DEVICE, secrets.token_bytes(DEVICE_BYTES))
-    say(f"The profile {chosen.profile} has the key {identity.sender_id} now, and is a new device of it.")
+        raise CommandProblem(
+            f"{safe(str(file))} cannot be read: {getattr(error, 'strerror', '') or error}.", WRONG_USE
+        ) from error

@@ -6,7 +6,9 @@ import sqlite3
 import stat
 from pathlib import Path
 
+from sdschat.identity.backup import open_identity
 from sdschat.identity.keyfile import load_or_create
+from sdschat.node.private.links import enter
 from sdschat.store.store import Store
 from tests.cli.processes import run
 from tests.wire.samples import CODEC
@@ -54,3 +56,56 @@ def test_words_are_the_same_on_both_sides_and_a_verified_key_is_remembered(tmp_p
     assert run(tmp_path, "verify", "--name", "ann").stdout.startswith("bob ")
     nobody = run(tmp_path, "verify", "lobby", "carol", "--name", "ann")
     assert (nobody.returncode, "Nobody known here goes by carol" in nobody.stderr) == (2, True)
+
+
+def test_the_names_of_private_channels_go_along_and_open_no_open_channel(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert run(old, "create", "garden", "--private", "--name", "ann").returncode == 0
+    link = run(old, "invite", "garden", "--name", "ann").stdout.strip()
+    kept = str(old / "ann.key")
+    assert run(old, "export-identity", kept, "--name", "ann", env=PASSPHRASE).returncode == 0
+    done = run(new, "import-identity", kept, "--profile", "laptop", "--name", "ann", env=PASSPHRASE)
+    assert "It was in garden~" in done.stderr
+    refused = run(new, "send", "garden", "a secret", "--profile", "laptop", "--broker", "mqtt://127.0.0.1:1")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "Without an invite garden would be an open channel" in refused.stderr
+    with Store.open(profile(new, "laptop") / "sdschat.db", CODEC) as store:
+        assert enter(store, "gardens", 1) == "gardens"
+        assert enter(store, link, 1).startswith("garden~")
+        assert enter(store, "garden", 1).startswith("garden~")
+    again = str(new / "again.key")
+    assert run(new, "export-identity", again, "--profile", "laptop", env=PASSPHRASE).returncode == 0
+    assert open_identity(Path(again).read_text(), PASSPHRASE["SDSCHAT_PASSPHRASE"]).private_channels != ()
+
+
+def test_an_imported_key_keeps_the_nick_that_it_was_given(tmp_path: Path) -> None:
+    assert run(tmp_path, "create", "garden", "--private", "--name", "ann").returncode == 0
+    kept = str(tmp_path / "ann.key")
+    assert run(tmp_path, "export-identity", kept, "--name", "ann", env=PASSPHRASE).returncode == 0
+    assert (
+        run(tmp_path, "import-identity", kept, "--profile", "laptop", "--name", "ann", env=PASSPHRASE).returncode == 0
+    )
+    with Store.open(profile(tmp_path, "laptop") / "sdschat.db", CODEC) as store:
+        ((_, nick, _),) = store.keys()
+    assert nick == "ann"
+
+
+def test_an_invite_is_no_identity_and_an_identity_is_no_channel(tmp_path: Path) -> None:
+    link = run(tmp_path, "create", "garden", "--private", "--name", "ann").stdout.strip()
+    files = {name: tmp_path / name for name in ("ann.key", "invite.txt")}
+    assert run(tmp_path, "export-identity", str(files["ann.key"]), "--name", "ann", env=PASSPHRASE).returncode == 0
+    files["invite.txt"].write_text(f"{link}\n")
+    nowhere = ("--broker", "mqtt://127.0.0.1:1")
+    for asked, answer in (
+        (("import-identity", link), "This is an invite to a private channel"),
+        (("import-identity", str(files["invite.txt"])), "This is an invite to a private channel"),
+        (("import-identity", str(tmp_path / "none")), "cannot be read: No such file"),
+        (("join", "--plain", str(files["ann.key"]), *nowhere), "is an exported identity, and no channel"),
+        (("send", files["ann.key"].read_text(), "hello", *nowhere), "This is an exported identity, and no channel"),
+        (("send", str(files["invite.txt"]), "hello", *nowhere), "is a file that holds an invite"),
+    ):
+        found = run(tmp_path, *asked, "--name", "bob", env=PASSPHRASE)
+        assert (found.returncode, answer in found.stderr) == (2, True), found.stderr
+        assert link not in found.stderr
+        assert len(found.stderr.splitlines()) == 1
+    assert not profile(tmp_path, "bob").exists()

@@ -14,6 +14,11 @@ from sdschat.identity.keyfile import KeyFileError, create, load_or_create
 from sdschat.identity.safety_words import _words, safety_words
 from sdschat.identity.signing import Identity
 
+OF_BEFORE = """sdschat identity backup v1
+salt 88eaa86cbaffec53d1dcbae7bc7d13cd
+nonce a6131dd78a46db9b0075596de7e5d79d035e9cd5e59ab8a9
+key a9cdb2ff46eb7b20c24cc81fcc62db555306c442e159deb881a600ae271728f0b3dc05c78fb0d9d2982c7cd41d8b5671
+"""
 ANN, BOB = Identity(bytes(32)), Identity(bytes([1]) * 32)
 
 
@@ -37,14 +42,23 @@ def test_both_see_the_same_words_and_everybody_else_others() -> None:
 
 
 def test_a_key_comes_back_with_its_passphrase_alone() -> None:
-    text = seal_identity(ANN, "correct horse battery")
-    assert open_identity(text, "correct horse battery").public_key == ANN.public_key
+    text = seal_identity(ANN, "correct horse battery", ["garden~qvzs3b", "shed~abcdef"])
+    opened = open_identity(text, "correct horse battery")
+    assert opened.identity.public_key == ANN.public_key
+    assert opened.private_channels == ("garden~qvzs3b", "shed~abcdef")
+    assert "garden" not in text
     assert bytes(32).hex() not in text
     with pytest.raises(KeyFileError, match="does not open"):
         open_identity(text, "correct horse")
-    for damaged in ("", "hello", text[:-5], text.replace("v1", "v2"), text.replace("salt ", "salt 00")):
+    for damaged in ("", "hello", text[:-5], text.replace("v2", "v3"), text.replace("salt ", "salt 00")):
         with pytest.raises(KeyFileError, match="not a whole file"):
             open_identity(damaged, "correct horse battery")
+
+
+def test_a_file_of_before_which_has_the_key_alone_is_opened() -> None:
+    opened = open_identity(OF_BEFORE, "correct horse battery")
+    assert opened.identity.public_key.hex() == "dc0819f6f960b4d4a91eed1c6b56f8871ef22ed0c78d61d6ae8f6a271bfd505a"
+    assert opened.private_channels == ()
 
 
 def test_a_short_passphrase_is_refused() -> None:

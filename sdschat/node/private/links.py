@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.private.link import LinkError, channel_name, is_private_name, read_link
-from sdschat.node.private.record import full_name, is_link, load_record, take_link
+from sdschat.node.private.record import (
+    PrivateValues,
+    base_name,
+    full_name,
+    is_link,
+    load_record,
+    private_channels,
+    take_link,
+)
 
 if TYPE_CHECKING:
     from sdschat.store.store import Store
+    from sdschat.store.transaction import Transaction
+
+_ELSEWHERE: Final = "private-elsewhere/"
 
 
 def enter(store: Store, text: str, now: int) -> str:
@@ -24,11 +36,40 @@ def enter(store: Store, text: str, now: int) -> str:
                 f"{name} is a private channel that this profile was not invited to. Join by a link, which a member "
                 "makes with /invite, or choose another --profile."
             )
+        elsewhere = _private_elsewhere(store, name)
+        if elsewhere and not store.has_channel(name):
+            raise LinkError(
+                f"{elsewhere} is a private channel, and your key was in it before it came here. Without an invite "
+                f"{name} would be an open channel, which everybody can read. Ask a member for an invite (/invite), or "
+                "choose another --profile."
+            )
         return name
     record = take_link(store, text, now)
     with store.transaction() as transaction:
         record.save(transaction)
     return record.name
+
+
+def note_private_names(transaction: Transaction, names: Iterable[str]) -> None:
+    """Keep the full names of private channels that this key is in, and this profile has no keys of."""
+    for name in names:
+        transaction.set_value(_ELSEWHERE + name, b"")
+
+
+def private_names(store: PrivateValues) -> list[str]:
+    """Return the full names of the private channels that the key of a profile is known to be in."""
+    return sorted({*private_channels(store), *_noted(store)})
+
+
+def _noted(store: PrivateValues) -> list[str]:
+    return [name.removeprefix(_ELSEWHERE) for name in store.values(_ELSEWHERE)]
+
+
+def _private_elsewhere(store: Store, name: str) -> str:
+    """Return the full name of a private channel that goes by this name and was noted; empty if there is none."""
+    return next(
+        (full for full in _noted(store) if name in (full, base_name(full)) and load_record(store, full) is None), ""
+    )
 
 
 def link_channel(text: str) -> str:

@@ -69,13 +69,18 @@ def is_link(text: str) -> bool:
     return text.strip().startswith(SCHEME)
 
 
+def base_name(name: str) -> str:
+    """Return the name that people gave a private channel, of its full name."""
+    return name.rpartition(_SEPARATOR)[0]
+
+
 def full_name(store: PrivateValues, channel: str) -> str:
     """Return the full name of the private channel that somebody means, or the name as it is for an open one.
 
     A private channel goes before an open one of the same name, so that nothing is said in public by mistake. Raises
     LinkError if several private channels have the name.
     """
-    found = [name for name in private_channels(store) if name == channel or name.rpartition(_SEPARATOR)[0] == channel]
+    found = [name for name in private_channels(store) if channel in (name, base_name(name))]
     if len(found) > 1 and channel not in found:
         raise LinkError(f"There are {len(found)} private channels called {channel}: say which, {' or '.join(found)}.")
     return channel if channel in found or not found else found[0]
