@@ -23,6 +23,7 @@ from sdschat.wire.chat_codec import (
     MAX_NICK_BYTES,
     MAX_REPLY_TO_BYTES,
     NONCE_BYTES,
+    OPERATION,
     PLACED_NONCE_BYTES,
     Envelope,
     Place,
@@ -39,7 +40,7 @@ class ContentKind(IntEnum):
 
     TEXT = 0
     ACTION = 1  # "/me waves"
-    OPERATION = 2  # on the members of a private channel: see `sdschat.identity.private`
+    OPERATION = OPERATION  # on the members of a private channel: see `sdschat.identity.private`
 
 
 class Verdict(StrEnum):

@@ -12,6 +12,7 @@ from sdschat.wire.chat_pb2 import Chat, PlacedChat
 from sdschat.wire.names import has_control, longer_than
 
 MAGIC: Final = b"SDC1"
+OPERATION: Final = 2  # the kind of a content that changes the members of a private channel
 PLACED_MAGIC: Final = b"SDC2"
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 16

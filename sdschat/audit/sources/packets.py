@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.tables.figures import FilterTrial
-from sdschat.identity.content import ContentKind
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
-from sdschat.wire.chat_codec import Envelope, decode_envelope
+from sdschat.wire.chat_codec import OPERATION, Envelope, decode_envelope
 from sdschat.wire.protobuf_scan import PacketParts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
@@ -60,7 +59,7 @@ def opened(raw: bytes) -> Opened:
 def common_text(envelope: Envelope | None) -> str | None:
     """Return the text that every node has of a content. None for other makes, and for operations on the members of a
     private channel: their lines are in words, and may read differently at nodes that know less."""
-    return None if envelope is None or envelope.kind == ContentKind.OPERATION else envelope.text
+    return None if envelope is None or envelope.kind == OPERATION else envelope.text
 
 
 def digest_of(content: bytes) -> str:
