@@ -17,7 +17,6 @@ from sdschat.timber.giving import StateGiver
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
-from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
     Operation,
@@ -32,7 +31,6 @@ from sdschat.timber.values import (
     SyncFinished,
     interval_for,
     member_id,
-    operation_bytes,
     running_hashes,
 )
 
@@ -207,21 +205,22 @@ class Syncing:
         # Where one has compacted more than the other, the first hashes differ, and what is left of the history is sent.
         pairs = zip(ours, sync.hashes, strict=False)
         first = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(sync.hashes)))
-        self._show(peer, items[first * sync.interval :][: limits.SEND_OPERATIONS])
+        shown = items[first * sync.interval :][: limits.SEND_OPERATIONS]
+        self._show(peer, [node.operation for node in shown])
 
-    def _show(self, peer: bytes, nodes: list[TreeNode]) -> None:
+    def _show(self, peer: bytes, operations: list[Operation]) -> None:
         """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
-        if nodes and self._may_show(peer):
+        if operations and self._may_show(peer):
             self.shown[peer] = self.core.mono + self.core.config.sync_interval
-            self.core.packets.append(Packet(peer, self._sync(tuple(node.operation for node in nodes))))
+            self.core.packets.append(Packet(peer, self._sync(tuple(operations))))
 
     def _may_show(self, peer: bytes) -> bool:
         return self.shown.get(peer, self.core.mono) <= self.core.mono
 
-    def _named(self, operation: Operation) -> list[TreeNode]:
+    def _named(self, operation: Operation) -> list[Operation]:
         slots = self.core.replica.committee.slots
         named = [slots[slot].chain.get(seq) for slot, seq in operation.body.delta if slot < len(slots)]
-        return [node for node in named if node is not None]
+        return [node.operation for node in named if node is not None]
 
     def _admissible(self, peer: bytes) -> bool:
         core = self.core
@@ -251,14 +250,13 @@ class Syncing:
         until, assumed = self.assumed.get(peer, (0, {}))
         if until < self.core.mono:
             assumed = {}
-        nodes: list[TreeNode] = []
+        lacking = []
         for slot in self.core.replica.committee.slots:
             known = max(theirs.get(slot.number, 0), assumed.get(slot.number, 0), slot.base.seq)
             last = min(slot.seq, known + limits.SEND_OPERATIONS)
-            nodes += [node for seq in range(known + 1, last + 1) if (node := slot.chain.get(seq)) is not None]
-        nodes.sort(key=lambda node: node.arrival)
-        found: list[TreeNode] = []
-        size = 0
+            lacking += [node for seq in range(known + 1, last + 1) if (node := slot.chain.get(seq)) is not None]
+        nodes, size = sorted(lacking, key=lambda node: node.arrival), 0
+        found = nodes[:0]
         for node in nodes[: limits.SEND_OPERATIONS]:
             size += len(node.operation.raw)
             if found and size > limits.SEND_BYTES:
@@ -335,12 +333,13 @@ class Syncing:
                 return
         replica = Replica()
 
-        def may_enter(node: TreeNode, key: bytes) -> bool:
-            return core.verify(key, operation_bytes(core.data_set, node.operation.raw), node.operation.signature)
-
         try:
             check_state(state)
-            replica.load(state, [core.node_of(operation) for operation in state.operations], may_enter)
+            replica.load(
+                state,
+                [core.node_of(operation) for operation in state.operations],
+                lambda node, key: core.signed_by(key, node.operation),
+            )
         except (ValueError, IndexError):
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")
             return
