@@ -22,6 +22,7 @@ from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 12)  # columns and lines
+_ROOMY: Final = 75  # columns from which the words beside a name are whole
 _FRAME: Final = 0.2  # seconds
 _SEARCH: Final = 1.0  # seconds between two searches of the files
 _KEYS: Final = "space pause · → next act · q quit"
@@ -110,7 +111,8 @@ class GardenApp(Ending):
         equal = len(set(numbers.values())) == 1
         sign = glyphs.acked if equal and here else glyphs.maybe if here else glyphs.refused
         style = self.line_style.style("acked" if equal and here else "unacked" if here else "refused")
-        shown = f"settled {number}" if number else "knocks"
+        settled = f"settled {number}" if self.size.width >= _ROOMY else str(number)
+        shown = settled if number else "knocks"
         deaf = "hears nobody" if pane.nick in self.garden.silent else ""
         out = "" if here or not number else "was put out"
         pane.entitle(sign, shown, " and ".join(filter(None, (deaf, out))), style, flash=False)
