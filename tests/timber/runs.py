@@ -1,7 +1,7 @@
 """Random runs of replicas without a network: `python -m tests.timber.runs --seeds N --first M`.
 
 `--members 50` makes groups of that size, all members from the start. With `--restless` members of small groups leave
-often, and are let in again.
+often, and are let in again. With `--by-state` whoever is outside gets nothing but states.
 
 Groups of 2 to 7: partitions of every shape, members that sleep and come back or crash for good, invitations, leaves,
 posts, edits, deletions, handing over in part, compaction at random, restarts from a state. At every step the rules of
@@ -59,8 +59,9 @@ class Judge:
                 slot.why,
             ):
                 raise Broken("a membership ended at two places")
-        if any(refused.reason not in ALLOWED for refused in one.intake.refused):
-            raise Broken(f"refused: {one.intake.refused[0].reason}")
+        wrong = [refused.reason for refused in one.intake.refused if refused.reason not in ALLOWED]
+        if wrong:
+            raise Broken(f"refused: {wrong[0]}")
         one.intake.refused.clear()
         self._same_set(one)
 
@@ -80,12 +81,20 @@ class Run:
     """One random run."""
 
     def __init__(
-        self, seed: int, *, compact: bool = True, steps: int = 120, members: int = 0, restless: bool = False
+        self,
+        seed: int,
+        *,
+        compact: bool = True,
+        steps: int = 120,
+        members: int = 0,
+        restless: bool = False,
+        by_state: bool = False,
     ) -> None:
-        """`members`: the size of the group; 0 for one at random. `restless`: members leave often."""
+        """`members`: the size of the group; 0 for one at random. `restless`: members leave often. `by_state`: so do
+        they, and whoever is outside gets nothing but states, which members give without compacting where they can."""
         self.seed, self.steps = seed, steps + 5 * members
         self.rng = rng = random.Random(seed)
-        self.count = members or (rng.randint(3, 5) if restless else rng.randint(2, 7))
+        self.count = members or (rng.randint(3 - by_state, 5) if restless or by_state else rng.randint(2, 7))
         data_set, first = genesis(key_of(0), seed)
         self.all = [Participant(number, data_set, first) for number in range(self.count)]
         self.compact = compact
@@ -93,8 +102,10 @@ class Run:
         self.groups = [set(range(self.count))]
         self.sleepy = rng.random() < 0.5
         self.stormy = rng.random() < 0.6 or members > 0  # all are members from the start, and partitions move often
-        self.leaving = rng.random() < 0.3 or restless
-        self.leave_until = 0.45 if restless else 0.39  # in `_event`
+        self.leaving = rng.random() < 0.3 or restless or by_state
+        self.leave_until = 0.45 if restless or by_state else 0.39  # in `_event`
+        self.by_state = by_state
+        self.compact_chance = rng.choice([0.0, 0.02, 0.3, 1.0]) if by_state else 0.3
         self.dead: set[int] = set()
         self.crash_at = rng.randint(30, 90) if rng.random() < 0.5 else steps + 1
         self.said: dict[PostId, int] = {}
@@ -166,13 +177,22 @@ class Run:
                 event = event if event.body.kind is Kind.SAY and event.body.author < known else None
             self.all[one].write(event)
         if other != one and not self._away(other, step):
-            self.all[other].take_from(self.all[one], rng)
+            self._hand(self.all[one], self.all[other])
             if not self.stormy or rng.random() < 0.5:
-                self.all[one].take_from(self.all[other], rng)
+                self._hand(self.all[other], self.all[one])
         for number in (one, other):
-            if self.compact and rng.random() < 0.3:
+            if self.compact and rng.random() < self.compact_chance:
                 self.all[number].replica.compact()
             self.judge.look(self.all[number])
+
+    def _hand(self, giver: Participant, taker: Participant) -> None:
+        if not self.by_state or taker.replica.me is not None:
+            taker.take_from(giver, self.rng)
+        elif taker.may_adopt(giver):
+            before = taker.replica
+            taker.adopt(giver, compact=self.rng.random() < 0.5)
+            self.facts["states"] += taker.replica is not before
+            self.facts["states ahead"] += taker.replica is not before and taker.replica.base != giver.replica.base
 
     def _away(self, number: int, step: int) -> bool:
         asleep = self.sleepy and (self.seed * 31 + number * 17 + step // 25) % 5 == 0
@@ -246,8 +266,8 @@ class Run:
                 raise Broken("an event of a member in good standing is lost")
 
 
-def outcome(seed: int, members: int = 0, *, restless: bool = False) -> tuple[str, Counter[str]]:
-    run = Run(seed, members=members, restless=restless)
+def outcome(seed: int, members: int = 0, *, restless: bool = False, by_state: bool = False) -> tuple[str, Counter[str]]:
+    run = Run(seed, members=members, restless=restless, by_state=by_state)
     try:
         return "", run.go()
     except Broken as error:
@@ -262,11 +282,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--members", type=int, default=0, help="the size of the groups; 2 to 7 at random without it")
     parser.add_argument("--restless", action="store_true", help="small groups whose members leave often")
+    parser.add_argument("--by-state", action="store_true", help="so, and whoever is outside gets states alone")
     options = parser.parse_args(argv)
     facts: Counter[str] = Counter()
     broken: defaultdict[str, list[int]] = defaultdict(list)
     for seed in range(options.first, options.first + options.seeds):
-        problem, found = outcome(seed, options.members, restless=options.restless)
+        problem, found = outcome(seed, options.members, restless=options.restless, by_state=options.by_state)
         facts += found
         if problem:
             broken[problem].append(seed)

@@ -120,6 +120,13 @@ def test_whoever_comes_back_to_a_channel_of_two_gets_a_state() -> None:
     assert problem == ""
 
 
+def test_whoever_is_outside_gets_states_alone() -> None:
+    """Some of them are ahead of the compaction of their giver."""
+    found = [outcome(seed, by_state=True) for seed in range(40)]
+    assert [problem for problem, _ in found if problem] == []
+    assert sum(facts["states ahead"] for _, facts in found) > 10
+
+
 def test_fifty_members() -> None:
     """All are members from the start; partitions move often, and nearly half of them crash for good."""
     problem, facts = outcome(1, members=50)

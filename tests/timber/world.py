@@ -77,9 +77,19 @@ class Participant:
         self.slot_then = -1
         self.look()
 
-    def adopt(self, other: Participant) -> None:
+    def may_adopt(self, other: Participant) -> bool:
+        """True if a member would give its state to somebody who would take it, by the rules of the engine."""
+        mine, theirs, member = self.replica, other.replica, member_id(self.key)
+        slots = theirs.committee.slots
+        entitled = any(slot.member == member for slot in slots)
+        open_slot = theirs.committee.member(member)
+        ahead = theirs.mark.number > mine.mark.number and len(slots) >= len(mine.committee.slots)
+        return entitled and ahead and (open_slot is None or not open_slot.seq)
+
+    def adopt(self, other: Participant, *, compact: bool = True) -> None:
         """Start again from the state of `other`."""
-        other.replica.compact()
+        if compact:
+            other.replica.compact()
         state = state_for(other.replica, member_id(self.key))
         if state is None:
             return
