@@ -71,7 +71,7 @@ def words(view: ViewInput, body: events.EventBody) -> str:
     match body:
         case events.MessageDelivered(said=said, late=late, via=via):
             text = clean(said.opened.text or "", limit=60)
-            extra = f"{', late' if late else ''}{'' if via == 'live' else f', via {via}'}"
+            extra = f"{', late' if late else ''}{'' if via == 'live' else f', came by {via}'}"
             return f"delivered {short(said.message.message_id)} of {view.who(said.message.sender_id)}{extra}: {text}"
         case events.EphemeralSaid(said=said):
             return f"ephemeral of {view.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from sdschat.node import events
 from sdschat.node.events import ev
-from sdschat.node.view.values import AckState, Evidence, Shown
-from sdschat.tui.lens.trace import TimedEvent
+from sdschat.node.view.values import AckState, Evidence, Message, MessageKind, Shown
+from sdschat.tui.lens.trace import PacketSeen, TimedEvent
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short, times
@@ -18,18 +21,31 @@ _WORDS: Final = {
     AckState.POSSIBLY_ACKED: "perhaps",
     AckState.ACKED: "acked",
 }
+_NOT_SURE: Final = {  # why our own message is sent again, by its state
+    AckState.UNACKED: "for nobody has acknowledged it",
+    AckState.POSSIBLY_ACKED: "for it is acknowledged only perhaps",
+    AckState.ACKED: "for it was not acknowledged",
+}
+_WAYS: Final = {
+    "live": "received as it was sent",
+    "repair": "came by repair, as the answer to a request",
+    "sync": "came by sync",
+    "store": "came by store, from a Store",
+}
 _QUIET: Final = 60_000
-_CAUSES: Final = {
-    "received": "it arrived",
-    "requested_by_other": "another asked for it first",
-    "lost": "it was given up",
-    "unproven": "it was given up: only unsigned packets named it",
-    "answered_by_other": "another answered",
+_NO_ANSWER: Final = {  # why a planned answer of ours was not sent
+    "answered_by_other": "another sent it",
     "peer_has_it": "who asked has it by now",
     "resent": "we sent it again",
     "pushed": "we sent it again",
-    "arrived_before_due": "it arrived before we had to ask",
     "no_body": "its packet is not kept any more",
+}
+_NO_REQUEST: Final = {  # why a planned request of ours was not sent, or is not repeated
+    "received": ("arrived: we ask no more", "acked"),
+    "arrived_before_due": ("arrived before we had to ask", "acked"),
+    "requested_by_other": ("another asked for it first", "note"),
+    "lost": ("given up: we ask no more", "lost"),
+    "unproven": ("given up: only unsigned packets named it", "lost"),
 }
 
 
@@ -109,9 +125,16 @@ def _timeline(view: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) 
     }
     found = [(timed.at, step) for timed in steps if (step := _step(view, timed))]
     found += [(piece.at, _witness(view, None, piece)) for piece in evidence if (piece.sender_id, piece.how) not in seen]
+    return _by_time(sorted(found, key=lambda step: step[0]), view.width)
+
+
+def _by_time(found: list[tuple[int, tuple[str, str]]], width: int) -> list[Line]:
+    """Return a line for each step; steps in the same words that follow one another are one line, with their number."""
     lines: list[Line] = []
-    for at, (text, style) in sorted(found, key=lambda step: step[0]):
-        lines += _stamped(at, text, style, view.width)
+    for (text, style), same in groupby(found, key=itemgetter(1)):
+        times = [at for at, _ in same]
+        again = f" ({len(times)} times, the last at {clock(times[-1])})" if len(times) > 1 else ""
+        lines += _stamped(times[0], text + again, style, width)
     return lines
 
 
@@ -130,20 +153,20 @@ def _step(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
             return "handed to the broker; it is not known yet who has it", "note"
         case events.NotPublished(detail=detail):
             return f"not sent: {clean(detail, limit=200)}", "refused"
-        case ev.MessageResent(sends=sends):
-            return f"sent again, the {ordinal(sends)} time", "note"
+        case ev.MessageResent(state=state, sends=sends):
+            return f"sent again, the {ordinal(sends)} time: a resend, {_NOT_SURE[state]}", "note"
         case ev.StateChanged(state=state, evidence=evidence) if evidence is not None:
             return _witness(view, state, evidence)
         case ev.RepairScheduled(requested_by=asker, due=due):
             return f"{view.who(asker)} asks for it; we answer in {seconds(due - timed.at)}", "gap"
         case ev.RepairResponded():
-            return "sent again, as the answer", "gap"
+            return "sent again: the answer to a request", "gap"
         case ev.RepairCancelled(reason=why):
-            return f"no answer needed: {_CAUSES.get(why) or clean(why, limit=40)}", "note"
+            return _NO_REQUEST.get(why) or (f"no answer of ours: {_NO_ANSWER.get(why) or clean(why, limit=40)}", "note")
         case ev.PushScheduled(wanted_by=peer):
             return f"the filter of {view.who(peer)} lacks it", "gap"
         case ev.Pushed():
-            return "sent again, for whose filter lacked it", "note"
+            return "sent again: a push, for a filter that lacked it", "note"
     return None
 
 
@@ -171,24 +194,56 @@ def _foreign(view: ViewInput, message_id: str, shown: Shown | None) -> list[Line
     """Explain a message of another participant, or one that is not here."""
     lines: list[Line] = []
     if shown is not None:
-        way = {
-            "live": "as it was sent",
-            "repair": "as the answer to a request",
-            "sync": "by anti-entropy",
-            "store": "from a Store",
-        }.get(shown.via, shown.via)
-        lines += paragraph(f"received {way}, {clock(shown.received_at or view.peek.now)}", view.width, indent=2)
+        way = _WAYS.get(shown.via, f"came by {shown.via}")
+        cause = f": {unasked(view, shown)}" if shown.via == "sync" else ""
+        when = clock(shown.received_at or view.peek.now)
+        lines += paragraph(f"{way}, {when}{cause}", view.width, indent=2)
         if shown.dependencies:
             names = " ".join(short(each) for each in shown.dependencies)
             lines += paragraph(f"names {names} as what came before it", view.width, indent=2)
     missing = next((each for each in view.peek.missing if each.message_id == message_id), None)
     if missing is not None:
         lines += paragraph("missing here: see /lens repair", view.width, "gap", 2)
-    for timed in view.trace.steps.get(message_id, ()):
-        step = _arrival(view, message_id, timed)
-        if step:
-            lines += _stamped(timed.at, *step, view.width)
-    return lines
+    steps = _causes_first(view.trace.steps.get(message_id, ()))
+    found = [(timed.at, step) for timed in steps if (step := _arrival(view, message_id, timed))]
+    return lines + _by_time(found, view.width)
+
+
+def unasked(view: ViewInput, shown: Shown) -> str:
+    """Return why a message came that nobody here had asked for, as far as the packets show it: a copy that its author
+    resends and one that is pushed are the same bytes."""
+    packets = view.trace.packets
+    came = next((each for each in packets if not each.out and _content_of(each) == shown.message_id), None)
+    if came is None:
+        return "nobody here had asked for it"
+    if came.why == "sync":
+        return "a comparison of the logs showed that it was missing here"
+    ahead = view.trace.peer(shown.sender_id).offset or 0
+    written = shown.lamport - max(0, ahead)
+    if packets[0].at < written and not any(each.out and written <= each.at <= came.at for each in packets):
+        others = any(peer.sender_id != shown.sender_id for peer in view.peek.peers)
+        also = ", or sent again for another participant" if others else ""
+        return f"a resend of its author{also}; no filter of ours went out meanwhile that could have lacked it"
+    return "sent again without a request of ours: a resend of its author, or a push, for a filter lacked it"
+
+
+def _content_of(seen: PacketSeen) -> str:
+    """Return the id of the message with content in a packet; empty for other packets."""
+    message = seen.message
+    return message.message_id if isinstance(message, Message) and message.kind is MessageKind.CONTENT else ""
+
+
+def _causes_first(steps: Iterable[TimedEvent]) -> list[TimedEvent]:
+    """Return the steps by time; of those at one moment, the packet that names a message before what follows from that.
+    An end of asking that the event of the same moment tells too is left out."""
+    listed = sorted(steps, key=lambda timed: (timed.at, not isinstance(timed.body, ev.DependenciesMissing)))
+    told = {timed.at for timed in listed if isinstance(timed.body, events.MessageDelivered | ev.DependenciesLost)}
+    ends = ("received", "lost")
+    return [
+        timed
+        for timed in listed
+        if not (isinstance(timed.body, ev.RepairCancelled) and timed.body.reason in ends and timed.at in told)
+    ]
 
 
 def _arrival(view: ViewInput, message_id: str, timed: TimedEvent) -> tuple[str, str] | None:
