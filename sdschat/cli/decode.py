@@ -1,6 +1,6 @@
 """`sdschat decode`: packets to JSON, with the rules of the spec that they break.
 
-Packets come from a file or a stream: one a line in hex or base64, or raw bytes.
+Packets come from a file or a stream: one a line in hex or base64, as a line that `sdschat tap` recorded, or raw bytes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any, Final, NamedTuple, cast
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
+from sdschat.identity.presence import PresenceKind, decode_presence
+from sdschat.identity.signing import sender_id_of
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.wire.protobuf_scan import Malformed, read_field
 
@@ -30,6 +32,12 @@ _BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _SURE: Final = 16  # a line of so many hex or base64 characters is hardly part of a raw packet
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 _NEWLINE: Final = 0x0A
+_ELSEWHERE: Final = {  # packets that are no message, by the end of their topic
+    "presence": re.compile(r"/who/[^/]+$"),
+    "store_query": re.compile(r"/store/query/[^/]+$"),
+    "store_answer": re.compile(r"/store/answer/[^/]+$"),
+    "mvds": re.compile(r"/sync/[^/]+/[^/]+$"),
+}
 
 
 class Candidate(NamedTuple):
@@ -38,6 +46,7 @@ class Candidate(NamedTuple):
     number: int
     packet: bytes
     problem: str = ""
+    topic: str = ""  # of a recorded packet
 
 
 def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
@@ -69,6 +78,8 @@ def _is_text(data: bytes) -> bool:
 
 def _from_line(number: int, line: bytes, form: str) -> Candidate:
     text = line.strip()
+    if form == "auto" and text.startswith(b"{"):
+        return _recorded(number, text)
     if form != "base64" and (found := _HEX.fullmatch(text)):
         return Candidate(number, bytes.fromhex(found[1].decode("ascii")))
     if form != "hex" and _BASE64.fullmatch(text):
@@ -79,6 +90,15 @@ def _from_line(number: int, line: bytes, form: str) -> Candidate:
             pass
     wanted = "neither hex nor base64" if form == "auto" else f"not {form}"
     return Candidate(number, b"", f"the line is {wanted}")
+
+
+def _recorded(number: int, line: bytes) -> Candidate:
+    """Return the packet of a line that `sdschat tap` recorded."""
+    try:
+        found = json.loads(line)
+        return Candidate(number, base64.b64decode(found["raw"], validate=True), topic=str(found["topic"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Candidate(number, b"", "the line is JSON, and not of a recording: it needs topic, and raw in base64")
 
 
 def _raw_packets(data: bytes, form: str) -> list[bytes]:
@@ -122,13 +142,14 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 @click.option("--pretty", is_flag=True, help="Indented, for reading, and not a line each.")
 @click.option("--signatures", is_flag=True, help="Check all of them, not only those of the first 1,000 packets.")
 def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
-    """Explain packets: a line of hex or base64 each, or raw bytes, from FILE or standard input.
+    """Explain packets: a line of hex or base64 each, a recording (`tap`), or raw bytes, from FILE or standard input.
 
     \b
     Examples:
       mosquitto_sub -t 'sds/1/lobby/msg' -F %x | sdschat decode
       echo 0a0161120162... | sdschat decode --pretty
       sdschat decode packet.bin
+      cat tap/*.jsonl | sdschat decode
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
     logos-chat, timber), fields, and broken rules by their numbers, S-001 to S-087, with what breaks them;
@@ -174,10 +195,24 @@ def _shown(report: dict[str, Any], indented: bool) -> str:
 
 
 def _report(candidate: Candidate, signatures: bool) -> dict[str, Any]:
-    number, packet, problem = candidate
+    number, packet, problem, topic = candidate
     if problem:
         return {"line": number, "verdict": NO_PACKET, "accepted": False, "error": problem}
+    kind = next((kind for kind, ending in _ELSEWHERE.items() if ending.search(topic)), "")
+    if kind:
+        return {"line": number, "topic": topic, **_no_message(kind, packet)}
     report = packet_report(packet, signatures=signatures)
     if report["verdict"] == NO_PACKET:
         report["error"] = "it is no packet: " + report["broken_rules"][0]["what"]
-    return {"line": number, **report}
+    return {"line": number, **({"topic": topic} if topic else {}), **report}
+
+
+def _no_message(kind: str, packet: bytes) -> dict[str, Any]:
+    """Explain a packet of another topic than that of messages. The rules of the specification are not about it."""
+    report: dict[str, Any] = {"verdict": SOUND, "kind": kind, "bytes": len(packet), "broken_rules": []}
+    presence = decode_presence(packet) if kind == "presence" else None
+    if presence is None:
+        return report | ({"event": "cleared"} if kind == "presence" and not packet else {})
+    event = "left" if presence.kind == PresenceKind.LEFT else "here"
+    said = {"nick": presence.nick, "role": presence.role, "sent_time": presence.sent_time}
+    return report | {"event": event, "sender_id": sender_id_of(presence.author_key), **said}

@@ -16,10 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from sdschat.cli import decode
+from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, seal_presence
 from sdschat.identity.signing import Identity
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
+from sdschat.transport.segments import Recorded, Spool
 from sdschat.wire.nim_codec import EitherCodec, NimCodec
 from tests.cli.processes import command, environment, run
 from tests.identity.signed import old_content, signed_message
@@ -87,6 +89,33 @@ def test_raw_packets_one_after_another_are_cut_where_they_end() -> None:
     assert code == 1
     assert [each["dialect"] for each in found] == ["spec", "nim-sds", "logos-chat", "spec"]
     assert [each["bytes"] for each in found] == [len(packet) for packet in packets]
+
+
+def test_the_lines_of_a_recording_are_read_and_presences_are_no_broken_messages(tmp_path: Path) -> None:
+    identity = Identity(bytes(32))
+    here = seal_presence(
+        identity, "c", PresenceKind.HERE, nick="ann", role="", sent_time=START, connection=1, chance=b"1" * CHANCE_BYTES
+    )
+    spool = Spool(tmp_path, "tap")
+    for topic, payload in (
+        ("sds/1/c/msg", bytes.fromhex(SOUND_LINE)),
+        (f"sds/1/c/who/{identity.sender_id}", here),
+        (f"sds/1/c/who/{identity.sender_id}", b""),
+        ("sds/1/c/msg", bytes.fromhex(BROKEN_LINE)),
+    ):
+        spool.take(Recorded(START, topic, "c", False, payload))
+    spool.close()
+    (segment,) = tmp_path.glob("*.jsonl")
+    code, lines = decoded(segment.read_bytes())
+    assert code == 1
+    assert [line["verdict"] for line in lines] == [SOUND, SOUND, SOUND, BROKEN]
+    assert lines[0]["message_id"] == "m"
+    assert (lines[1]["kind"], lines[1]["nick"], lines[1]["event"]) == ("presence", "ann", "here")
+    assert lines[1]["sender_id"] == identity.sender_id
+    assert lines[2]["event"] == "cleared"
+    code, lines = decoded(text('{"raw": 5}'))
+    assert code == 2
+    assert "not of a recording" in lines[0]["error"]
 
 
 def test_a_newline_inside_a_raw_packet_does_not_cut_it() -> None:
