@@ -38,7 +38,8 @@ _KEYS: Final[dict[type, tuple[str, ...]]] = {
     Packet: ("run_id", "tap", "seq"),
     Quarantine: ("run_id", "source", "node", "place", "reason"),
 }
-_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone")}  # of the reading, not of the message
+# Of the reading, not of the message.
+_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone", "again")}
 _SAID: Final = (*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")
 _CONFLICT: Final = "says something else than another of its number; both are kept"
 
@@ -136,17 +137,23 @@ class LakeComparison:
         )
         latest = f"ROW_NUMBER() OVER (PARTITION BY {held} ORDER BY as_of DESC, read_ms DESC) AS rank"
         self._make(
-            "there",
+            "before",
             f"SELECT * EXCLUDE rank FROM (SELECT {held}, {reading}, gone, {ROW_SUM}, {latest} FROM known AS k "
-            f"SEMI JOIN fresh AS f ON {_same('f', 'k', _MEMBER)}) AS readings WHERE rank = 1 AND NOT gone",
+            f"SEMI JOIN fresh AS f ON {_same('f', 'k', _MEMBER)}) AS readings WHERE rank = 1",
         )
-        names = ", ".join(f"h.{name}" for name in _full(Message))
+        self._name("there", "SELECT * FROM before WHERE NOT gone")
+        self._name(
+            "several",
+            f"SELECT {held} FROM before UNION ALL SELECT {held} FROM here GROUP BY {held} HAVING COUNT(*) > 1",
+        )
+        told = {"again": f"EXISTS (SELECT 1 FROM several AS s WHERE {_same('s', 'h', _HELD)})"}
+        names = ", ".join(f"{told.get(name, f'h.{name}')} AS {name}" for name in _full(Message))
         fresh = f"SELECT {names} FROM here AS h ANTI JOIN there AS t ON {_same('t', 'h', (*_HELD, ROW_SUM))}"
         lacking = f"SELECT t.* FROM there AS t ANTI JOIN here AS h ON {_same('h', 't', _HELD)}"
-        told = {"as_of": "f.as_of", "read_ms": "f.read_ms", "gone": "TRUE"}
-        again = ", ".join(f"{told.get(name, f'k.{name}')} AS {name}" for name in _full(Message))
+        told = {"as_of": "f.as_of", "read_ms": "f.read_ms", "gone": "TRUE", "again": "TRUE"}
+        last = ", ".join(f"{told.get(name, f'k.{name}')} AS {name}" for name in _full(Message))
         gone = (
-            f"SELECT {again} FROM known AS k JOIN ({lacking}) AS l ON {_same('l', 'k', (*_HELD, *_READING))} "
+            f"SELECT {last} FROM known AS k JOIN ({lacking}) AS l ON {_same('l', 'k', (*_HELD, *_READING))} "
             f"JOIN fresh AS f ON {_same('f', 'k', _MEMBER)} WHERE NOT k.gone"
         )
         return self._new(Message, f"{fresh} UNION ALL {gone}")

@@ -13,19 +13,19 @@ FROM (
 ) AS readings
 WHERE rank = 1;
 
--- Which messages are in several readings? They are few, so that these alone are ordered.
+-- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
+-- that these alone are ordered.
 CREATE TABLE reread AS
-SELECT XXHASH64(run_id, channel, node, message_id) AS mark
+SELECT DISTINCT XXHASH64(run_id, channel, node, message_id) AS mark
 FROM bronze_message
-GROUP BY XXHASH64(run_id, channel, node, message_id)
-HAVING COUNT(*) > 1;
+WHERE COALESCE(again, TRUE);
 
--- What does the latest of them say? Others may have the same mark.
+-- What does the latest of them say? Others may have the same mark, which is there since numbers are ordered sooner.
 CREATE TABLE relogged AS
 SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage
 FROM (
   SELECT m.*, ROW_NUMBER() OVER (
-      PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
+      PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
     ) AS rank
   FROM bronze_message AS m
   JOIN reread AS t ON t.mark = XXHASH64(m.run_id, m.channel, m.node, m.message_id)

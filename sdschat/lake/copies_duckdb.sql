@@ -2,9 +2,9 @@
 
 CREATE TABLE reading AS SELECT run_id, channel, node, as_of, read_ms, nick, horizon, claimed, claimed_fingerprint, counted, counted_fingerprint, source FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source NULLS FIRST) AS rank FROM bronze_node) AS readings WHERE rank = 1;
 
-CREATE TABLE reread AS SELECT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message GROUP BY HASH(run_id, channel, node, message_id) HAVING COUNT(*) > 1;
+CREATE TABLE reread AS SELECT DISTINCT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message WHERE COALESCE(again, TRUE);
 
-CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
+CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
 
 CREATE TABLE heard AS SELECT run_id, channel, node, message_id, COALESCE(lamport, 0) AS lamport, COALESCE(sender, '') AS sender, COALESCE(deps, TRY_CAST([] AS TEXT[])) AS deps, COALESCE(sender = node, FALSE) AS own, ts_ms AS received_ms FROM (SELECT e.run_id, e.channel, e.node, e.message_id, e.lamport, e.sender, e.deps, e.ts_ms, ROW_NUMBER() OVER (PARTITION BY e.run_id, e.channel, e.node, e.message_id ORDER BY e.began NULLS FIRST, e.boot NULLS FIRST, e.seq NULLS FIRST) AS rank FROM silver_event AS e ANTI JOIN reading AS r ON r.run_id = e.run_id AND r.channel = e.channel AND r.node = e.node WHERE e.event = 'delivered' AND NOT e.message_id IS NULL) AS deliveries WHERE rank = 1;
 

@@ -26,8 +26,21 @@ def bronze(folder: Path, taken: Taken) -> Path:
     }
     for table, held in every.items():
         if held:
-            tables.append(table, stored(table, held))
+            tables.append(
+                table, stored(table, _told_again(held, before=Message in tables) if table is Message else held)
+            )
     return folder
+
+
+def _told_again(messages: Sequence[Any], before: bool) -> list[Message]:
+    """Note of rows whether others of their key may be there, as an ingest does. An older one noted nothing."""
+    there: set[tuple[str, ...]] = set()
+    found = []
+    for at, row in enumerate(messages):
+        key = (row.run_id, row.channel, row.node, row.message_id)
+        found.append(row._replace(again=before or key in there if at % 3 else None))
+        there.add(key)
+    return found
 
 
 def stored(table: type, held: Sequence[Any]) -> Any:

@@ -74,8 +74,9 @@ def lake_of_copies(copies: Path, lake: Path, horizon: int = 0, channels: int = C
     from sdschat.lake.tables import Tables
 
     tables = Tables(str(lake))
-    for reading, which in ((1, "true"), (0, "hash(message_id, node) % 20 = 0")):
-        _append(tables, copies, reading, which)
+    twice = "hash(message_id, node) % 20 = 0"
+    for reading, which, again in ((0, twice, "false"), (1, "true", twice)):
+        _append(tables, copies, reading, which, again)
     late = [row._replace(horizon=horizon) if row.node == NAMES[JOINED_LATE] else row for row in readings(channels)]
     tables.append(Node, table_of(Node, late))
 
@@ -89,11 +90,12 @@ def one_more_in_a_hundred(copies: Path, lake: Path, channels: int = CHANNELS) ->
         copies,
         1,
         f"channel = 'c0' AND hash(message_id) % {100 // channels} = 0",
+        "false",
         "'more ' || message_id",
     )
 
 
-def _append(tables: Tables, copies: Path, as_of: int, which: str, message_id: str = "message_id") -> None:
+def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, message_id: str = "message_id") -> None:
     import duckdb
 
     plain = {
@@ -104,6 +106,7 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, message_id: st
         "raw": "NULL::BLOB",
         "gone": "false",
         "read_ms": "1::BIGINT",
+        "again": again,
         "row_sum": "lamport",
         "channel_key": "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)",
         "day": "received_ms // 86400000",

@@ -65,6 +65,7 @@ class Message(NamedTuple):
     gone: bool  # True: the message was in an earlier reading, and is not in this one
     as_of: int  # position in the journal that the database had reached
     read_ms: int
+    again: bool | None = None  # of a row in a lake: False if no other row of its key was there when it came
 
 
 class Node(NamedTuple):
