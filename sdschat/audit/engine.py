@@ -39,6 +39,7 @@ _INDEXES: Final[Mapping[str, str]] = {
     "newest_time": "member",
     "outside": "message",
     "spared": "message",
+    "short": "message",
     "allowed": "member, position",
     "needs": "dependency",
 }

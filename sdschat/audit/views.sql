@@ -22,12 +22,17 @@ SELECT message, COUNT(*) AS copies, MIN(version) AS low, MAX(version) AS high,
 FROM copy
 GROUP BY message;
 
--- Of a message with several versions, how many nodes have each?
+-- Which messages have several versions?
+CREATE TABLE disputed AS
+SELECT message
+FROM tally
+WHERE low <> high;
+
+-- How many nodes have each of these versions?
 CREATE VIEW contested AS
 SELECT c.message, c.version, CASE WHEN c.damage IS NULL THEN 0 ELSE 1 END AS damaged, COUNT(*) AS copies
-FROM copy AS c
-JOIN tally AS t ON t.message = c.message
-WHERE t.low <> t.high
+FROM disputed AS d
+JOIN copy AS c ON c.message = d.message
 GROUP BY c.message, c.version, CASE WHEN c.damage IS NULL THEN 0 ELSE 1 END;
 
 -- Which of them counts? A sound one with a known content, then the one that most nodes have, then the smallest.
@@ -57,21 +62,27 @@ SELECT chan, COUNT(*) AS nodes
 FROM presence
 GROUP BY chan;
 
--- Which messages does only one node have, and their own sender, seen for long enough, does not know?
+-- Which messages does only one node have?
+CREATE TABLE lone AS
+SELECT chan, message, sender, lamport, first_ms
+FROM log
+WHERE copies = 1;
+
+-- And their own sender, seen for long enough, does not know which of these?
 CREATE TABLE extra AS
 SELECT l.message, h.member
-FROM log AS l
+FROM lone AS l
 JOIN copy AS h ON h.message = l.message
 JOIN presence AS s ON s.chan = l.chan AND s.node = l.sender
 CROSS JOIN rule AS r
 LEFT ANTI JOIN shown AS w ON w.member = s.member AND w.message = l.message
-WHERE l.copies = 1 AND h.member <> s.member
+WHERE h.member <> s.member
   AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle)
   AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
--- What is the last Lamport time in the log of each node?
+-- What is the last Lamport time in the log of each node, and how many messages has it?
 CREATE TABLE newest_time AS
-SELECT member, MAX(lamport) AS lamport
+SELECT member, MAX(lamport) AS lamport, COUNT(*) AS messages
 FROM copy
 GROUP BY member;
 
@@ -117,7 +128,8 @@ FROM (
   SELECT s.message, p.member
   FROM short AS s
   JOIN presence AS p ON p.chan = s.chan
-  LEFT ANTI JOIN copy AS c ON c.message = s.message AND c.member = p.member
+  LEFT ANTI JOIN (SELECT h.message, h.member FROM short AS w JOIN copy AS h ON h.message = w.message) AS c
+    ON c.message = s.message AND c.member = p.member
   UNION
   SELECT message, member FROM outside WHERE there = 0
 ) AS k
@@ -132,7 +144,7 @@ JOIN log AS l ON l.message = g.message
 JOIN presence AS p ON p.member = g.member;
 
 -- Which nodes lack something?
-CREATE TABLE lacker AS
+CREATE VIEW lacker AS
 SELECT DISTINCT member
 FROM gap;
 
@@ -217,11 +229,11 @@ SELECT c.member, c.message, l.position, l.lamport, l.message_id, c.lamport AS ow
     CASE WHEN v.digest <> l.digest AND v.digest <> '' AND l.digest <> ''
       THEN '; another content than elsewhere' ELSE '' END
   ) AS difference
-FROM log AS l
-JOIN tally AS t ON t.message = l.message
+FROM disputed AS d
+JOIN log AS l ON l.message = d.message
 JOIN copy AS c ON c.message = l.message
 JOIN version AS v ON v.version = c.version
-WHERE t.low <> t.high AND c.version <> l.version;
+WHERE c.version <> l.version;
 
 -- Which nodes have other times than the canonical log?
 CREATE TABLE disordered AS
@@ -300,11 +312,18 @@ FROM log
 GROUP BY chan, sender, lamport
 HAVING COUNT(*) > 1;
 
+-- Which copies are altered, or of a message that was taken before its time?
+CREATE TABLE questioned AS
+SELECT c.member, c.message, c.damage
+FROM copy AS c
+CROSS JOIN rule AS r
+WHERE c.damage IS NOT NULL OR (c.lamport > c.received_ms + r.max_skew AND c.own = 0);
+
 -- What else is found: contents, order, counts, gaps, causes, clocks, and databases that went apart?
 CREATE TABLE finding AS
 SELECT p.chan, p.node, 'altered' AS kind, l.position, l.lamport, l.message_id, CAST(NULL AS STRING) AS other,
   c.damage AS detail
-FROM copy AS c
+FROM questioned AS c
 JOIN log AS l ON l.message = c.message
 JOIN presence AS p ON p.member = c.member
 WHERE c.damage IS NOT NULL
@@ -355,11 +374,10 @@ JOIN log AS l ON l.chan = s.chan AND l.sender = s.sender AND l.lamport = s.lampo
 WHERE l.message_id <> s.first_id
 UNION ALL
 SELECT p.chan, p.node, 'clock', l.position, l.lamport, l.message_id, NULL, 'taken before its time'
-FROM copy AS c
-CROSS JOIN rule AS r
+FROM questioned AS c
 JOIN log AS l ON l.message = c.message
 JOIN presence AS p ON p.member = c.member
-WHERE c.lamport > c.received_ms + r.max_skew AND c.own = 0 AND c.damage IS NULL
+WHERE c.damage IS NULL
 UNION ALL
 SELECT p.chan, p.node, 'extra', l.position, l.lamport, l.message_id, NULL,
   "is in nobody else's log, and its sender does not know it"
@@ -377,12 +395,6 @@ SELECT p.member, f.chan, f.kind, f.position, f.lamport, f.message_id
 FROM finding AS f
 LEFT JOIN presence AS p ON p.chan = f.chan AND p.node = f.node
 WHERE f.kind <> 'gap';
-
--- How many messages does each node have?
-CREATE VIEW holding AS
-SELECT member, COUNT(*) AS messages
-FROM copy
-GROUP BY member;
 
 -- How many does it lack, and for which kind of reason?
 CREATE VIEW lack_count AS
@@ -436,7 +448,7 @@ SELECT p.run_id, p.channel, p.node, p.nick, COALESCE(h.messages, 0) AS messages,
   d.lamport AS first_lamport, d.message_id AS first_id,
   COALESCE(k.lost, 0) = 0 AND COALESCE(f.faults, 0) = 0 AS agrees
 FROM presence AS p
-LEFT JOIN holding AS h ON h.member = p.member
+LEFT JOIN newest_time AS h ON h.member = p.member
 LEFT JOIN lack_count AS k ON k.member = p.member
 LEFT JOIN fault_count AS f ON f.member = p.member
 LEFT JOIN first_place AS d ON d.member = p.member;

@@ -1,8 +1,19 @@
 -- From silver and the copies to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the
 -- rest.
 
--- Copies with the numbers of node and channel; the ids of dependencies as one text. A message and each version of it
--- have numbers that follow from what they are, so that nothing has to be looked up.
+-- Which versions of which messages are there? A message and each version of it have numbers that follow from what they
+-- are, so that nothing has to be looked up. The ids of dependencies are one text.
+CREATE TABLE variant AS
+SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest,
+  CAST(XXHASH64(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message,
+  CAST(XXHASH64(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version
+FROM (
+  SELECT DISTINCT run_id, channel, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest
+  FROM possessed
+) AS v
+JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
+
+-- Copies with the numbers of node, message and version.
 CREATE VIEW numbered AS
 SELECT member, chan, message_id, lamport, sender, deps, digest, received_ms, own, damage,
   CAST(XXHASH64(chan, message_id) & 9223372036854775807 AS BIGINT) AS message,
@@ -13,11 +24,6 @@ FROM (
   FROM possessed AS c
   JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin
 ) AS copies;
-
--- Which versions of which messages are there?
-CREATE TABLE variant AS
-SELECT DISTINCT chan, message, version, message_id, lamport, sender, deps, digest
-FROM numbered;
 
 -- Which of these numbers stand for two things? None, unless somebody looked for such ids. These are counted instead.
 CREATE TABLE ambiguous AS
@@ -127,7 +133,7 @@ WHERE t.event = 'delivered'
 GROUP BY t.member, m.message;
 
 -- From when on does nothing wait for a message? A gap that was closed was declared when it began.
-CREATE TABLE excused AS
+CREATE VIEW excused AS
 SELECT g.member, m.message, MIN(g.moment) AS moment
 FROM (
   SELECT member, chan, EXPLODE(deps) AS message_id, moment FROM told WHERE event = 'lost'
@@ -147,7 +153,7 @@ JOIN presence AS p ON p.run_id = d.run_id AND p.channel = d.channel AND p.node =
 LEFT JOIN message AS m ON m.chan = p.chan AND m.message_id = d.message_id;
 
 -- How many messages does a log say that it has, and how many has it?
-CREATE TABLE claim AS
+CREATE VIEW claim AS
 SELECT p.member, r.claimed, r.claimed_fingerprint, r.counted, r.counted_fingerprint
 FROM reading AS r
 JOIN presence AS p ON p.run_id = r.run_id AND p.channel = r.channel AND p.node = r.node;
@@ -160,7 +166,7 @@ JOIN (SELECT DISTINCT run_id, node, digest, source FROM bronze_run) AS d ON d.ru
 LEFT ANTI JOIN bronze_run AS k ON k.run_id = d.run_id AND k.node = d.node AND k.digest = d.digest AND k.boot = r.boot;
 
 -- So which pairs of databases of one node went different ways?
-CREATE TABLE apart AS
+CREATE VIEW apart AS
 SELECT p.member,
   CONCAT('its databases ', a.source, ' and ', b.source, ' went apart: each has what the other lacks') AS detail
 FROM strange AS a

@@ -30,7 +30,7 @@ from sdschat.audit.verdict import DEFAULT, LOST, MAX_LAMPORT, Audit, Rules
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
-_LOG: Final = ("tally", "contested", "preferred", "log")
+_LOG: Final = ("tally", "disputed", "contested", "preferred", "log")
 _GOLD_LOG: Final = "gold_log"
 SILVER: Final = ("silver", "copies", "evidence")
 _STATEMENTS: Final = (*(("lake", name) for name in SILVER), ("audit", "views"), ("lake", "gold"))
