@@ -1,12 +1,15 @@
 """The same results from the same commands: here, with Java hidden, on a cluster of two workers, and over Connect.
 
-    python -m tests.pipeline.cluster
+    python -m tests.pipeline.cluster                    all of them
+    python -m tests.pipeline.cluster standalone         this one alone, against the results here
 
-This starts all of them on loopback and stops them again. It takes minutes, mostly for starts of Java.
+This starts all of them on loopback and stops them again. It takes minutes, mostly for starts of Java, of which there
+are two for each place and three for the servers; the seconds of each command are told as it ends.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -25,6 +28,7 @@ from tests.audit.field import talk
 from tests.lake.stream_kills import Arriving
 
 _PATIENCE = 300  # seconds for a server to listen
+_PLACES = {"packaged", "standalone", "connect"}
 
 
 def free_port() -> int:
@@ -125,7 +129,9 @@ def connect_server(folder: Path, master: str) -> Iterator[str]:
 
 def sdschat(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
     command = [sys.executable, "-m", "sdschat", *arguments]
+    began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(variables or {})})
+    print(f"{time.monotonic() - began:.0f} s: {' '.join(arguments)}", file=sys.stderr, flush=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: {done.returncode}: {done.stderr[-1500:]}")
     return done.stdout
@@ -155,22 +161,37 @@ def results(folder: Path, name: str, where: list[str], variables: Mapping[str, s
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("places", nargs="*", help=", ".join(_PLACES))
+    places = set(parser.parse_args().places) or _PLACES
+    if unknown := places - _PLACES:
+        parser.error(f"no place is called {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "segments").mkdir()
         Arriving(folder / "segments", 4, 1).rest()
         talk(folder / "field")
         found = {"local": results(folder, "local", ["--master", "local[2]"])}
-        found["packaged Java"] = results(folder, "packaged", ["--master", "local[2]"], without_java(folder))
-        with cluster(folder) as master:
-            small = ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=1g"]
-            found["standalone"] = results(folder, "standalone", ["--master", master, *small])
-            with connect_server(folder, master) as remote:
-                found["connect"] = results(folder, "connect", ["--remote", remote])
+        if "packaged" in places:
+            found["packaged"] = results(folder, "packaged", ["--master", "local[2]"], without_java(folder))
+        if {"standalone", "connect"} & places:
+            with cluster(folder) as master:
+                found |= _on_cluster(folder, master, places)
     local = found["local"]
     same = {name: [what for what in local if each[what] == local[what]] for name, each in found.items()}
     print(json.dumps({"runs": len(local["runs"]), "same as local": same}))  # type: ignore[arg-type]
     return 0 if all(len(each) == len(local) for each in same.values()) else 1
+
+
+def _on_cluster(folder: Path, master: str, places: set[str]) -> dict[str, dict[str, object]]:
+    found = {}
+    if "standalone" in places:
+        small = ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=1g"]
+        found["standalone"] = results(folder, "standalone", ["--master", master, *small])
+    if "connect" in places:
+        with connect_server(folder, master) as remote:
+            found["connect"] = results(folder, "connect", ["--remote", remote])
+    return found
 
 
 if __name__ == "__main__":
