@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.audit_report import SHOWN, all_option, channel_option, only
+from sdschat.cli.audit_report import SHOWN, all_option, channel_option, full_channel, only
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
@@ -78,7 +78,11 @@ def command(
     with no_collection():
         by_row = drawn or counted  # figures follow from the rows
         found, silver = compare_rows(paths, now, rules) if by_row else (compare(paths, now, rules), None)
-    members = [one for one in audit_members(paths) if channel in (None, one.channel)]
+    everyone = audit_members(paths)
+    if channel is not None:
+        names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}
+        channel = full_channel(channel, names)
+    members = [one for one in everyone if channel in (None, one.channel)]
     found = found._replace(audit=_without(only(found.audit, channel), {one.channel for one in members}))
     asked = silver if counted else None
     if as_json:

@@ -253,6 +253,13 @@ def only(found: Audit, channel: str | None) -> Audit:
     return part
 
 
+def full_channel(channel: str, there_are: Iterable[str]) -> str:
+    """Return the only private channel that somebody calls by its name alone, or the name as it is."""
+    names = set(there_are)
+    private = [name for name in names if name.rpartition("~")[0] == channel]
+    return private[0] if len(private) == 1 and channel not in names else channel
+
+
 def nothing_called(what: str, name: str, there_are: Iterable[str]) -> CommandProblem:
     """Return the error for an unknown name. It suggests a similar name, or lists the names that exist."""
     names = sorted(set(there_are))

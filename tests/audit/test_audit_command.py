@@ -17,7 +17,7 @@ from sdschat.audit.report.data import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, LOST, Audit, sentence
-from sdschat.cli.audit_report import lines
+from sdschat.cli.audit_report import full_channel, lines
 from sdschat.cli.program import program, run
 from sdschat.store.audit_reader import AuditReader
 from sdschat.store.retention import drop_oldest
@@ -109,6 +109,13 @@ def test_several_channels_of_one_node_are_compared_with_nobody_too() -> None:
     alone = AuditChannel("field", "lobby", 1, 3, True, 0, 0, 0, 0, "")
     assert sentence([alone, alone]).startswith("In each of 2 channels there is nobody to compare with")
     assert "in 1 of them there is nobody to compare with" in sentence([alone, alone._replace(nodes=2)])
+
+
+def test_the_name_of_a_private_channel_is_enough_where_it_is_the_only_one() -> None:
+    assert full_channel("garden", ["garden~mjcdnl", "lobby"]) == "garden~mjcdnl"
+    assert full_channel("garden", ["garden~mjcdnl", "garden"]) == "garden"
+    assert full_channel("garden", ["garden~mjcdnl", "garden~bbbbbb"]) == "garden"
+    assert full_channel("gar", ["garden~mjcdnl"]) == "gar"
 
 
 def test_a_channel_can_be_asked_for_alone(field: Path, capsys: pytest.CaptureFixture[str]) -> None:
