@@ -160,6 +160,7 @@ _FIELDS: Final = {
     12: "bloom_filter",
     13: "repair_request",
     20: "content",
+    15001: "sync_proof",
 }
 _KINDS: Final = {VARINT: "varint", BYTES: "bytes"}
 _TEXTS: Final = ("sender_id", "message_id", "channel_id")

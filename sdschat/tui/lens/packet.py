@@ -68,11 +68,11 @@ def dissect(raw: bytes, width: int) -> list[Line]:
             f"refused: {report['reason']}: {clean(str(report['detail']), limit=_VALUE)}", width, "refused", 2
         )
     lines += _rules(report["broken_rules"], width)
-    lines += [line(""), columns((3, 18, 6), ("no", "note"), ("field", "note"), ("bytes", "note"), ("value", "note"))]
+    lines += [line(""), columns((5, 18, 6), ("no", "note"), ("field", "note"), ("bytes", "note"), ("value", "note"))]
     for part in packet_fields(raw):
         value = clean(part.value, limit=_VALUE)
         lines.append(
-            columns((3, 18, 6), (str(part.number), "id"), part.name, (f"{part.size:>5}", "time"), (value, "quote"))
+            columns((5, 18, 6), (str(part.number), "id"), part.name, (f"{part.size:>5}", "time"), (value, "quote"))
         )
     content = report.get("content")
     if content:
@@ -90,7 +90,7 @@ def _rules(broken: list[dict[str, str]], width: int) -> list[Line]:
 
 
 def _content(content: dict[str, object], recipe: str) -> list[Line]:
-    shown = {"id made as": recipe, **content}
+    shown = {"id follows from": recipe, **content}
     return [line(""), heading("content")] + [
         columns((12,), (f"  {name}", "note"), clean(str(value), limit=_VALUE)) for name, value in shown.items()
     ]
