@@ -232,6 +232,8 @@ class ChatApp(Ending, KeyedHost):
     async def _submitted(self, message: Composer.Submitted) -> None:
         self.panes.hint("")
         self.close_sheet()
+        if not message.text.startswith("/"):
+            self.lens.forget_named()
         saved = not has_members(self.view.node, self.desktop.shown)  # there it may be taken back, and leave no trace
         if await self.input_handler.submit(message.text) or self.composer.text:
             self.composer.input_history.add(message.text, saved=saved)

@@ -132,6 +132,9 @@ class Lens(Protocol):
 
     def toggle(self) -> None: ...
 
+    def forget_named(self) -> None:
+        """Show what is selected in the log, in the place of a message that a command named."""
+
 
 class Host:
     """The application, as commands see it."""

@@ -33,6 +33,8 @@ class LensHost:
         panel.display = True
         self.fit()
         if view:
+            if not argument:
+                self.forget_named()
             try:
                 panel.show(view, argument)
             except ValueError as error:
@@ -44,9 +46,14 @@ class LensHost:
         screen = self._screen
         return LensPanel(screen.view, lambda: screen.line_style, screen.room, screen.selection, id="lens")
 
+    def forget_named(self) -> None:
+        """Show again what is selected in the log, in the place of a message that a command named."""
+        self.select(self._screen.selection)
+
     def close(self) -> None:
         if self.panel is not None and self.panel.display:
             self.panel.display = False
+            self.forget_named()
             self._screen.lens_closed()
 
     def turn(self, by: int) -> None:

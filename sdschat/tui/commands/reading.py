@@ -48,6 +48,7 @@ def _named(host: Host, prefix: str) -> str:
 
 def _end(host: Host, argument: str) -> None:
     host.log_view.jump_to_end()
+    host.lens.forget_named()
 
 
 def _start(host: Host, argument: str) -> None:

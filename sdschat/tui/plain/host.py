@@ -94,6 +94,8 @@ class PlainLens:
     def toggle(self) -> None:
         self.open()
 
+    def forget_named(self) -> None: ...  # each view is written once
+
 
 def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
     """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that

@@ -273,6 +273,28 @@ def test_offline_by_fault_is_as_unmissable_as_any_and_ends(tmp_path: Path) -> No
     play(tmp_path, story, "bob")
 
 
+def test_a_message_that_a_command_named_is_shown_until_the_view_is_asked_for_anew(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("hello")
+        await s.until_text("hello")
+        named = next(iter(s.app.model.timeline.messages())).message_id
+        ends: tuple[Callable[[], Awaitable[None]], ...] = (
+            lambda: s.enter("/packet"),
+            lambda: s.press("escape"),
+            lambda: s.enter("/end"),
+            lambda: s.enter("another one"),
+        )
+        for end in ends:
+            await s.enter(f"/packet {named[:8]}")
+            await s.until(lambda: panel_of(s).selection == named)
+            await end()
+            await s.until(lambda: panel_of(s).selection is None)
+        await s.enter("/packet")
+        await s.until_text("packets lately")
+
+    play(tmp_path, story)
+
+
 def test_the_views_are_turned_with_the_keys(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
