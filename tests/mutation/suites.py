@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,28 +47,16 @@ def files(root: Path, suite: Suite) -> list[str]:
     return [*dict.fromkeys(found), *suite.last]
 
 
-def ordered(paths: Sequence[str], seconds: Mapping[str, float], suite: Suite, mutated: str) -> list[str]:
-    """Files in the order of running: first transcripts, which see most, then those named like the module, then quick
+def ordered(root: Path, paths: Sequence[str], suite: Suite, mutated: str) -> list[str]:
+    """Files in the order of running: first transcripts, which see most, then those named like the module, then short
     ones; those declared as last stay last."""
     words = _words(mutated)
 
-    def rank(path: str) -> tuple[bool, bool, bool, float, str]:
+    def rank(path: str) -> tuple[bool, bool, bool, int, str]:
         named = _words(path)
-        return path in suite.last, "transcript" not in named, not words & named, seconds.get(path, 0.0), path
+        return path in suite.last, "transcript" not in named, not words & named, (root / path).stat().st_size, path
 
     return sorted(paths, key=rank)
-
-
-def seconds_of(report: Path) -> dict[str, float]:
-    """The time that each file of tests took, out of the report that pytest writes."""
-    found: dict[str, float] = {}
-    for case in ET.parse(report).iter("testcase"):
-        # The class name is that of the module, and perhaps of a class in it.
-        parts = case.get("classname", "").split(".")
-        end = next((at for at, part in enumerate(parts) if part.startswith("test_")), len(parts) - 1)
-        path = "/".join(parts[: end + 1]) + ".py"
-        found[path] = found.get(path, 0.0) + float(case.get("time", "0"))
-    return found
 
 
 def _words(path: str) -> set[str]:

@@ -136,7 +136,7 @@ def test_it_goes_on_where_it_stopped(toy: Path, capsys: pytest.CaptureFixture[st
     before = capsys.readouterr().out.splitlines()[-1]
     main(arguments(toy, "--resume"), toy, TOY)
     after = capsys.readouterr().out
-    assert "without a mutation" not in after
+    assert "killed by" not in after
     assert after.splitlines()[-1] == before
 
 
@@ -153,10 +153,12 @@ def test_a_declaration_without_a_reason_is_an_error(toy: Path, capsys: pytest.Ca
     assert "list.txt, line 1: no reason" in capsys.readouterr().err
 
 
-def test_tests_that_fail_without_a_mutation_are_told(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (toy / "tests/bounds/test_within.py").write_text("def test_wrong():\n    assert False\n")
-    assert main(arguments(toy), toy, TOY) == 1
-    assert "test_wrong fails, or ends too late, without any mutation" in capsys.readouterr().err
+def test_a_test_that_fails_without_a_mutation_kills_none(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (toy / "tests/bounds/test_always.py").write_text("def test_wrong():\n    assert False\n")
+    main(arguments(toy), toy, TOY)
+    told = capsys.readouterr().out
+    assert told.count("test_wrong fails without a mutation: it does not count") == 1
+    assert "killed by tests/bounds/test_within.py::test_" in told
 
 
 def test_interrupted_it_leaves_nothing_behind(toy: Path, tmp_path: Path) -> None:
@@ -228,12 +230,14 @@ def test_left_out(source: str) -> None:
     assert all_of(source) == []
 
 
-def test_tests_of_the_same_name_come_first_and_slow_ones_last() -> None:
+def test_tests_of_the_same_name_come_first_and_long_ones_last(tmp_path: Path) -> None:
     suite = Suite("sdschat/sds", ("tests/sds",), ("tests/sim/test_seeds.py",))
-    named = ["tests/sds/test_ranges.py", "tests/sds/test_transcripts.py"]
-    paths = ["tests/sds/test_a.py", "tests/sds/test_b.py", *named, "tests/sim/test_seeds.py"]
-    seconds = {"tests/sds/test_a.py": 5.0, "tests/sds/test_b.py": 1.0, "tests/sds/test_ranges.py": 9.0}
-    order = ordered(paths, seconds, suite, "sdschat/sds/steps/ranges.py")
+    sizes = {"sds/test_a": 5, "sds/test_b": 1, "sds/test_ranges": 9, "sds/test_transcripts": 9, "sim/test_seeds": 0}
+    paths = [f"tests/{name}.py" for name in sizes]
+    for path, size in zip(paths, sizes.values(), strict=True):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x" * size)
+    order = ordered(tmp_path, paths, suite, "sdschat/sds/steps/ranges.py")
     assert [Path(path).stem for path in order] == [
         "test_transcripts",
         "test_ranges",

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ LIMIT: Final = 300.0  # seconds of processor time for all tests of one mutation
 _LONGEST: Final = 30  # seconds that a single test may take; one that never ends is a test that fails
 _PATIENCE: Final = 4  # seconds by the clock for each of them: other programs may have the processor
 _FIRST: Final = 4  # files of tests that are run before the others are collected
+_NO_TESTS: Final = 5  # the status of pytest where it found none
 _MEMORY: Final = 6 * 1024**3
 _NOT_COPIED: Final = shutil.ignore_patterns(
     ".*", "__pycache__", "node_modules", "screenshots", "snapshots", "build", "dist", "*.egg-info"
@@ -40,7 +41,8 @@ class Outcome(NamedTuple):
 class Copy:
     """A copy of the tree for one worker. `stop` from another thread ends the running tests."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, patience: int = _PATIENCE) -> None:
+        """`patience`: seconds by the clock for each second of processor time that the limit allows."""
         self.root = folder / "tree"
         self._temporary = folder / "tmp"
         shutil.copytree(root, self.root, ignore=_NOT_COPIED)
@@ -48,8 +50,12 @@ class Copy:
         self._stopped = False
         self._lock = threading.Lock()
         self._changes = 0
+        self._patience = patience
 
-    def trial(self, mutation: Mutation, tests: Sequence[str], limit: float = LIMIT) -> Outcome:
+    def trial(
+        self, mutation: Mutation, tests: Sequence[str], limit: float = LIMIT, without: Collection[str] = ()
+    ) -> Outcome:
+        """Put the mutation in, run the tests but for some (`without`), and take it out again."""
         path = self.root / mutation.path
         source, kept = path.read_bytes(), path.stat()
         path.write_bytes(mutation.of(source))
@@ -58,10 +64,11 @@ class Copy:
         os.utime(path, (kept.st_mtime, kept.st_mtime + 10 * self._changes))
         try:
             # To collect all tests takes longer than most mutations live.
-            first = self.run_tests(tests[:_FIRST], limit)
+            left_out = [f"--deselect={test}" for test in without]
+            first = self.run_tests([*tests[:_FIRST], *left_out], limit)
             if first.result != "survived" or len(tests) <= _FIRST:
                 return first
-            outcome = self.run_tests(tests[_FIRST:], max(1.0, limit - first.seconds))
+            outcome = self.run_tests([*tests[_FIRST:], *left_out], limit)
             return outcome._replace(seconds=first.seconds + outcome.seconds)
         finally:
             path.write_bytes(source)
@@ -91,7 +98,7 @@ class Copy:
         if output is None:
             return Outcome("timed out", "", seconds)
         code, text = output
-        if code == 0:
+        if code in (0, _NO_TESTS):
             return Outcome("survived", "", seconds)
         failed = _FAILED.search(text)
         return Outcome("killed", failed[1] if failed else f"pytest ended with {code}", seconds)
@@ -123,7 +130,7 @@ class Copy:
             processor = math.ceil(limit)
             resource.prlimit(running.pid, resource.RLIMIT_CPU, (processor, processor))
         try:
-            text, _ = running.communicate(timeout=_PATIENCE * limit)
+            text, _ = running.communicate(timeout=self._patience * limit)
         except subprocess.TimeoutExpired:
             return None
         finally:

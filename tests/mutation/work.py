@@ -16,17 +16,21 @@ from tests.mutation.trial import LIMIT, Copy, Outcome
 Told = Callable[[Mutation, Outcome], None]
 
 
-class Unsound(Exception):
-    """The tests fail without any mutation."""
-
-
 def run(
-    root: Path, chosen: Sequence[Suite], untried: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
+    root: Path,
+    chosen: Sequence[Suite],
+    untried: Sequence[Mutation],
+    jobs: int,
+    told: Told,
+    say: Callable[[str], None],
+    patience: int,
 ) -> None:
-    """Try each mutation, and report its outcome. Nothing is left behind, also if it is interrupted."""
+    """Try each mutation, and report its outcome. Nothing is left behind, also if it is interrupted.
+
+    A test that kills is run without the mutation too, the first time. If it fails then, it kills nothing."""
     with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
         Path(folder).chmod(0o755)  # some tests look at files as another user
-        copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(untried))))]
+        copies = [Copy(root, Path(folder) / str(number), patience) for number in range(max(1, min(jobs, len(untried))))]
         try:
             with ThreadPoolExecutor(len(copies)) as pool:
                 try:
@@ -49,29 +53,27 @@ def _try_all(
     told: Told,
     say: Callable[[str], None],
 ) -> None:
-    needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in untried)]
     free: SimpleQueue[Copy] = SimpleQueue()
     for one in copies:
         free.put(one)
-
-    def sound(suite: Suite) -> dict[str, float]:
-        copy = free.get()
-        try:
-            say(f"{suite.package}: its tests without a mutation")
-            return _sound(copy, suite)
-        finally:
-            free.put(copy)
-
-    seconds: dict[str, float] = {}
-    for found in [pool.submit(sound, suite) for suite in needed]:
-        seconds |= found.result()
+    sound: set[str] = set()
+    failing: set[str] = set()
 
     def attempt(mutation: Mutation) -> Outcome:
         copy = free.get()
         try:
             suite = suites.suite_of(chosen, mutation.path)
-            paths = suites.files(copy.root, suite)
-            return copy.trial(mutation, suites.ordered(paths, seconds, suite, mutation.path))
+            paths = suites.ordered(copy.root, suites.files(copy.root, suite), suite, mutation.path)
+            while True:
+                outcome = copy.trial(mutation, paths, LIMIT, sorted(failing))
+                test = outcome.by.partition("[")[0]  # with all its parameters
+                if "::" not in test or test in sound:
+                    return outcome
+                if copy.run_tests([test]).result == "survived":
+                    sound.add(test)
+                    return outcome
+                say(f"{test} fails without a mutation: it does not count")
+                failing.add(test)
         finally:
             free.put(copy)
 
@@ -80,12 +82,3 @@ def _try_all(
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
             told(waiting.pop(future), future.result())
-
-
-def _sound(copy: Copy, suite: Suite) -> dict[str, float]:
-    """The time that each file of tests takes. Raises Unsound if one fails without a mutation."""
-    report = copy.root / "report.xml"
-    outcome = copy.run_tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
-    if outcome.result != "survived":
-        raise Unsound(f"{suite.package}: {outcome.by or 'its tests'} fails, or ends too late, without any mutation")
-    return suites.seconds_of(report)
