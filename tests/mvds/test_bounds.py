@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.mvds import Config, Mode, Now, Payload
+from sdschat.mvds import Config, Mode, Now, Payload, Reason, limits
 from sdschat.mvds.epochs import EpochClock, SendBackoff, backoff_steps
-from sdschat.mvds.events import Expired
+from sdschat.mvds.events import Delivered, Expired, Rejected
 from sdschat.mvds.limits import MAX_AHEAD_MS
+from sdschat.mvds.packing import message_cost
 from sdschat.mvds.pages import Came, Pages
 from sdschat.mvds.values import RecordRow, RecordType
 from tests.mvds.world import GROUP, START, Node, at, id_of, message
@@ -179,3 +180,46 @@ def test_of_several_who_were_asked_one_leaves_and_the_others_are_told_that_it_ca
     told = {packet.peer: packet.payload for packet in node.step(9000)}
     assert told == {"carol": Payload(acks=id_of(one)), "dan": Payload(acks=id_of(one))}
     assert not node.engine.snapshot().records
+
+
+def test_what_waits_may_fill_the_room_of_its_sender_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message takes its body, 512 bytes, and 128 for each parent."""
+    monkeypatch.setattr(limits, "WAITING_BYTES_PER_PEER", 2 * (512 + 128 + 100))
+    for size, refused in ((100, []), (101, [Reason.BUFFER_QUOTA])):
+        node = Node("alice", ["bob"])
+        for body in (bytes(100), b"x" * size):
+            node.receive("bob", Payload(messages=(message(body, b"p" * 32),)), 0)
+        assert [event.reason for event in node.reported(Rejected)] == refused
+
+
+def test_parents_that_are_absent_are_noted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "AHEAD_TOTAL", 2)
+    node = Node("alice", ["bob"], Config(ordering="eventual"))
+    for number in range(4):
+        node.receive("bob", Payload(messages=(message(b"%d" % number, bytes([number // 2]) * 32),)), 0)
+    assert {row.message_id for row in node.engine.snapshot().ahead} == {bytes(32), b"\1" * 32}
+    node.receive("bob", Payload(messages=(message(b"one more", b"\2" * 32),)), 0)
+    assert len(node.engine.snapshot().ahead) == 2
+
+
+def test_a_message_may_fill_a_packet_and_packets_may_fill_a_payload() -> None:
+    """A byte more does not fit."""
+    config = Config(packet_bytes=1024, payload_bytes=2048, metadata=False)
+    node = Node("alice", ["bob"], config)
+    around = message_cost(message(bytes(900), stamp=START.wall * 10**6)._replace(metadata=None)) - 900
+    with pytest.raises(ValueError, match="does not fit"):
+        node.engine.send(GROUP, bytes(1025 - around), at(0), mode=Mode.BATCH)
+    bodies = [bytes([number]) * (1024 - around) for number in range(3)]
+    for body in bodies:
+        node.engine.send(GROUP, body, at(0), mode=Mode.BATCH)
+    node.take()
+    sent = [[one.body for packet in node.step(ms) for one in packet.payload.messages] for ms in (0, 1000)]
+    assert [len(each) for each in sent] == [2, 1]
+
+
+def test_the_same_text_in_one_second_is_dated_a_second_later() -> None:
+    node = Node("alice", ["bob"], Config(timestamp_unit="s", metadata=False))
+    for _ in range(3):
+        node.engine.send(GROUP, b"ok", at(0))
+    dated = [event.message.timestamp for event in node.take().events if isinstance(event, Delivered)]
+    assert dated == [START.wall // 1000 + later for later in range(3)]
