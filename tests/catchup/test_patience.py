@@ -341,3 +341,8 @@ def test_who_gives_something_new_now_and_then_is_asked_on() -> None:
         seeker.took([], int(now % FRUITLESS < SILENCE), False, now)
         seeker.advance(now)
     assert seeker.source == "ann"
+
+
+def test_before_it_begins_nothing_is_left_out() -> None:
+    seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
+    assert (seeker.reach, seeker.begun, seeker.active) == (LOWEST, False, False)

@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.mutation import equivalent, work
 from tests.mutation.draw import Mutation, draw
+from tests.mutation.killers import Killers
 from tests.mutation.record import Record, name_of
 from tests.mutation.suites import SUITES, Suite
 from tests.mutation.trial import Outcome
@@ -42,8 +43,12 @@ def main(arguments: Sequence[str], root: Path = ROOT, suites: Sequence[Suite] = 
         record.add(mutation, (root / mutation.path).read_bytes(), outcome)
         print(row(mutation, outcome), progress.done(outcome), flush=True)
 
+    def say(text: str) -> None:
+        print(text, flush=True)
+
+    killers = Killers(root / ".mutation" / "killers.txt")
     try:
-        work.run(root, suites, untried, chosen.jobs, told, lambda text: print(text, flush=True), chosen.patience)
+        work.run(root, suites, untried, chosen.jobs, told, say, killers, chosen.patience)
     except KeyboardInterrupt:
         print(f"Stopped with {progress.left} left; --resume goes on from here.", flush=True)
         return 130

@@ -13,6 +13,7 @@ import pytest
 from tests.mutation import equivalent
 from tests.mutation.__main__ import main
 from tests.mutation.draw import Mutation, draw, mutations
+from tests.mutation.killers import MOST, Killers
 from tests.mutation.suites import SUITES, Suite, files, ordered
 from tests.mutation.trial import Copy
 
@@ -115,6 +116,31 @@ def test_what_the_first_files_do_not_see_the_others_may(toy: Path, tmp_path: Pat
     assert copy.trial(by_text["return low <= value and value <= high"], names).result == "survived"
 
 
+def test_a_test_that_killed_before_is_run_first(toy: Path, tmp_path: Path) -> None:
+    (toy / "tests/bounds/test_a.py").write_text(TESTS)
+    by_text = {one.after: one for one in every(toy)}
+    wrong = by_text["return low < value and value < high"]
+    kept = tmp_path / "killers.txt"
+    Killers(kept).add("toy/bounds/within.py", "tests/bounds/test_within.py::test_lowest")
+    known = Killers(kept).of("toy/bounds/within.py")
+    paths = ["tests/bounds/test_a.py", "tests/bounds/test_within.py"]
+    copy = Copy(toy, tmp_path / "copy")
+    assert copy.trial(wrong, paths).by == "tests/bounds/test_a.py::test_lowest"
+    assert copy.trial(wrong, paths, likely=known).by == "tests/bounds/test_within.py::test_lowest"
+    gone = ["tests/bounds/test_within.py::test_that_was_renamed"]
+    assert copy.trial(wrong, paths, likely=gone).by == "tests/bounds/test_a.py::test_lowest"
+
+
+def test_the_last_killers_of_a_file_are_known(tmp_path: Path) -> None:
+    killers = Killers(tmp_path / "killers.txt")
+    for number in range(MOST + 1):
+        killers.add("a.py", f"t.py::{number}")
+    killers.add("a.py", "t.py::1")
+    killers.add("b.py", "pytest ended with 3")
+    assert killers.of("a.py") == ["t.py::1", *(f"t.py::{number}" for number in range(MOST, 1, -1))]
+    assert killers.of("b.py") == []
+
+
 def test_a_test_that_takes_too_long_is_ended(toy: Path, tmp_path: Path) -> None:
     (toy / "tests/bounds/test_within.py").write_text("import time\n\ndef test_long():\n    time.sleep(60)\n")
     assert Copy(toy, tmp_path / "copy").run_tests(["tests/bounds"], 2).result == "timed out"
@@ -154,7 +180,7 @@ def test_a_declaration_without_a_reason_is_an_error(toy: Path, capsys: pytest.Ca
 
 
 def test_a_test_that_fails_without_a_mutation_kills_none(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (toy / "tests/bounds/test_always.py").write_text("def test_wrong():\n    assert False\n")
+    (toy / "tests/bounds/test_within_all.py").write_text("def test_wrong():\n    assert False\n")
     main(arguments(toy), toy, TOY)
     told = capsys.readouterr().out
     assert told.count("test_wrong fails without a mutation: it does not count") == 1

@@ -37,6 +37,11 @@ class Outcome(NamedTuple):
     by: str  # the test that failed, where one did
     seconds: float
 
+    @property
+    def test(self) -> str:
+        """The test that failed, with all its parameters."""
+        return self.by.partition("[")[0]
+
 
 class Copy:
     """A copy of the tree for one worker. `stop` from another thread ends the running tests."""
@@ -53,9 +58,15 @@ class Copy:
         self._patience = patience
 
     def trial(
-        self, mutation: Mutation, tests: Sequence[str], limit: float = LIMIT, without: Collection[str] = ()
+        self,
+        mutation: Mutation,
+        tests: Sequence[str],
+        limit: float = LIMIT,
+        *,
+        likely: Sequence[str] = (),
+        without: Collection[str] = (),
     ) -> Outcome:
-        """Put the mutation in, run the tests but for some (`without`), and take it out again."""
+        """Put the mutation in, run the tests but for some (`without`), and take it out again. `likely` go first."""
         path = self.root / mutation.path
         source, kept = path.read_bytes(), path.stat()
         path.write_bytes(mutation.of(source))
@@ -65,6 +76,9 @@ class Copy:
         try:
             # To collect all tests takes longer than most mutations live.
             left_out = [f"--deselect={test}" for test in without]
+            soonest = self.run_tests([*likely, *left_out], limit) if likely else None
+            if soonest is not None and soonest.test in likely:
+                return soonest
             first = self.run_tests([*tests[:_FIRST], *left_out], limit)
             if first.result != "survived" or len(tests) <= _FIRST:
                 return first

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 from tests.mutation import suites
 from tests.mutation.draw import Mutation
+from tests.mutation.killers import Killers
 from tests.mutation.suites import Suite
 from tests.mutation.trial import LIMIT, Copy, Outcome
 
@@ -23,6 +24,7 @@ def run(
     jobs: int,
     told: Told,
     say: Callable[[str], None],
+    killers: Killers,
     patience: int,
 ) -> None:
     """Try each mutation, and report its outcome. Nothing is left behind, also if it is interrupted.
@@ -34,7 +36,7 @@ def run(
         try:
             with ThreadPoolExecutor(len(copies)) as pool:
                 try:
-                    _try_all(pool, copies, chosen, untried, told, say)
+                    _try_all(pool, copies, chosen, untried, told, say, killers)
                 except BaseException:
                     for one in copies:
                         one.stop()
@@ -52,6 +54,7 @@ def _try_all(
     untried: Sequence[Mutation],
     told: Told,
     say: Callable[[str], None],
+    killers: Killers,
 ) -> None:
     free: SimpleQueue[Copy] = SimpleQueue()
     for one in copies:
@@ -65,8 +68,9 @@ def _try_all(
             suite = suites.suite_of(chosen, mutation.path)
             paths = suites.ordered(copy.root, suites.files(copy.root, suite), suite, mutation.path)
             while True:
-                outcome = copy.trial(mutation, paths, LIMIT, sorted(failing))
-                test = outcome.by.partition("[")[0]  # with all its parameters
+                likely = [test for test in killers.of(mutation.path) if test not in failing]
+                outcome = copy.trial(mutation, paths, LIMIT, likely=likely, without=sorted(failing))
+                test = outcome.test
                 if "::" not in test or test in sound:
                     return outcome
                 if copy.run_tests([test]).result == "survived":
@@ -77,8 +81,12 @@ def _try_all(
         finally:
             free.put(copy)
 
-    waiting: dict[Future[Outcome], Mutation] = {pool.submit(attempt, mutation): mutation for mutation in untried}
+    # Those of files whose killers are known take little time, so they go first.
+    order = sorted(untried, key=lambda mutation: not killers.of(mutation.path))
+    waiting: dict[Future[Outcome], Mutation] = {pool.submit(attempt, mutation): mutation for mutation in order}
     while waiting:
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
-            told(waiting.pop(future), future.result())
+            mutation = waiting.pop(future)
+            killers.add(mutation.path, future.result().test)
+            told(mutation, future.result())

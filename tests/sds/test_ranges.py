@@ -117,6 +117,13 @@ def test_what_a_range_filter_lacks_is_pushed_to_its_sender_and_never_to_the_auth
     assert [event.wanted_by for event in group["a"].of(PushScheduled)] == [sender] * pushed
 
 
+def test_of_what_a_range_filter_lacks_no_more_is_pushed_than_a_review_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.sds.steps.range_review.PUSHES_PER_REVIEW", 4)
+    group = holder(LARGE, range(START, START + 10), 10)
+    ranged(group, bytes(100))
+    assert len(group["a"].of(PushScheduled)) == 4
+
+
 @pytest.mark.parametrize(("ones", "ignored"), [(60, False), (61, True), (100, True)])
 def test_a_range_filter_that_is_too_full_is_ignored_like_any_other(ones: int, ignored: bool) -> None:
     group = holder(LARGE, range(START, START + 10), 10)

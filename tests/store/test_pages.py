@@ -170,6 +170,7 @@ def test_a_log_says_its_keys_and_no_message_of_another_channel(filled: tuple[Sto
     log, other, none = ChannelLog(store, "lobby"), ChannelLog(store, "attic"), ChannelLog(store, "nowhere")
     assert log.keys(*EVERYTHING, COUNT + 1) == keys
     assert log.keys(LogKey(*keys[3]), LogKey(*keys[7]), 2) == keys[3:5]
+    assert log.cut(*EVERYTHING, 3) == store.log("lobby").cut(*EVERYTHING, 3) != []
     assert other.message(keys[0][1]) is None
     assert none.message(keys[0][1]) is None
     assert none.stored(*EVERYTHING, False, COUNT, 1 << 30) == []

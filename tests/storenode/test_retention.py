@@ -11,6 +11,7 @@ import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST, LogKey, summarise
 from sdschat.sds.values import Append, HistoryEntry, Put, Table, Write
+from sdschat.store import dropped_packets
 from sdschat.store.archive import ArchiveRange, LogArchive
 from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.reader import Reader
@@ -59,6 +60,21 @@ def test_the_oldest_packets_go_and_their_ids_stay(tmp_path: Path) -> None:
         history = store.channel("lobby").history
         assert all(history.entry(message_id) is not None for message_id in ids)
         assert history.row(ids[0]) is None
+
+
+def test_an_id_that_is_no_digest_stays_in_the_log_and_holds_up_no_other(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        message = packet_of("lobby", "ann", START, "of another program")
+        message.message_id = "no digest"
+        store.commit([("lobby", [Append(log_row(message)), Put(Table.CHANNEL, "", state_row(START))])])
+        ids = [_say(store, number) for number in range(1, 6)]
+        drop_oldest(store, "lobby", START + 4, 100, 7)
+        number = store.number("lobby")
+        assert number is not None
+        past = [name for _, name in dropped_packets.keys(store.connection, number, 0, START + 9)]
+        assert past == ids[:3]
+        history = store.channel("lobby").history
+        assert all(history.entry(message_id) is not None for message_id in ("no digest", *ids))
 
 
 def test_no_more_go_at_once_than_asked_for(tmp_path: Path) -> None:
