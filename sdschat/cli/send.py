@@ -207,7 +207,8 @@ class _Sending:
         for left in range(_LOOKS, -1, -1):
             try:
                 person = people.find(name)
-                if not people.here(person.sender_id):
+                outsider = self._node.sessions[self._order.channel].is_outsider(person.sender_id)
+                if not outsider and not people.here(person.sender_id):
                     say(f"{safe(person.nick or name)} ({person.sender_id}) is not here now; the message waits")
                 return
             except ValueError as error:

@@ -31,6 +31,7 @@ from sdschat.cli.errors import (
 from sdschat.cli.options import Chosen, FoundSettings, channel_options
 from sdschat.cli.output import counted, safe
 from sdschat.cli.session import mqtt_options
+from sdschat.identity.private.link import is_private_name
 from sdschat.node.private.links import link_broker, link_channel
 from sdschat.node.private.opening import open_for_reading
 from sdschat.node.private.record import is_link
@@ -91,6 +92,9 @@ def command(
             chosen, [channel_name(name) for name in channels], time_option("--for", length) / 1000 if length else None
         )
     longest, kept = time_option("--every", every) / 1000, time_option("--keep", keep) // 1000
+    for name in channels:
+        if is_private_name(name):
+            raise CommandProblem(f"{name} is a private channel: an invite to it has to stand in its place.", WRONG_USE)
     named = [link_channel(name) if is_link(name) else name for name in map(channel_name, channels)]
     topics = [Topics(name, chosen.settings.topic_prefix).everything for name in named]
     if links and chosen.text("broker") is None and (broker := link_broker(links[0])):
@@ -161,7 +165,10 @@ class _Tap:
     def _tell_key_changed(self) -> None:
         if not self._key_changed:
             self._key_changed = True
-            say("the key of the channel was changed: a tap is no member, and needs a new invite")
+            say(
+                "packets of another key are not recorded: of who was removed before, or the key was changed since this "
+                "invite. A tap is no member, and then needs a new one"
+            )
 
     def _end(self) -> None:
         if not self._ended.done():

@@ -301,6 +301,12 @@ def test_a_tap_with_a_link_records_what_is_said_opened(tmp_path: Path) -> None:
     beside_mosquitto(tmp_path, _tap)
 
 
+def test_a_tap_by_the_full_name_of_a_private_channel_would_record_nothing_and_is_refused(tmp_path: Path) -> None:
+    refused = run(tmp_path, "tap", "garden~abcdef", "--to", "tap")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "an invite to it has to stand in its place" in refused.stderr
+
+
 def _tap(home: Path, broker: str) -> None:
     link = run(home, "create", "garden", "--private", "--name", "ann", "--broker", broker).stdout.strip()
     arguments = command("tap", link, "--to", "tap")

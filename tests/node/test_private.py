@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.private.roster import Roster, SignedOperation
 from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
 from sdschat.node.node import Node
 from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.record import create_private
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
@@ -129,6 +131,11 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
     run(scenario)
 
 
+def _known_of_us(member: Member) -> tuple[str, Roster, bytes, list[SignedOperation]]:
+    here = private(member)
+    return here.record.name, here.roster, here.own_key, list(here.operations.in_log.values())
+
+
 def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
@@ -148,6 +155,7 @@ def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path:
             again = here.start("carol", link_of(bob))
             for each in (ann, bob):
                 await each.until(MessageDelivered, lambda body: "banned them" in (body.said.opened.text or ""))
+            await until([again], lambda each: "only an invite of the creator" in refusal_words(*_known_of_us(each)))
             assert not private(ann).has(again.node.sender_id)
 
     run(scenario)

@@ -121,6 +121,8 @@ def test_an_outsider_writes_to_nobody(tmp_path: Path) -> None:
             refused = await ann.until(DirectRefused)
             assert (refused.sender_id, refused.why) == (mal.node.sender_id, "they are no member of this channel")
             await bob.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
+            with pytest.raises(ValueError, match="is no member of garden~"):
+                sync_part(ann.node, name).direct.send(mal.node.sender_id, "to no member")
             sync_part(bob.node, name).direct.send(ann.node.sender_id, "from a member")
             assert (await ann.until(DirectSaid)).opened.text == "from a member"
             assert len(ann.of(DirectSaid)) == 1

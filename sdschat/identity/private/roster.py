@@ -24,6 +24,7 @@ Position = tuple[int, str]  # of a message in the log: Lamport time and message 
 WAITS: Final = "it builds upon an operation that is not here yet"
 UNKNOWN_INVITER: Final = "the invite is by somebody who is not a member"
 USED_UP: Final = "the invite was used up"
+BANNED: Final = "the creator banned them"
 UNKNOWN_EPOCH: Final = "the invite was made before the key of the channel was changed"
 
 
@@ -229,7 +230,7 @@ class _Fold:
         if inviter is None or inviter.silent:
             return UNKNOWN_INVITER
         if each.author_key in state.banned and inviter.rank is not Rank.CREATOR:
-            return "the creator banned them"
+            return BANNED
         if self._genesis.admins_invite and inviter.rank < Rank.ADMIN:
             return "the invite is by somebody who may not invite"
         if invite.expires and each.lamport > invite.expires:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
-from sdschat.identity.private.roster import UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
+from sdschat.identity.private.roster import BANNED, UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
@@ -119,4 +119,6 @@ def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collecti
         return ""
     if why in (UNKNOWN_INVITER, UNKNOWN_EPOCH) and all(each.author_key == key for each in operations):
         return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
+    if why == BANNED:
+        return f"the creator of {channel} banned your key: only an invite of the creator lets it in again"
     return f"your invite is of no use: {why}. Ask for a new one"

@@ -68,6 +68,12 @@ def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
 
 def remove(node: Node, channel: str, who: str, *, banned: bool = False) -> None:
     """Remove a member, by nick or by the beginning of an id. Raises ValueError."""
+    session = node.sessions.get(channel)
+    if session is not None and session.private is None:
+        raise ValueError(
+            f"Nobody can be put out of {channel}, which is an open channel. /mute and /ignore hide for you what "
+            "somebody says; /create makes a private channel."
+        )
     private = _private(node, channel)
     private.remove(member_called(private, who), banned=banned)
 
