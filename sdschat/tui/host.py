@@ -173,10 +173,11 @@ class Host:
         """Write one or several lines of the program into the log that is shown."""
 
     @abstractmethod
-    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None, *, stays: bool = False) -> None:
         """Show the answer of a command where it is seen, wherever one reads. It is no part of the log.
 
-        `renew` returns the answer as it is now: it is asked while the answer is shown.
+        `renew` returns the answer as it is now: it is asked while the answer is shown. `stays`: it is shown until Esc
+        or the next line, however short it is.
         """
 
     @abstractmethod

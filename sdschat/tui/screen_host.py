@@ -114,10 +114,10 @@ class ScreenHost(Window, App[int]):
         self.model.note(text, self.view.now().wall)
         self.draw_soon()
 
-    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None, *, stays: bool = False) -> None:
         """Show a short answer above the input, and a longer one on a sheet; what is written goes on in the input."""
         lines = text.split("\n")
-        if len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
+        if not stays and len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
             self.warn(text)
         else:
             self.sheet.open([Page(title, lines, renew=renew)])

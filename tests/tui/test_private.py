@@ -8,6 +8,9 @@ from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from sdschat.node.members.opening import install
 from sdschat.node.sharing.of_node import page_of
+from sdschat.node.sync import extension
+from sdschat.node.view.engine_snapshot import peek
+from sdschat.tui.model.words import UNICODE
 from tests.cli.test_private import BLOCKS, modules
 from tests.tui.stage import Stage, staged
 
@@ -81,6 +84,32 @@ async def test_an_invite_goes_away_with_esc_and_is_kept_in_no_log_and_no_file(st
     assert [path for path, raw in files.items() if secret.encode() in raw] == []
 
 
+@staged("lobby", size=(100, 60), syncs=True)
+async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, epoch 1")
+    link, _ = await invited(stage)
+    await stage.press("escape")
+    bob, cleo = (stage.world.start(name, link, before=extension.install) for name in ("bob", "cleo"))
+    await stage.until(lambda: len(stage.app.model.present) == 2, "both are here")
+    await stage.until_text("3 here")
+    garden = stage.app.channel
+    cleo.node.send(garden, "so that there is a nick")
+    await stage.until_text("so that there is a nick")
+    await stage.enter("/remove cleo")
+    await stage.until_text("2 here")
+    assert cleo.node.sender_id in stage.app.node.sessions[garden].presence.online, "cleo's program stays"
+    await stage.enter("bob alone reads this")
+    await stage.until_text("bob alone reads this")
+    tick = UNICODE.acked
+    await stage.until(
+        lambda: any("bob alone reads this" in line and line.endswith(tick) for line in stage.log()), "all have it"
+    )
+    assert stage.app.model.present == (bob.node.sender_id,)
+    peers = peek(stage.app.node.sessions[garden], stage.app.node.sender_id, stage.app.node.clock.now()).peers
+    assert [peer.sender_id for peer in peers] == [bob.node.sender_id]
+
+
 async def invited(stage: Stage) -> tuple[str, list[str]]:
     """Make an invite. Return the link, and the lines of its picture on the screen."""
     await stage.enter("/invite 2 7d")
@@ -110,7 +139,11 @@ async def test_verified_people_have_a_mark_and_another_key_of_theirs_is_an_alarm
     await stage.enter("/verify bob")
     await stage.until_text("see the same six words?")
     assert "bob≗" not in stage.text()
+    assert stage.app.sheet.display, "the words stay until Esc or the next line"
+    assert stage.hint() == ""
     await stage.enter("/verify bob yes")
+    await stage.settle()
+    assert "six words?" not in stage.text()
     await stage.until_text("bob≗")
     bob = stage.peers["bob"].node
     assert stage.app.node.gate.book.standing(bob.sender_id) & KeyStanding.VERIFIED

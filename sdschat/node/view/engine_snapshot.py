@@ -198,6 +198,8 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
     known, presence = session.channel.state.peers.known, session.presence
     found = []
     for sender_id in {**presence.online, **known}:
+        if session.is_outsider(sender_id):  # somebody removed may stay connected
+            continue
         peer = known.get(sender_id)
         found.append(
             PeerPeek(

@@ -61,7 +61,11 @@ def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[Buffere
     )
     groups = state.config.num_response_groups
     author = entry.sender_id or ""
-    may = tuple(peer for peer in session.presence.online if in_response_group(peer, author, entry.message_id, groups))
+    may = tuple(
+        peer
+        for peer in session.presence.online
+        if in_response_group(peer, author, entry.message_id, groups) and not session.is_outsider(peer)
+    )
     return MissingMessage(
         entry.message_id,
         entry.sender_id,

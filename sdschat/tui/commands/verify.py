@@ -34,7 +34,8 @@ def _verify(host: Host, argument: str) -> None:
         host.answer(f"{who} is {'verified' if is_verified(node, sender_id) else 'not verified any more'}", "verify")
         return
     verified = " You have verified this key before." if is_verified(node, sender_id) else ""
-    host.answer(f"{words}\nDoes {who} see the same six words? Then: /verify {name.strip()} yes.{verified}", "verify")
+    told = f"{words}\nDoes {who} see the same six words? Then: /verify {name.strip()} yes.{verified}"
+    host.answer(told, "verify", stays=True)  # they are read to each other on the telephone
 
 
 def _list(host: Host) -> None:

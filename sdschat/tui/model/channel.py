@@ -166,7 +166,7 @@ class ChannelModel:
                 self._move(message_id, Fate(Phase.UNACKED))
             case events.ConnectionChanged():
                 self._connection(body)
-            case events.PresenceChanged() | KeyMet() | NickChanged():
+            case events.PresenceChanged() | events.MembersChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
                 self._look_around()
                 self._note_event(body, event.time)
@@ -326,7 +326,8 @@ class ChannelModel:
         self.changes |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
 
     def _look_around(self) -> None:
-        """Note who else is here now. Without a connection it stays as it was: nobody can come or leave."""
+        """Note who else is here now, in a private channel of its members alone. Without a connection it stays as it
+        was: nobody can come or leave."""
         present = self.conversation.present()
         if present == self.present or self.connection.state != "connected":
             return

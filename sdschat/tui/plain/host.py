@@ -162,7 +162,7 @@ class PlainHost(Host):
         for line in filter(str.strip, text.split("\n")):  # an empty line would be read out as a star
             self.say(f"* {line}")
 
-    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None) -> None:
+    def answer(self, text: str, title: str, renew: Callable[[], str] | None = None, *, stays: bool = False) -> None:
         self.show_notice(text)
 
     def show_pages(self, pages: Sequence[Page], title: str) -> None:
