@@ -72,7 +72,10 @@ def formatted(markdown: str) -> str:
 def show(text: str) -> None:
     """Print a text, through a pager if it is longer than the terminal."""
     if _is_terminal() and text.count("\n") + 2 > shutil.get_terminal_size().lines:
-        click.echo_via_pager(f"{text}\n", color=not _no_color())
+        # Without -R less shows colours as codes; who has options of their own for it, and not this one, gets no colour.
+        os.environ["LESS"] = os.environ.get("LESS") or "-R"
+        draws = "r" in os.environ["LESS"].lower()
+        click.echo_via_pager(f"{text}\n", color=draws and not _no_color())
     else:
         click.echo(text)
 

@@ -122,6 +122,19 @@ def test_a_long_page_goes_through_the_pager(tmp_path: Path) -> None:
     assert "the pager" in shown
 
 
+def test_a_pager_gets_colours_that_it_draws_alone(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho LESS is $LESS\ncat\n")
+    pager.chmod(0o755)
+    shown = on_terminal(tmp_path, "help", "signs", LINES="5", PAGER=str(pager), LESS="")
+    assert "LESS is -R\n" in shown
+    assert "\x1b[1m" in shown
+    shown = on_terminal(tmp_path, "help", "signs", LINES="5", PAGER=str(pager), LESS="-i -M")
+    assert "LESS is -i -M\n" in shown
+    assert "\x1b[" not in shown
+    assert "\x1b[1m" in on_terminal(tmp_path, "help", "signs", LINES="5", PAGER=str(pager), LESS="FRX")
+
+
 @pytest.mark.parametrize("arguments", [("version",), ("-V",), ("--version",)])
 def test_the_version(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert run(tmp_path, *arguments).stdout == f"sdschat, version {__version__}\n"
