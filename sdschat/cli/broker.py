@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, say
 from sdschat.cli.signals import stopped_by
-from sdschat.transport.address import Address, Secret
+from sdschat.transport.address import Address, Secret, own_addresses
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password
 from sdschat.transport.tasks import first
@@ -82,10 +85,23 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
 
 
 def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
-    """Yield the addresses that clients can give to --broker."""
-    yield address
-    if config.port_websocket is not None:
-        yield Address("wss" if config.tls else "ws", address.host, config.port_websocket, "/mqtt")
+    """Yield the addresses that clients can give to --broker: where it listens everywhere, those of this machine."""
+    hosts = [address.host]
+    if ipaddress.ip_address(address.host).is_unspecified:
+        hosts = [*(own_addresses(socket.AF_INET6) if ":" in address.host else []), *own_addresses()] or hosts
+    for host in hosts:
+        yield replace(address, host=host)
+        if config.port_websocket is not None:
+            yield Address("wss" if config.tls else "ws", host, config.port_websocket, "/mqtt")
+
+
+def invitation(config: BrokerConfig, address: Address) -> str:
+    """Return the line that others type to talk over this broker."""
+    place = next(places(config, address))
+    whole = str(place) if place.user is None else str(place).replace("://", f"://{place.user}@", 1)
+    options = "" if config.tls is None else " --ca-file FILE"
+    who = "others on this machine" if place.loopback else "others"
+    return f"{who} type: sdschat join CHANNEL --broker {whole}{options}"
 
 
 async def _serve(config: BrokerConfig, address: Address) -> int:
@@ -97,6 +113,7 @@ async def _serve(config: BrokerConfig, address: Address) -> int:
         raise CommandProblem(str(error), WRONG_USE) from error
     try:
         print("\n".join(f"listening at {place}" for place in places(config, address)), flush=True)
+        print(invitation(config, address), flush=True)
         code = await first(stopped, broker.wait())
         if code is None:
             raise CommandProblem("The broker ended by itself. Start it again.", UNEXPECTED)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -108,6 +111,21 @@ def _path(parts: SplitResult) -> str:
             "or use ws:// or wss:// for a broker behind a web server."
         )
     return ""
+
+
+def own_addresses(family: socket.AddressFamily = socket.AF_INET) -> list[str]:
+    """Return the addresses of this machine that others may reach, the one of its way out first. Nothing is sent."""
+    found = dict.fromkeys(_own_addresses(family))
+    return [each for each in found if not ipaddress.ip_address(each.partition("%")[0]).is_loopback]
+
+
+def _own_addresses(family: socket.AddressFamily) -> Iterator[str]:
+    far = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"  # of documentation: of nobody
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far, 9))  # this chooses a way out, and sends nothing
+        yield str(probe.getsockname()[0])
+    with contextlib.suppress(OSError):
+        yield from (str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, family))
 
 
 def clear_text_problem(address: Address, password: Secret | None, allowed: bool = False) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.transport.address import own_addresses
 from tests.cli.processes import PATIENCE, Line, Pipe, command, environment, run
 from tests.needs import needs_module, needs_program
 from tests.transport.worlds import beside_mosquitto, free_port
@@ -299,6 +300,28 @@ def test_a_line_that_cannot_be_sent_does_not_stop_the_others(start: Start) -> No
     ann.until_texts("fine", "also fine")
     assert ann.end() == 2
     assert sum("a line was not sent" in line for line in ann.said) == 2
+
+
+def test_a_broker_for_all_names_addresses_that_others_can_use(tmp_path: Path, port: int) -> None:
+    served = subprocess.Popen(
+        command("broker", "--listen", f"0.0.0.0:{port}"),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert served.stdout is not None
+        places = [f"mqtt://{host}:{port}" for host in own_addresses()] or [f"mqtt://0.0.0.0:{port}"]
+        assert [served.stdout.readline() for _ in places] == [f"listening at {place}\n" for place in places]
+        told = served.stdout.readline()
+        assert told == f"others type: sdschat join CHANNEL --broker {places[0]}\n"
+        sent = run(tmp_path, "send", "lobby", "hello", "--name", "ann", "--broker", places[0])
+        assert sent.returncode == 0, sent.stderr
+    finally:
+        served.terminate()
+        served.wait()
 
 
 def test_the_broker_alone_with_a_user(tmp_path: Path, port: int) -> None:

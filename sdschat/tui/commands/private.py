@@ -150,7 +150,9 @@ COMMANDS = (
         "A link and a QR code that let others into this channel",
         _invite,
         details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in. In a members' "
-        "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link.",
+        "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link. An open "
+        "channel needs no invite: whoever reaches the broker joins it. The broker of this machine is for this machine "
+        "alone; for others, run sdschat broker --listen 0.0.0.0:1883, which prints the line that they type.",
         complete=_people,
         group="private",
     ),

@@ -21,6 +21,7 @@ _RECORDED: Final = "nobody has written anything yet, at this moment of the recor
 _OUTSIDE: Final = "what was written here is shown once a member lets you in"
 _WRITE: Final = "a line, and Enter sends it"
 _KEYS: Final = "F1 help, Esc one step back, Ctrl+C twice leaves"
+_NEAR: Final = " (on this machine; from another one: /help invite)"
 _LABEL: Final = 11  # columns of what a line of the first screen is about
 _TOP: Final = (0, "")  # a key before that of every message
 
@@ -57,7 +58,7 @@ def _way_in(view: Conversations, channel: str) -> str:
         return "by a link: /invite makes one"
     if view.guest:
         return "by opening the address of this page"
-    return clean(join_command(view.node, channel), limit=600) + ("" if view.node.broker else " (on this machine)")
+    return clean(join_command(view.node, channel), limit=600) + ("" if view.node.broker else _NEAR)
 
 
 def badge(history: CatchingUp | None) -> str:
