@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
-from sdschat.cli.options import Chosen
+from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import show_progress
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
@@ -52,6 +52,8 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
             are = "is" if len(known) == 1 else "are"
             there = f"There {are} {', '.join(known[:8])}. Choose one with --profile or --name."
         absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
+        if chosen.general["profile"].origin in WORKED_OUT and len(known) > 1:
+            absent = f"Several profiles are in {chosen.data_dir}, and none is called {chosen.profile} as you are here."
         raise CommandProblem(f"{absent} {there}", WRONG_USE) from error
     reader = Store.open_read_only(path, codec_of(chosen))
     try:

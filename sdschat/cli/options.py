@@ -310,8 +310,10 @@ def written(name: str, value: Value | None) -> str:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCAL: Final = (
-    click.option("--name", metavar="NICK", help="Your nick. Default: your user name."),
-    click.option("--profile", metavar="NAME", help="The profile: messages and key. Default: the nick."),
+    click.option("--name", metavar="NICK", help="Your nick. Default: that of the only profile, else your user name."),
+    click.option(
+        "--profile", metavar="NAME", help="The profile: messages and key. Default: the nick, or the only one."
+    ),
     click.option("--data-dir", metavar="DIR", help="The folder of all profiles."),
     click.option("--config", metavar="FILE", help="Read this file instead of ./sdschat.toml and the user's."),
     click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help="A setting; `sdschat config` lists them."),

@@ -321,7 +321,7 @@ def test_a_broker_for_all_names_addresses_that_others_can_use(tmp_path: Path, po
         assert sent.returncode == 0, sent.stderr
     finally:
         served.terminate()
-        served.wait()
+        served.communicate()
 
 
 def test_the_broker_alone_with_a_user(tmp_path: Path, port: int) -> None:
