@@ -157,7 +157,7 @@ async def _chat(
 
 
 async def _plain(node: Node, channels: list[str], said: list[str]) -> int:
-    from sdschat.tui.plain.host import run_plain
+    from sdschat.tui.plain.run import run_plain
 
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("join needs standard input and output, and one of them is closed.", WRONG_USE)

@@ -146,7 +146,8 @@ class MembersChannel:
         if draft is None:
             return self._made(self.engine.delete(self.told.name(message_id), self._now()))
         self.engine.delete_draft(draft)
-        return self._changed(draft, PostDeleted(self.told.draft_id(draft), waited=True))
+        me = self._identity.sender_id
+        return self._changed(draft, PostDeleted(self.told.draft_id(draft), True, me, me))
 
     @property
     def is_creator(self) -> bool:

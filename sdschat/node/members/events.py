@@ -44,10 +44,13 @@ class PostEdited(NamedTuple):
 
 
 class PostDeleted(NamedTuple):
-    """A post was taken back. `waited`: it was here alone, since its author is no member yet."""
+    """A post was taken back. `waited`: it was here alone, since its author is no member yet. `by` is empty where a
+    state of another member lacks it: that does not tell who took it back."""
 
     message_id: str
     waited: bool = False
+    author: str = ""
+    by: str = ""
 
 
 class DeliveryChanged(NamedTuple):

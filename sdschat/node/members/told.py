@@ -230,13 +230,13 @@ class Told:
             self._alive[target] = body.number
             yield PostEdited(self.message_id(target), body.text)
         elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, target.author)):
-            yield self._forget(target)
+            yield self._forget(target, self._person(body.author))
 
-    def _forget(self, name: PostId) -> PostDeleted:
+    def _forget(self, name: PostId, by: str = "") -> PostDeleted:
         message_id = self.message_id(name)
         del self._alive[name]
         self._names.pop(message_id, None)
-        return PostDeleted(message_id)
+        return PostDeleted(message_id, False, self._person(name.author), by)
 
     def _adopted(self) -> Iterator[NodeBody]:
         """Yield the difference between what was told and the state that was taken over."""

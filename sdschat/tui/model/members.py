@@ -111,9 +111,9 @@ class MembersLines:
                 model.take_post(post, looking, late=late)
             case events.PostEdited():
                 model.reload()
-            case events.PostDeleted(_, waited):
-                gone = "off the screen and the disk" if waited else "off the screen, and off the disks once settled"
-                model.note(f"a post was taken back: it is {gone}", at)
+            case events.PostDeleted(_, waited, author, by):
+                gone = "off the disk" if waited else "off the disks once settled"
+                model.note(f"{self._deletion(author, by)}: it is out of the log, and {gone}", at)
                 model.reload()
             case events.DeliveryChanged(message_id, word, known, members):
                 self._delivery(message_id, word, known, members)
@@ -150,6 +150,13 @@ class MembersLines:
                 self._checkpoint(body, at)
             case events.ForkFound(sender_id, seq):
                 model.note(f"{model.name_of(sender_id)} cheats: two operations have the number {seq}", at, Tone.ALERT)
+
+    def _deletion(self, author: str, by: str) -> str:
+        """Return in words who took back whose post."""
+        post = f"a post of {self._model.name_of(author)}"
+        if not by:
+            return f"{post} was deleted"
+        return f"{self._model.name_of(by)} deleted {'a post of their own' if by == author else post}"
 
     def _own_status(self, status: str) -> str:
         """Return what became of us, and where we do not write any more, of what we write."""

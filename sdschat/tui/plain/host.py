@@ -7,10 +7,7 @@ nothing that somebody writes can look like a line of the program.
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final, TextIO
 
 from sdschat.node.events import (
@@ -23,29 +20,24 @@ from sdschat.node.events import (
     StrangersChanged,
     ev,
 )
-from sdschat.node.node import Node
-from sdschat.node.stdin import lines
-from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of
-from sdschat.tui import preferences as prefs
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
-from sdschat.tui.lens.inspector import LensInspector
-from sdschat.tui.lens.view_input import names_message, plain
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
-from sdschat.tui.model.words import ASCII, clock, count, day, day_number, nick_text, short
+from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
+from sdschat.tui.plain.entries import beginning, below, entry_line
+from sdschat.tui.plain.lens import PlainLens
+from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import fate_words
 
 _AROUND: Final = 10
-_BEGINNING: Final = 40  # letters of a message that tell it from others
-_FIRST_VIEW: Final = "repair"
 
 
 class PlainLog:
@@ -75,64 +67,6 @@ class PlainLog:
         """Do nothing: rows are not drawn here."""
 
 
-class PlainLens:
-    """The Lens without a screen: every view is written as lines."""
-
-    def __init__(self, host: PlainHost) -> None:
-        self._host = host
-
-    def open(self, view: str = "", argument: str = "") -> None:
-        """Write the lines of a view. Raises CommandError if there is no view with this name."""
-        host, chosen = self._host, self._host.selection
-        if names_message(view, argument):
-            chosen, argument = argument, ""
-        try:
-            host.show_notice(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
-        except ValueError as error:
-            raise CommandError(str(error)) from error
-
-    def toggle(self) -> None:
-        self.open()
-
-    def forget_named(self) -> None: ...  # each view is written once
-
-
-def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
-    """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
-    commands can name it."""
-    who = model.name_of(entry.sender_id, entry.nick)
-    name = short(entry.message_id) if with_id else ""
-    marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
-    if entry.quote is not None:
-        marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
-    offline = model.connection.state != "connected"
-    if entry.fate is not None and entry.fate.phase is Phase.QUEUED and offline:
-        marks.append("queued")
-    noted = f" ({', '.join(marks)})" if marks else ""
-    place = f"[{label}] " if label else ""
-    text = entry.text.replace("\n", "\n    ")
-    said = f"{who} {text}" if entry.action else f"{who}{noted}: {text}"
-    return f"{clock(entry.at)} {place}{'* ' if entry.action else ''}{said}{noted if entry.action else ''}"
-
-
-_WIDTH = 78
-
-
-def view_text(view: Conversations, name: str, channel: str, selection: str | None, argument: str = "") -> str:
-    """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
-    inspector = LensInspector(view.node, view)
-    try:
-        return "\n".join(plain(line) for line in inspector.lines(name, channel, selection, argument, _WIDTH, ASCII))
-    finally:
-        inspector.close()
-
-
-def _beginning(text: str) -> str:
-    """Return the first words of a text: they say to whoever listens which message is meant."""
-    words = " ".join(text.split())
-    return words if len(words) <= _BEGINNING else f"{words[:_BEGINNING].rpartition(' ')[0] or words[:_BEGINNING]} ..."
-
-
 SHOWN_AT_START: Final = 20
 
 
@@ -155,6 +89,11 @@ class PlainHost(Host):
         self._offline: dict[str, str] = {}
         self._phases: dict[str, Fate] = {}
         self._history: dict[str, str] = {}
+        self._posts = PostLines(
+            lambda model, entry: self._say_entry(entry, model.name),
+            lambda model, text: self._tell_of(model.name, text),
+            lambda model, message_id: self._say_state(model.name, model, message_id),
+        )
 
     # The rest of `Host`.
 
@@ -176,6 +115,7 @@ class PlainHost(Host):
         for each in (room, *self.desktop.talks_of(room)):
             if not self.desktop.models[each].loaded:
                 self.desktop.models[each].open_at_end()
+        self._posts.take_queued(self.desktop.models[room])
         return room
 
     async def close_channel(self, name: str) -> None:
@@ -279,6 +219,7 @@ class PlainHost(Host):
         self.show_notice("/who lists who is here, /why tells if your last message arrived, /quit leaves.")
 
     def hear(self, event: NodeEvent) -> None:
+        """Take an event of the node, and write what it tells."""
         self.desktop.hear(event, lambda name: name == self.desktop.shown)
         self.text_log.hear(event)
         body = event.body
@@ -302,6 +243,8 @@ class PlainHost(Host):
             self._say_state(name, model, body.message_id)
         elif isinstance(body, ev.RepairWanted | ev.DependenciesLost) and model is not None:
             self._say_gaps(name, model)
+        elif model is not None:
+            self._posts.hear(model, body)
         for each in self.desktop.models.values():
             self._say_notes(each)
 
@@ -320,7 +263,9 @@ class PlainHost(Host):
             self._tell_of(name, done if what.state == "done" else history.sentence(what, what.since))
 
     def _tell_of(self, channel: str, text: str) -> None:
-        self.show_notice(f"{self.label(channel)}: {text}" if self._named(channel) else text)
+        """Write a line of the program about a channel. Further lines of a text that it quotes are not like one."""
+        place = f"{self.label(channel)}: " if self._named(channel) else ""
+        self.say(f"* {place}{below(text)}")
 
     def _say_connection(self, name: str, model: ChannelModel) -> None:
         words = offline_words(model.connection, model.conversation.sync(), self.view.now().wall)
@@ -338,7 +283,7 @@ class PlainHost(Host):
             return
         if before is None or before.phase != entry.fate.phase:
             words = fate_words(entry.fate, self.glyphs)[0].partition(" ")[2]
-            self._tell_of(name, f"{words}: your message {short(message_id)}, {_beginning(entry.text)}")
+            self._tell_of(name, f"{words}: your message {short(message_id)}, {beginning(entry.text)}")
         self._phases[message_id] = entry.fate
         if entry.fate.phase is Phase.ACKED:
             self._phases.pop(message_id, None)
@@ -356,44 +301,3 @@ class PlainHost(Host):
             if isinstance(item, NoteItem) and item.number > self._told.get(model.name, 0):
                 self._told[model.name] = item.number
                 self._tell_of(model.name, item.text)
-
-
-_ESCAPE: Final = "\x1b"
-
-
-async def run_plain(
-    node: Node,
-    channels: Sequence[str],
-    *,
-    file: Path | None = None,
-    stdin: int = 0,
-    out: TextIO | None = None,
-    said: Sequence[str] = (),
-) -> int:
-    """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences. `said`: lines
-    to begin with."""
-    gc.enable()
-    view = Conversations(node)
-    try:
-        preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
-        host = PlainHost(view, channels, preferences, out or sys.stdout)
-        host.start([*problems, *said])
-        await first(_read(host, stdin), host.ended.wait())
-        for model in host.desktop.models.values():
-            model.save_mark()
-    finally:
-        view.close()
-    return 0
-
-
-async def _read(host: PlainHost, descriptor: int) -> None:
-    """Take every line as a message or a command. A line that ends with the escape of Alt+Enter goes on in the next."""
-    begun = ""
-    async for found in lines(descriptor):
-        for line in found:
-            text = begun + line.decode(errors="replace").rstrip("\r\n")
-            begun = f"{text[:-1]}\n" if text.endswith(_ESCAPE) else ""
-            if not begun and text.strip() and await host.input_handler.submit(text) and host.ended.is_set():
-                return
-    if begun.strip():
-        await host.input_handler.submit(begun.rstrip("\n"))

@@ -1,0 +1,102 @@
+"""Members' channels line by line: every post, edit and deletion is written when it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from sdschat.node.events import Knocked, MemberStatusChanged, NodeEvent, PostSaid
+from sdschat.node.members.opening import install
+from sdschat.node.node import Node
+from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import create, members_of
+from sdschat.tui.plain.host import PlainHost
+from sdschat.tui.preferences import Preferences
+from tests.node.worlds import world
+from tests.tui.test_members import SHORT
+from tests.tui.test_plain import Lines
+
+
+def _founded(node: Node) -> None:
+    install(node)
+    create(node, "garden")
+
+
+def _told(folder: Path, story: Callable[[Lines], Awaitable[None]], *, founds: bool = True) -> None:
+    """Let ann read the channel without a screen; bob is a bare node. One of them makes it, and lets the other in."""
+
+    async def run() -> None:
+        async with world(folder) as place:
+            makers = {"ann": _founded, "bob": install} if founds else {"ann": install, "bob": _founded}
+            first, second = ("bob", "ann") if not founds else ("ann", "bob")
+            members = {first: place.start(first, "garden", changes=SHORT, before=makers[first])}
+            members[second] = place.start(second, "garden", changes=SHORT, before=makers[second])
+            view, out = Conversations(members["ann"].node), io.StringIO()
+            host = PlainHost(view, ["garden"], Preferences(), out)
+            host.start()
+            try:
+                await story(Lines(host, out, members["bob"]))
+            finally:
+                view.close()
+
+    asyncio.run(run())
+
+
+async def _let_in(s: Lines) -> None:
+    await s.until("bob (")
+    assert await s.enter("/invite bob")
+    me = s.bob.node.sender_id
+    await s.bob.until(MemberStatusChanged, lambda told: told.sender_id == me and told.status == "member")
+
+
+def test_posts_edits_deletions_and_states_are_written_when_they_come(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await _let_in(s)
+        said = s.bob.node.say("garden", "welcome ann, read me")
+        assert (await s.until("read me")).endswith("bob: welcome ann, read me")
+        assert await s.enter("thank you")
+        assert (await s.until(": thank you")).partition(" ")[2].startswith("ann")
+        assert (await s.until("settled: your message")).endswith(", thank you")
+        members_of(s.bob.node, "garden").edit(said, "welcome\n* ann is put out")
+        assert await s.until("edited: welcome") == "* bob edited: welcome"
+        assert "    * ann is put out" in s.text().splitlines()
+        before = len(s.text())
+        members_of(s.bob.node, "garden").delete(said)
+        assert "bob deleted a post of their own: it is out of the log" in await s.until("deleted a post")
+        assert "welcome" not in s.text()[before:]
+        other = s.bob.node.say("garden", "off topic")
+        await s.until("off topic")
+        assert await s.enter(f"/delete {other[:8]} yes")
+        await s.until("ann deleted a post of bob")
+        assert s.text().count(": thank you") == 1
+
+    _told(tmp_path, story)
+
+
+def test_what_waits_for_the_admission_is_written_once(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("you knock")
+        assert await s.enter("let me in")
+        assert (await s.until(": let me in")).endswith("(queued): let me in")
+        await s.bob.until(Knocked)
+        members_of(s.bob.node, "garden").invite("ann")
+        await s.bob.until(PostSaid, lambda told: told.post.text == "let me in")
+        await s.until("settled: your message")
+        assert s.text().count(": let me in") == 1
+
+    _told(tmp_path, story, founds=False)
+
+
+def test_a_late_post_is_written_when_it_comes_and_says_so(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await _let_in(s)
+        said = s.bob.node.say("garden", "an old word")
+        told = await s.bob.until(PostSaid, lambda one: one.post.message_id == said)
+        await s.until(": an old word")
+        post = told.post._replace(own=False)
+        s.host.hear(NodeEvent("garden", s.host.view.now().wall, PostSaid(post, True, "live")))
+        assert any(line.endswith("bob (late): an old word") for line in s.text().splitlines())
+
+    _told(tmp_path, story)
