@@ -210,6 +210,32 @@ def test_a_hit_is_written_without_what_follows_it(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_a_hit_is_meant_until_the_next_message_or_the_end_and_commands_say_what_they_mean(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        said = s.bob.node.send("lobby", "a rope is here").message_id[:4]
+        await s.until("a rope is here")
+        for leaves in ("mine", "/end"):
+            await s.enter("/search rope")
+            await s.enter("/copy")
+            assert f"* The message {said} by bob:" in s.text()
+            await s.enter("/copy id")
+            assert f"* The id of message {said} by bob:" in s.text()
+            before = len(s.text())
+            await s.enter("/why")
+            assert f"* message {said}" in s.text()[before:]
+            assert await s.enter(leaves)
+            await s.until(": mine")
+            before = len(s.text())
+            await s.enter("/why")
+            assert "by you" in s.text()[before:].splitlines()[0]
+            await s.enter("/reply yes")
+            assert "No message is chosen" in s.text()[before:]
+        await s.enter(f"/reply {said} I see it")
+        assert f"* this answers message {said} by bob: a rope is here" in s.text()
+
+    plain(tmp_path, story)
+
+
 def test_who_alone_reads_is_said_when_a_conversation_of_two_is_shown(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         s.bob.node.send("lobby", "hello")

@@ -180,13 +180,15 @@ def _copy(host: Host, argument: str) -> None:
         host.copy(_link(host, which), "The link")
         return
     message_id = host.find_message("" if what in ("id", "text") else argument)
-    if what == "id":
-        host.copy(message_id, "The id")
-        return
     shown = host.conversation.message(message_id)
     if shown is None:
         raise CommandError("That message is not in this log.")
-    host.copy(host.model.entry_for(shown).text, "The message")
+    entry = host.model.entry_for(shown)
+    named = f"message {short(message_id)} by {host.model.name_of(entry.sender_id, entry.nick)}"
+    if what == "id":
+        host.copy(message_id, f"The id of {named}")
+    else:
+        host.copy(entry.text, f"The {named}")
 
 
 def _copy_words(host: Host, argument: str) -> Iterable[str]:

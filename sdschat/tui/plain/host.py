@@ -57,6 +57,7 @@ class PlainLog:
 
     def jump_to_end(self) -> None:
         host = self._host
+        host.model.selected = None
         found = host.conversation.messages(limit=_AROUND)
         host.say_entries([host.model.entry_for(shown) for shown in found])
 
@@ -138,6 +139,15 @@ class PlainHost(Host):
             self.show_notice(f"Only {self.label(name)[1:]} reads what you write now. /go {back} shows {back} again.")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
+
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
+        shown = self.conversation.message(reply_to) if reply_to else None
+        super().send(text, action=action, reply_to=reply_to)
+        self.model.selected = None  # no mark on the screen would say that later commands still mean it
+        if shown is not None:
+            entry = self.model.entry_for(shown)
+            who = self.model.name_of(entry.sender_id, entry.nick)
+            self.show_notice(f"this answers message {short(reply_to)} by {who}: {beginning(entry.text)}")
 
     def copy(self, text: str, what: str) -> None:
         self.show_notice(f"{what}:")
