@@ -32,6 +32,7 @@ from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
 from sdschat.tui.plain.entries import beginning, below, entry_line
+from sdschat.tui.plain.folding import folded, width_of
 from sdschat.tui.plain.lens import PlainLens
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
@@ -185,7 +186,7 @@ class PlainHost(Host):
     # Lines out.
 
     def say(self, line: str) -> None:
-        self._out.write(line + "\n")
+        self._out.write(folded(line, width_of(self._out)) + "\n")
         self._out.flush()
 
     def say_entries(self, entries: Sequence[MessageItem]) -> None:
