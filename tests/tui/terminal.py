@@ -32,7 +32,9 @@ class Terminal:
         *,
         size: tuple[int, int] = (100, 30),
         env: Mapping[str, str] | None = None,
+        controlling: bool = False,
     ) -> None:
+        """`controlling`: the terminal sends signals, such as that of Ctrl+C, while it reads lines."""
         home.mkdir(exist_ok=True, parents=True)
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
@@ -45,7 +47,14 @@ class Terminal:
             variables.pop(size_of_another, None)
         self.before = termios.tcgetattr(slave)
         self.process = subprocess.Popen(
-            command, cwd=home, env=variables, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+            command,
+            cwd=home,
+            env=variables,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
         )
         self._slave = slave
         self.descriptor = master
