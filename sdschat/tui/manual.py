@@ -26,11 +26,14 @@ class Section(NamedTuple):
 COMMANDS: Final = Section("tui/README.md", "Commands")
 LENS: Final = Section("tui/README.md", "The Lens")
 SIGNS: Final = Section("tui/README.md", "Signs")
+KEYS_FOR_LINES: Final = Section("tui/README.md", "Keys for lines")
+SIGNS_FOR_LINES: Final = Section("tui/README.md", "Signs for lines")
 # A topic with a command's name stands before the text of `--help`.
 TOPICS: Final[Mapping[str, Section]] = {
     "chat": Section("tui/README.md", "The chat"),
     "keys": Section("tui/README.md", "Keys"),
     "signs": SIGNS,
+    "plain": Section("tui/README.md", "Line after line"),
     "lens": LENS,
     "private": Section("node/private/README.md", "Private channels"),
     "members": Section("node/members/README.md", "Members' channels"),
@@ -45,6 +48,7 @@ _PICTURE: Final = re.compile(r"(?m)^!\[[^\]]*\]\([^)]*\)\n+")
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKS: Final = re.compile(r"`([^`]*)`|\*+([^*]+)\*+")
 _COLUMN: Final = 22  # characters of a column of a table, at most
+_BOTH_SIGNS: Final = re.compile(r"(\S) \(with --ascii \1\)")  # one sign and the one in its place, where they are one
 _IN_ASCII: Final = "with --ascii"  # the head of the column that stands in place of the first one
 
 
@@ -104,10 +108,29 @@ def _table(block: str, glyphs: Glyphs) -> list[str]:
     return found
 
 
+# A key or another part of a screen that a text names.
+_OF_A_SCREEN: Final = re.compile(
+    r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+\w+|Esc|Tab|PgUp|Enter|Left and right|mouse|cells?|panel|frames?"
+    r"|first column|the sheet)(?!\w)"
+)
+_SCREEN_IN_BRACKETS: Final = re.compile(r" \((?:F\d+|[^()]*(?:Alt|Ctrl)\+[^()]*)\)")
+
+
+def without_keys(text: str) -> str:
+    """Return a text without the sentences about keys and other parts of a screen, for where there is none."""
+    lines = _SCREEN_IN_BRACKETS.sub("", text).split("\n")
+    kept = (
+        " ".join(part for part in re.split(r"(?<=[.;]) (?=\S)", line) if not _OF_A_SCREEN.search(part)).rstrip("; ")
+        for line in lines
+    )
+    return "\n".join(line for line in kept if line.strip())
+
+
 def _with_signs(text: str, glyphs: Glyphs) -> str:
     """Return the text with the signs of these glyphs in place of those that the pages are written with."""
     if glyphs is ASCII:
         for sign, instead in zip(UNICODE, ASCII, strict=True):
             text = text if sign.isascii() else text.replace(sign, instead)
+        text = _BOTH_SIGNS.sub(r"\1", text)
         text = text.replace("…", "...")
     return text

@@ -66,6 +66,8 @@ async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
 
 def test_a_page_can_be_written_in_ascii_signs() -> None:
     page = lines_of(TOPICS["signs"], ASCII)
+    assert not any("with --ascii =" in line for line in page)
+    assert any("= stands behind the nick" in line for line in page)
     assert page[2].split()[:2] == ["+", "known"]
     assert not any(sign in line for line in page for sign in UNICODE if not sign.isascii())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -182,6 +183,37 @@ def test_messages_that_are_listed_have_ids_by_which_they_are_answered(tmp_path: 
         await s.until("answers bob")
         await s.enter("/search rope")
         assert "/hit older, /hit back newer" in s.text()
+
+    plain(tmp_path, story)
+
+
+def test_every_help_names_no_key_and_no_part_of_a_screen(tmp_path: Path) -> None:
+    absent = re.compile(r"\bF\d|\b(?:Alt|Ctrl)\+(?!Enter\b|C\b|D\b|R lets)|\bmouse\b|\bcell|frame|first column|\bEsc\b")
+
+    async def story(s: Lines) -> None:
+        commands = s.host.registry.commands
+        for line in ("/help", "/keys", "/legend", "/help chat", *(f"/help {one.name}" for one in commands)):
+            before = len(s.text())
+            assert await s.enter(line)
+            told = s.text()[before:]
+            assert told.strip("* \n"), line
+            assert not absent.search(told), (line, absent.search(told))
+
+    plain(tmp_path, story)
+
+
+def test_the_legend_and_the_keys_tell_of_what_is_printed_and_typed(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("/legend")
+        for printed in ("acked 2: your message e2bd", "(7e20)", "(new key)", "(late)", "fay edited", "settled"):
+            assert printed in s.text(), printed
+        before = len(s.text())
+        await s.enter("/keys")
+        assert "at the second press leaves" in s.text()[before:]
+        assert "Ctrl+D" in s.text()[before:]
+        assert "There are no other keys" in s.text()[before:]
+        assert not await s.enter("/keys help f9")
+        assert "There are no keys to change here." in s.text()
 
     plain(tmp_path, story)
 

@@ -6,12 +6,21 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.manual import SIGNS, TOPICS, lines_of
+from sdschat.tui.manual import (
+    KEYS_FOR_LINES,
+    SIGNS,
+    SIGNS_FOR_LINES,
+    TOPICS,
+    Section,
+    lines_of,
+    without_keys,
+)
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
 FIRST_STEPS: Final = "first steps"
+_OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
 _USAGE: Final = 22  # columns of a command and its arguments
 _GROUPS: Final = {
     "chat": "writing, and people",
@@ -62,6 +71,9 @@ def _help(host: Host, argument: str) -> None:
 
 def _pages(host: Host) -> list[Page]:
     """Return the pages of help."""
+    if not host.has_keys:
+        pages = (("keys", KEYS_FOR_LINES), ("signs", SIGNS_FOR_LINES))
+        return [Page("commands", _command_lines(host)), *(Page(name, lines_of(page)) for name, page in pages)]
     return [
         Page(FIRST_STEPS, list(_spaced(_chat_first(lines_of(TOPICS["chat"], host.glyphs)))), names_keys=True),
         Page("keys", _key_lines(host)),
@@ -89,7 +101,7 @@ def _command_lines(host: Host) -> list[str]:
     """Return all commands by group, one on each line."""
     lines = []
     for group, title in _GROUPS.items():
-        of_it = [each for each in host.registry.commands if each.group == group]
+        of_it = [each for each in host.registry.commands if each.group == group and _is_of_use(host, each)]
         lines += [f"{title}:"] if of_it else []
         for each in of_it:
             line = f"  {each.usage:<{_USAGE}}  "
@@ -98,21 +110,41 @@ def _command_lines(host: Host) -> list[str]:
                 line = " " * (_USAGE + 4)
             lines.append(line + each.summary)
     lines.append(
-        f"/help NAME tells more of a command, or of {', '.join(TOPICS)}; /keys lists the keys, /legend the signs. "
-        "//x sends /x."
+        f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /keys lists the keys, /legend the "
+        "signs. //x sends /x."
     )
-    return lines
+    return lines if host.has_keys else [without_keys(line) or line for line in lines]
+
+
+def _is_of_use(host: Host, command: Command) -> bool:
+    return host.has_keys or command.name not in _OF_A_SCREEN
+
+
+def _topics(host: Host) -> dict[str, Section]:
+    """Return the topics of the manual, for this host."""
+    if host.has_keys:
+        return dict(TOPICS)
+    instead = {"chat": TOPICS["plain"], "keys": KEYS_FOR_LINES, "signs": SIGNS_FOR_LINES}
+    return {**TOPICS, **instead}
 
 
 def _explained(host: Host, name: str) -> list[str]:
     """Return the lines about a topic of the manual or a command; both, if they have one name."""
-    page = lines_of(TOPICS[name], host.glyphs) if name in TOPICS else []
+    topics = _topics(host)
+    page = lines_of(topics[name], host.glyphs) if name in topics else []
+    told_of_lines = name in topics and (topics[name] != TOPICS[name] or name == "plain")
+    if not (host.has_keys or told_of_lines):
+        page = [kept for line in page if (kept := without_keys(line))]
     if page and host.registry.get(name) is None:
+        return page
+    if page and told_of_lines:
         return page
     command = host.registry.find(name)
     also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
-    details = [command.details] if command.details else []
-    return [*page, command.usage, command.summary, *details, *also]
+    about = [command.usage, command.summary, *filter(None, [command.details])]
+    if not host.has_keys:
+        about = [command.usage, *(without_keys(text.replace("\n", " ")) for text in about[1:])]
+    return [*page, *about, *also]
 
 
 def _keys(host: Host, argument: str) -> None:
@@ -143,6 +175,8 @@ def _key_words(keys: str) -> str:
 
 
 def _set_key(host: Host, argument: str) -> None:
+    if not host.has_keys:
+        raise CommandError("There are no keys to change here. /keys lists those that there are.")
     action, _, key = argument.partition(" ")
     key = key.strip()
     known = {name for name, _, _ in host.key_table()}
