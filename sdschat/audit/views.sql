@@ -163,7 +163,8 @@ SELECT member, message,
   MAX(CASE WHEN kind = 'before_join' THEN 1 ELSE 0 END) AS before_join,
   MAX(CASE WHEN kind = 'lost' THEN 1 ELSE 0 END) AS lost,
   MAX(CASE WHEN kind = 'missing' THEN 1 ELSE 0 END) AS missing,
-  MAX(CASE WHEN kind = 'held' THEN 1 ELSE 0 END) AS held
+  MAX(CASE WHEN kind = 'held' THEN 1 ELSE 0 END) AS held,
+  MAX(CASE WHEN kind = 'no_member' THEN 1 ELSE 0 END) AS no_member
 FROM declared
 GROUP BY member, message;
 
@@ -176,7 +177,7 @@ SELECT a.*,
   CASE WHEN a.last_ms < a.first_ms + r.settle THEN 1 ELSE 0 END AS ended,
   CASE WHEN a.last_ms < a.lamport THEN 1 ELSE 0 END AS before_it,
   COALESCE(s.before_join, 0) AS before_join, COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing,
-  COALESCE(s.held, 0) AS held
+  COALESCE(s.held, 0) AS held, COALESCE(s.no_member, 0) AS no_member
 FROM absent AS a
 CROSS JOIN rule AS r
 LEFT JOIN newest AS n ON n.member = a.member
@@ -187,6 +188,7 @@ LEFT JOIN shown AS w ON w.member = a.member AND w.message = a.message;
 CREATE VIEW explained AS
 SELECT member, position, lamport, message_id, sender, node, CASE
     WHEN was_shown = 1 THEN 'it was delivered, and is not in the log any more'
+    WHEN no_member = 1 THEN 'the node, or the author, was no member then'
     WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined'
     WHEN lamport < retained_from THEN 'older than what its journal still has'
     WHEN sender = node AND NOT (behind = 1 AND ended = 1 AND before_it = 1) THEN 'its own message'
@@ -202,6 +204,7 @@ FROM circumstance;
 CREATE TABLE lacking AS
 SELECT member, position, lamport, message_id, sender, node, CASE detail
     WHEN 'dated before the node joined' THEN 'joined_later'
+    WHEN 'the node, or the author, was no member then' THEN 'joined_later'
     WHEN 'older than what its journal still has' THEN 'retention'
     WHEN 'the node was not seen for long enough after it' THEN 'lagging'
     ELSE 'lost'

@@ -71,13 +71,15 @@ def command(
     from sdschat.audit.processes import no_collection
     from sdschat.audit.sources.databases import databases
     from sdschat.audit.verdict import DEFAULT
+    from sdschat.node.private.rosters import rosters
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
     drawn = page is not None and _can_draw()
     with no_collection():
         by_row = drawn or counted  # figures follow from the rows
-        found, silver = compare_rows(paths, now, rules) if by_row else (compare(paths, now, rules), None)
+        given = (paths, now, rules, rosters(paths))
+        found, silver = compare_rows(*given) if by_row else (compare(*given), None)
     everyone = audit_members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
+from sdschat.audit.compare import compare
 from sdschat.audit.schemas import Message
 from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, read_database
+from sdschat.audit.verdict import DEFAULT
 from sdschat.node.events import MessageWithheld
+from sdschat.node.private.rosters import rosters
 from tests.audit.test_audit_command import ask
 from tests.node.test_private import creator, link_of, private, say, until_said
 from tests.node.worlds import world
 from tests.transport.worlds import run
+
+_NAMES = ("ann", "bob", "carol")
 
 
 def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Path) -> None:
@@ -46,3 +52,26 @@ def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Pa
         rows = [row for row in read_database(reading) if isinstance(row, Message)]
         assert [row.damage for row in rows] == [None] * len(rows)
         assert "written by no member" not in [row.text for row in rows]
+
+
+def test_who_was_removed_lacks_nothing_that_was_said_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            say(carol, "I am here")
+            for each in (ann, bob):
+                await until_said(each, "I am here")
+            private(ann).remove(carol.node.sender_id)
+            await asyncio.sleep(0.3)
+            say(ann, "without carol")
+            await until_said(bob, "without carol")
+
+    run(scenario)
+    files = {name: next(path for path in tmp_path.rglob("*.db") if f"/{name}/" in str(path)) for name in _NAMES}
+    later = int(time.time() * 1000)
+    found = compare([*files.values()], later, DEFAULT._replace(settle=0), rosters(files.values())).audit
+    assert found.agreed, found.missing
+    told = {(row.node[:4], row.detail) for row in found.missing}
+    assert any("no member then" in detail for _, detail in told), told
