@@ -356,6 +356,12 @@ class Host:
             return ""
         return f"{count(waiting, 'message')} not sent yet {'goes' if waiting == 1 else 'go'} out at the next start."
 
+    def unconfirmed_words(self) -> str:
+        """Return how many own messages went out and nobody is known to have; empty if there are none."""
+        states = [self.view.conversation(name).sync() for name in self.order]
+        waiting = sum(state.unacked - state.queued for state in states)
+        return f"{count(waiting, 'message')} that nobody has confirmed yet." if waiting else ""
+
     def next_active(self) -> str | None:
         """Return the channel that needs attention most."""
         return self.desktop.next_active()

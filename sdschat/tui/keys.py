@@ -189,6 +189,8 @@ class KeyedHost(ScreenHost):
         """Yield what becomes of what one leaves."""
         if waiting := self.unsent_words():
             yield waiting
+        if unconfirmed := self.unconfirmed_words():
+            yield unconfirmed
         if self.composer.text.strip():
             yield "What stands in the input is kept."
         if self.desktop.hosting and any(model.present for model in self.models.values()):

@@ -42,6 +42,7 @@ from sdschat.tui.window import Window
 if TYPE_CHECKING:
     from sdschat.tui.finder import Finder
 
+_BESIDE_PICTURE: Final = 12  # lines of the screen beside a picture on the sheet and a long text above it
 _SHORT: Final = 3  # lines of an answer that has room above the input
 _READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
 
@@ -179,7 +180,11 @@ class ScreenHost(Window, App[int]):
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
         """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""
-        lines = [words, text, *picture]
+        high = len(picture) + _BESIDE_PICTURE + len(text) // max(1, self.width - 4)
+        tall = (
+            f"The picture needs a terminal of {high} lines. Make it higher, or see sdschat invite --qr in another one."
+        )
+        lines = [words, text, *([tall] if picture and self.height < high else []), *picture]
         self.sheet.open([Page(title, lines, marks=[()] * len(lines))])  # no part of the picture is a first column
         self.copy_to_clipboard(text)
         self.warn(f"the {title} is copied to the clipboard (where the terminal allows that), and kept in no file")

@@ -229,6 +229,14 @@ async def test_whoever_leaves_is_told_what_becomes_of_the_rest(s: Stage) -> None
     )
 
 
+@staged(changes={"sds.resend_unacked": 3_600_000, "sds.resend_max": 7_200_000})
+async def test_whoever_leaves_is_told_what_nobody_has_confirmed(s: Stage) -> None:
+    await s.enter("is anybody here?")
+    await s.until_text("unacked")
+    await s.press("ctrl+c")
+    assert s.hint() == "Once more to leave. 1 message that nobody has confirmed yet."
+
+
 @staged(peers=("bob",))
 async def test_what_is_typed_right_behind_the_key_of_an_answer_is_the_answer(s: Stage) -> None:
     s.say("who has the rope?")

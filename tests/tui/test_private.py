@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import segno
 
 from sdschat.identity.key_book import KeyStanding, NickClaimed
@@ -10,6 +12,7 @@ from sdschat.node.members.opening import install
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sync import extension
 from sdschat.node.view.engine_snapshot import peek
+from sdschat.node.view.qr import qr_lines
 from sdschat.tui.model.words import UNICODE
 from tests.cli.test_private import BLOCKS, modules
 from tests.tui.stage import Stage, staged
@@ -46,6 +49,22 @@ async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_a
     await stage.until_text("the first post")
     await stage.enter_instead("/invite nobody")
     await stage.until_text("Nobody called nobody")
+
+
+@staged("lobby", size=(120, 30))
+async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_needs(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, epoch 1")
+    await stage.enter("/invite 2 7d")
+    await stage.settle()
+    needed = re.search(r"needs a terminal of (\d+) lines", stage.text())
+    assert needed is not None
+    assert "sdschat invite --qr" in stage.text()
+    await stage.pilot.resize_terminal(120, int(needed[1]))
+    await stage.settle()
+    rows = [line.strip()[1:-1].strip() for line in stage.lines()]
+    picture = [row for row in rows if len(row) > 40 and set(row) <= set(BLOCKS)]
+    assert len(picture) == len(qr_lines(stage.app.clipboard)), "at this height all of it is there"
 
 
 @staged("lobby", size=(100, 60), theme="light")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sdschat.tui.editor import editor_of
 from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.words import day
 from tests.cli.processes import command
 from tests.transport.worlds import free_port
 from tests.tui.stage import Stage, staged
@@ -99,6 +101,17 @@ async def test_the_chain_of_answers_is_a_list_to_jump_from(s: Stage) -> None:
     assert "answers: 3 messages" in s.text()
     lines = [line for line in s.lines() if "who has the keys?" in line or "    ann: ask" in line or "dave has" in line]
     assert len(lines) >= 2
+    await s.press("escape")
+    model, entry = s.app.model, s.app.model.timeline.entries[first]
+    before = 3 * 86_400_000
+    model.timeline.entries[first] = replace(entry, key=(entry.key[0] - before, first))
+    s.app.composer.focus()
+    await s.settle()
+    await s.enter(f"/thread {first[:12]}")
+    page = s.app.sheet.page
+    assert page is not None
+    assert page.lines[0].startswith(day(entry.at - before)), "that of another day has its date"
+    assert day(entry.at) not in page.lines[1]
     await s.press("enter")
     assert s.app.selection == first
     assert any("who has the keys?" in line for line in s.log())

@@ -9,7 +9,7 @@ from sdschat.node.view.values import Conversation, Shown
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.words import clock, count, short
+from sdschat.tui.model.words import count, short, when
 
 _HIGHEST: Final = 100  # answers to answers that are followed upwards
 _LATER: Final = 2_000  # messages after the first one that are looked at for answers
@@ -70,11 +70,12 @@ async def _thread(host: Host, argument: str) -> None:
     lines = [f"answers {short(absent, 8)}, which is not here"] if absent else []
     runs = [f"goto {top.message_id}"] if absent else []
     marks: list[list[Mark]] = [[] for _ in lines]
+    now = host.view.now().wall
     for depth, shown in chain:
         entry = host.model.entry_for(shown)
         who = host.model.name_of(entry.sender_id, entry.nick)
         here = "  (the one you chose)" if shown.message_id == chosen else ""
-        head = f"{'  ' * min(depth, _DEEPEST)}{clock(entry.at)} "
+        head = f"{'  ' * min(depth, _DEEPEST)}{when(entry.at, now)} "
         lines.append(f"{head}{who}: {first_line(entry)[:_TEXT]}{here}")
         marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
         runs.append(f"goto {shown.message_id}")
