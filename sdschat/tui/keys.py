@@ -149,10 +149,11 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Go one step back: out of a sheet, the bare log, the Lens, an answer, a selection, or scrolling."""
+        """Go one step back: out of a filter, a sheet, the bare log, the Lens, an answer, a selection, or scrolling."""
         self.panes.hint("")
         if self.sheet.page is not None:
-            self.close_sheet()
+            if not self.sheet.clear_filter():
+                self.close_sheet()
             return
         if self.end_finding(back=True):
             pass

@@ -206,3 +206,15 @@ async def test_letters_right_behind_the_key_of_help_filter_it(s: Stage) -> None:
     await s.type_at_once("pasting")
     await s.until_text("filter: pasting_")
     assert s.app.composer.text == ""
+
+
+@staged(size=(100, 30))
+async def test_esc_takes_the_filter_away_first_and_then_the_sheet(s: Stage) -> None:
+    await s.press("f1")
+    await s.type_at_once("reconnect")
+    await s.until_text("filter: reconnect_")
+    await s.press("escape")
+    assert s.app.sheet.display
+    assert "filter: " not in s.text()
+    await s.press("escape")
+    await s.until(lambda: not s.app.sheet.display, "it closes")

@@ -123,6 +123,13 @@ class Sheet(ScrollView, can_focus=True):
         self._lay_out()
         self.scroll_home(animate=False)
 
+    def clear_filter(self) -> bool:
+        """Show all lines again. False if there was no filter."""
+        filtered = bool(self._filter)
+        if filtered:
+            self.filter("")
+        return filtered
+
     def _lay_out(self) -> None:
         page = self.page
         if page is None:
