@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import segno
-
 from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from sdschat.node.members.opening import install
@@ -14,7 +12,7 @@ from sdschat.node.sync import extension
 from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.qr import qr_lines
 from sdschat.tui.model.words import UNICODE
-from tests.cli.test_private import BLOCKS, modules
+from tests.qr import BLOCKS, decoded
 from tests.tui.stage import Stage, staged
 
 
@@ -26,7 +24,7 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     await stage.until_text("by a link: /invite makes one")
     assert "sdschat join" not in stage.text()
     link, picture = await invited(stage)
-    assert modules(picture) == matrix(link)
+    assert decoded(picture) == link
 
 
 @staged("lobby", size=(100, 60))
@@ -34,7 +32,7 @@ async def test_a_channel_that_gives_nothing_older_says_so_and_each_invite_change
     await stage.enter("/create garden since-join")
     await stage.until_text("private, history since joining, epoch 1")
     link, picture = await invited(stage)
-    assert modules(picture) == matrix(link)
+    assert decoded(picture) == link
     await stage.press("escape")
     await stage.until_text("epoch 2")
 
@@ -44,7 +42,7 @@ async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_a
     await stage.enter("/create garden private members")
     await stage.until_text("private members, epoch 1")
     link, picture = await invited(stage)
-    assert modules(picture) == matrix(link)
+    assert decoded(picture) == link
     await stage.enter("the first post")
     await stage.until_text("the first post")
     await stage.enter_instead("/invite nobody")
@@ -77,7 +75,7 @@ async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_module
     inks = {each.style.color for each in drawn if each.style and set(each.text) & blocks and "▄▄" in each.text}
     assert len(inks) == 1  # no part of the picture looks like the first column of a table
     exchanged = str.maketrans("█▀▄ ", " ▄▀█")
-    assert modules([line.translate(exchanged) for line in picture]) == matrix(link)
+    assert decoded([line.translate(exchanged) for line in picture]) == link
 
 
 @staged("lobby", size=(100, 60))
@@ -138,10 +136,6 @@ async def invited(stage: Stage) -> tuple[str, list[str]]:
     width = max(len(row.rstrip()) for row in picture)
     start = min(len(row) - len(row.lstrip()) for row in picture)
     return stage.app.clipboard, [row[start:].ljust(width)[: width - start] for row in picture]
-
-
-def matrix(text: str) -> list[list[int]]:
-    return [list(map(int, row)) for row in segno.make(text, error="l", micro=False).matrix]
 
 
 @staged("lobby")
