@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.plain.folding import folded
-from sdschat.tui.plain.typed import typed_line
+from sdschat.tui.plain.lines import folded, typed_line
 from tests.tui.terminal import Terminal
 from tests.tui.test_terminal_keys import join
 

@@ -31,9 +31,8 @@ from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_word
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
-from sdschat.tui.plain.entries import beginning, below, entry_line
-from sdschat.tui.plain.folding import folded, width_of
 from sdschat.tui.plain.lens import PlainLens
+from sdschat.tui.plain.lines import beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import fate_words

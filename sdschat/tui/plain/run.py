@@ -17,7 +17,7 @@ from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
-from sdschat.tui.plain.typed import typed_line
+from sdschat.tui.plain.lines import typed_line
 
 _INTERRUPTED: Final = 130  # the exit code of whoever leaves in haste
 _NO_KEYS: Final = "That was a key, and only lines are read here: nothing was sent. /help lists what to type."

@@ -1,0 +1,117 @@
+"""Lines of the plain mode: messages as text, broken at words to the width of a terminal, and lines that are typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple, TextIO
+
+from rich.cells import cell_len
+
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.items import MessageItem, Phase
+from sdschat.tui.model.words import clock, short, wrapped
+
+_BEGINNING: Final = 40  # letters of a message that tell it from others
+
+
+def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
+    """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
+    commands can name it."""
+    who = model.name_of(entry.sender_id, entry.nick)
+    name = short(entry.message_id) if with_id else ""
+    marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
+    if entry.quote is not None:
+        marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
+    waits = model.connection.state != "connected" or (entry.fate is not None and entry.fate.word)
+    if entry.fate is not None and entry.fate.phase is Phase.QUEUED and waits:
+        marks.append("queued")
+    noted = f" ({', '.join(marks)})" if marks else ""
+    place = f"[{label}] " if label else ""
+    text = below(entry.text)
+    said = f"{who} {text}" if entry.action else f"{who}{noted}: {text}"
+    return f"{clock(entry.at)} {place}{'* ' if entry.action else ''}{said}{noted if entry.action else ''}"
+
+
+def below(text: str) -> str:
+    """Return a text with its further lines set in: none of them looks like a line of the program or a message."""
+    return text.replace("\n", "\n    ")
+
+
+def beginning(text: str) -> str:
+    """Return the first words of a text: they say to whoever listens which message is meant."""
+    words = " ".join(text.split())
+    return words if len(words) <= _BEGINNING else f"{words[:_BEGINNING].rpartition(' ')[0] or words[:_BEGINNING]} ..."
+
+
+INDENT: Final = "    "  # before what goes on: it is like no line of the program, and like no message
+_LEAST: Final = 20  # columns below which nothing is broken here
+_WORD: Final = re.compile(r"\s*\S+")
+
+
+def width_of(out: TextIO) -> int | None:
+    """Return the columns of the terminal that this is; None for anything else."""
+    try:
+        columns = os.get_terminal_size(out.fileno()).columns
+    except (OSError, ValueError):  # a pipe, a file or a text in memory
+        return None
+    return columns if columns >= _LEAST else None
+
+
+def folded(text: str, width: int | None) -> str:
+    """Return lines that are no wider than this. A longer word is left to the terminal if it cannot look like a line of
+    the program: the parts of a link would open nothing."""
+    if width is None:
+        return text
+    found = []
+    for line in text.split("\n"):
+        lead = INDENT if line.startswith(INDENT) else ""
+        body = line[len(lead) :]
+        pieces = [line] if cell_len(line) <= width else [*_pieces(body, width - len(lead), width - len(INDENT))]
+        found += pieces[:1] if pieces[:1] == [line] else [lead + pieces[0], *(INDENT + piece for piece in pieces[1:])]
+    return "\n".join(found)
+
+
+def _pieces(text: str, first: int, room: int) -> Iterator[str]:
+    """Yield the pieces of a line: of the width `first` the first one, of `room` the others."""
+    piece, width = "", first
+    for word in _WORD.findall(text) or [""]:
+        if piece and cell_len(piece) + cell_len(word) > width:
+            yield piece
+            piece, width, word = "", room, word.lstrip()
+        if cell_len(word) > width and not word.isascii():
+            *whole, word = (word[low:high] for low, high in wrapped(word, min(first, room)))
+            yield from whole
+            width = room
+        piece += word
+    yield piece
+
+
+ESCAPE: Final = "\x1b"
+# Of a key with a name: ESC [ parameters letter, or ESC O letter; a second escape before it is Alt.
+_KEY: Final = re.compile(r"\x1b*(?:\x1b\[|\x9b)(?:\[[A-E]|[0-?]*[ -/]*[@-~])|\x1b*\x1bO[ -~]")
+_ALT_ALONE: Final = re.compile(r"\s*(?:\x1b+[^\x1b\s]?\s*)+")  # a line of nothing but Esc, or Alt and a letter
+
+
+class TypedLine(NamedTuple):
+    """A line as it was meant. `keys`: there was a key in it, and nothing else. `goes_on`: Alt+Enter ended it."""
+
+    text: str
+    keys: bool
+    goes_on: bool
+
+
+def typed_line(line: str) -> TypedLine:
+    """Return what was typed. Named keys are dropped whole; other control characters, and a lone escape, alone."""
+    written = line.rstrip("\r\n")
+    goes_on = written.endswith(ESCAPE)
+    bare = _KEY.sub("", written.removesuffix(ESCAPE) if goes_on else written)
+    text = "" if _ALT_ALONE.fullmatch(bare) else "".join(filter(_is_text, bare))
+    keys = not text.strip() and any(not _is_text(letter) for letter in written)
+    return TypedLine(text, keys, goes_on and bool(text.strip()))
+
+
+def _is_text(letter: str) -> bool:
+    return letter == "\t" or unicodedata.category(letter) != "Cc"
