@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.engine import judge
-from sdschat.audit.outsiders import with_outsiders
 from sdschat.audit.processes import processors, side_by_side
 from sdschat.audit.schemas import FIELD, Node, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
@@ -16,11 +15,11 @@ from sdschat.audit.sound import SharedPackets, Sound, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, Row, read_database
 from sdschat.audit.verdict import Audit, Rules
 from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, latest_nodes, testimony
-from sdschat.identity.private.roster import Roster
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
-_OPEN: Final[Mapping[str, Roster]] = {}  # no private channel
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
+
+Excuse = Callable[[Testimony], Testimony]
 
 
 class Comparison(NamedTuple):
@@ -31,8 +30,8 @@ class Comparison(NamedTuple):
     unsearchable: list[Path]  # readable databases with a damaged search index
 
 
-def compare(paths: Iterable[Path], read_ms: int, rules: Rules, rosters: Mapping[str, Roster] = _OPEN) -> Comparison:
-    """Compare the databases. `rosters`: of the private channels, which tell who need not have what.
+def compare(paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None) -> Comparison:
+    """Compare the databases. `excused` adds to what the nodes need not have.
 
     Sound databases are read by column, and all others row by row.
     """
@@ -47,11 +46,11 @@ def compare(paths: Iterable[Path], read_ms: int, rules: Rules, rosters: Mapping[
     heard = testimony(conform(taken, rules))
     every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
     apart = went_apart(read)
-    return _judged(_together(heard, sound.values(), latest_nodes(every), apart), taken, rules, unsearchable, rosters)
+    return _judged(_together(heard, sound.values(), latest_nodes(every), apart), taken, rules, unsearchable, excused)
 
 
 def compare_rows(
-    paths: Iterable[Path], read_ms: int, rules: Rules, rosters: Mapping[str, Roster] = _OPEN
+    paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None
 ) -> tuple[Comparison, Silver]:
     """Compare the databases and also return all rows, for a caller that needs figures too."""
     taken, readings = Taken(), _readings(paths, read_ms)
@@ -61,7 +60,7 @@ def compare_rows(
     refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
     unsearchable = [each.path for each in readings if search_is_damaged(each.path)]
-    return _judged(testimony(silver)._replace(apart=went_apart(read)), taken, rules, unsearchable, rosters), silver
+    return _judged(testimony(silver)._replace(apart=went_apart(read)), taken, rules, unsearchable, excused), silver
 
 
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
@@ -141,10 +140,10 @@ def _together(
 
 
 def _judged(
-    said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path], rosters: Mapping[str, Roster]
+    said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path], excused: Excuse | None
 ) -> Comparison:
     where = {node.node: Path(node.source) for node in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     left = [path for path in unsearchable if str(path) not in unread]
-    known = with_outsiders(said, rosters)
+    known = said if excused is None else excused(said)
     return Comparison(said.there, taken.quarantine, judge(known, rules), where, left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sdschat.audit.tables.figures import Figures
     from sdschat.audit.verdict import Audit, Rules
     from sdschat.audit.witness import Channel, Silver
+    from sdschat.identity.private.roster import Roster
 
     ByChannel = Mapping[Channel, Figures]
 
@@ -68,17 +70,17 @@ def command(
     """
     from sdschat.audit.compare import compare, compare_rows
     from sdschat.audit.members import audit_members
+    from sdschat.audit.outsiders import with_outsiders
     from sdschat.audit.processes import no_collection
     from sdschat.audit.sources.databases import databases
     from sdschat.audit.verdict import DEFAULT
-    from sdschat.node.private.rosters import rosters
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
     drawn = page is not None and _can_draw()
     with no_collection():
         by_row = drawn or counted  # figures follow from the rows
-        given = (paths, now, rules, rosters(paths))
+        given = (paths, now, rules, partial(with_outsiders, found=rosters(paths)))
         found, silver = compare_rows(*given) if by_row else (compare(*given), None)
     everyone = audit_members(paths)
     if channel is not None:
@@ -102,6 +104,30 @@ def command(
     elif _written(page, found, silver, rules):
         return code
     return code or WRONG_USE
+
+
+def rosters(paths: Iterable[Path]) -> dict[str, Roster]:
+    """Return the members of each private channel after the operations that any of the databases has."""
+    from sdschat.identity.private.roster import SignedOperation, fold
+    from sdschat.node.private.record import load_operations, load_record, private_channels
+    from sdschat.store.errors import StoreError
+    from sdschat.store.reader import Reader
+    from sdschat.wire.private_codec import Genesis
+    from sdschat.wire.sds_codec import SdsCodec
+
+    begun: dict[str, Genesis] = {}
+    operations: dict[str, list[SignedOperation]] = defaultdict(list)
+    for path in paths:
+        try:
+            with Reader.open(path, SdsCodec()) as reader:
+                for channel in private_channels(reader):
+                    record = load_record(reader, channel)
+                    if record is not None:
+                        begun[channel] = record.genesis
+                        operations[channel] += load_operations(reader, channel)
+        except (StoreError, ValueError, TypeError, KeyError, AssertionError):
+            continue  # the reader of the logs names this database
+    return {channel: fold(genesis, operations[channel]) for channel, genesis in begun.items()}
 
 
 def _without(found: Audit, members: set[str]) -> Audit:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
 
 from sdschat.audit.compare import compare
+from sdschat.audit.outsiders import with_outsiders
 from sdschat.audit.schemas import Message
 from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, read_database
 from sdschat.audit.verdict import DEFAULT
+from sdschat.cli.audit import rosters
 from sdschat.node.events import MessageWithheld
-from sdschat.node.private.rosters import rosters
 from tests.audit.test_audit_command import ask
 from tests.node.test_private import creator, link_of, private, say, until_said
 from tests.node.worlds import world
@@ -71,7 +73,9 @@ def test_who_was_removed_lacks_nothing_that_was_said_later(tmp_path: Path) -> No
     run(scenario)
     files = {name: next(path for path in tmp_path.rglob("*.db") if f"/{name}/" in str(path)) for name in _NAMES}
     later = int(time.time() * 1000)
-    found = compare([*files.values()], later, DEFAULT._replace(settle=0), rosters(files.values())).audit
+    found = compare(
+        [*files.values()], later, DEFAULT._replace(settle=0), partial(with_outsiders, found=rosters(files.values()))
+    ).audit
     assert found.agreed, found.missing
     told = {(row.node[:4], row.detail) for row in found.missing}
     assert any("no member then" in detail for _, detail in told), told
