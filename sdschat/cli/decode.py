@@ -153,7 +153,7 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
     logos-chat, timber), fields, and broken rules by their numbers, S-001 to S-087, with what breaks them;
-    T-001 to T-074 for packets of members' channels.
+    T-001 to T-075 for packets of members' channels.
 
     Exit code: 0 all packets are sound, 1 some break rules, 2 some line is no packet.
     """

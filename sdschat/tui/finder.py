@@ -22,7 +22,7 @@ from sdschat.tui.window import Window
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM: Final = 80  # columns from which the keys stand beside the number of hits
 _KEYS: Final = "Enter older, Down newer, Tab list, F6 stay, Esc back"
-_FEW_KEYS: Final = "Tab list, F6 stay, Esc back"  # where there is no room for more
+_FEW_KEYS: Final = "F6 stay, Esc back"  # where there is no room for more
 
 
 class FindInput(Input):
