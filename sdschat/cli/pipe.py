@@ -10,7 +10,7 @@ import click
 from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem, channel_name, say, time_option
 from sdschat.cli.json_events import INPUT_REFUSED, InputLine, json_line, named_line, read_line
 from sdschat.cli.options import Chosen, channel_options, data_set_option
-from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import LineWriter
 from sdschat.node.channel.strangers import named_strangers, strangers_of
 from sdschat.node.events import (
@@ -59,6 +59,7 @@ def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset
         raise CommandProblem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
     patience = None if linger == "forever" else time_option("--linger", linger, ", or forever.") / 1000
     embedded = chosen.text("broker") is None
+    refuse_namesakes(chosen, name)
     return run_node(
         chosen,
         lambda node: _Pipe(node, name, patience, embedded, json_input).run(),

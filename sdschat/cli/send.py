@@ -28,7 +28,7 @@ from sdschat.cli.errors import (
 )
 from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.output import safe
-from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import bursts
 from sdschat.node.events import (
     CatchingUp,
@@ -118,6 +118,7 @@ def command(
         raise CommandProblem("A message needs some text.", WRONG_USE)
     if text == "-":
         standard_input()  # raises Problem if it is closed, before anything is started
+    refuse_namesakes(chosen, name)
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
     return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False, data_set=dataset)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import signal
@@ -21,9 +22,9 @@ from sdschat.node.members.opening import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.links import broker_of
-from sdschat.node.profile import Profile, open_profile
+from sdschat.node.profile import DATABASE, Profile, open_profile, profile_name
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.store.errors import ProfileInUse
+from sdschat.store.errors import ProfileInUse, StoreError
 from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import DEFAULT_PREFIX, Why
@@ -185,6 +186,32 @@ def _pin(store: Store, channel: str, data_set: str) -> None:
         pin(store, channel, data_set)
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
+
+
+def refuse_namesakes(chosen: Chosen, name: str) -> None:
+    """Raise CommandProblem where the name of another profile's private channel would open an open one: a wrong
+    profile would send in clear what is meant for few. Whoever has joined the open one means it."""
+    from sdschat.node.private.record import base_name, full_name, private_channels
+    from sdschat.wire.nim_codec import EitherCodec
+
+    codec, profiles = EitherCodec(chosen.settings.config.max_message_bytes), chosen.database.parent.parent
+    for path in sorted(profiles.glob(f"*/{DATABASE}"), key=lambda path: path != chosen.database):
+        try:
+            with contextlib.closing(Store.open_read_only(path, codec)) as reader:
+                mine = path == chosen.database
+                if mine and (full_name(reader, name) != name or any(one.channel == name for one in reader.channels())):
+                    return
+                private = [] if mine else [full for full in private_channels(reader) if base_name(full) == name]
+        except (StoreError, ValueError, OSError):
+            continue
+        if private:
+            other = profile_name(path)
+            raise CommandProblem(
+                f"{private[0]} is a private channel of your profile {other}, and {chosen.profile} is not in it. An "
+                f"open channel {name} can be read by everybody. Choose --profile {other}; or, if you mean the open "
+                f"one, join it once: sdschat join {name} --profile {chosen.profile}.",
+                WRONG_USE,
+            )
 
 
 def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> None:

@@ -109,3 +109,17 @@ def test_an_invite_is_no_identity_and_an_identity_is_no_channel(tmp_path: Path) 
         assert link not in found.stderr
         assert len(found.stderr.splitlines()) == 1
     assert not profile(tmp_path, "bob").exists()
+
+
+def test_the_name_of_another_profiles_private_channel_sends_nothing_in_clear(tmp_path: Path) -> None:
+    """A wrong --name would say to everybody what is meant for few."""
+    assert run(tmp_path, "create", "garden", "--private", "--name", "ann").returncode == 0
+    sent = run(tmp_path, "send", "garden", "the gate code", "--name", "an")
+    assert sent.returncode == 2
+    assert "is a private channel of your profile ann, and an is not in it." in sent.stderr
+    piped = run(tmp_path, "pipe", "garden", "--name", "an")
+    assert (piped.returncode, piped.stdout) == (2, "")
+    with Store.open(profile(tmp_path, "an") / "sdschat.db", CODEC) as store, store.transaction() as transaction:
+        transaction.set_draft("garden", "joined before", 1)
+    meant = run(tmp_path, "send", "garden", "hello", "--name", "an", "--broker", "mqtt://127.0.0.1:9")
+    assert "private channel" not in meant.stderr
