@@ -1,4 +1,4 @@
-"""What one participant must show of the authors' chains, computed from all messages that it was given.
+"""The computation of all that one participant must show of the authors' chains, from all messages that it was given.
 
 A chain is the numbers of one device of one author. Its own class counts runs (`AuthorChain`); this module keeps every
 number and every id, and compares.

@@ -1,4 +1,4 @@
-"""What they do stays as it is, to the millisecond."""
+"""Transcripts stay as they are, to the millisecond."""
 
 from __future__ import annotations
 

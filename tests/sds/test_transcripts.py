@@ -1,4 +1,4 @@
-"""What groups do stays as it is, to the millisecond."""
+"""Transcripts of groups stay as they are, to the millisecond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read from a database stays as it is."""
+"""Rows that are read from a database stay as they are."""
 
 from __future__ import annotations
 

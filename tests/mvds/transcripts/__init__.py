@@ -76,7 +76,8 @@ class Anything:
         return self.draw.choice([*self.ids[-8:], bytes([self.draw.randrange(4)]) * 32])
 
     def payload(self) -> Payload:
-        """Of another: acknowledgements, offers and requests of anything, and messages whose parents are not here."""
+        """Return a packet of another: acknowledgements, offers and requests of anything, and messages without their
+        parents."""
         draw = self.draw
         parents = tuple(self.some_id() for _ in range(draw.randrange(3)))
         stamp = (START.wall + self.world.now + draw.randrange(-5000, 5000)) * 10**6

@@ -201,7 +201,7 @@ class Anything:
         group.collect(node.name)
 
     def body(self, node: Node) -> None:
-        """Of a message that it has by its id alone, from another that has all of it."""
+        """Give a node the body of a message that it has by its id alone, from another that has all of it."""
         for entry in node.store.history.newest(40):
             for other in self.group.nodes.values():
                 row = other.store.history.row(entry.message_id)
