@@ -149,14 +149,10 @@ class Tables:
         of = map(str, actions.column(f"partition.{PARTS[0] if table in PARTED else BUCKET}").to_pylist())
         return self._full_paths(table, [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets])
 
-    def rows(self, table: type) -> int:
-        """Return the number of rows of a table, or more: a file that does not tell it counts by its bytes."""
+    def size(self, table: type) -> int:
+        """Return the bytes of the files of a table."""
         there = self._look(table)
-        if there is None:
-            return 0
-        actions = there.get_add_actions(flatten=True)
-        told, sizes = (actions.column(name).to_pylist() for name in ("num_records", "size_bytes"))
-        return sum(size if rows is None else rows for rows, size in zip(told, sizes, strict=True))
+        return 0 if there is None else sum(there.get_add_actions(flatten=True).column("size_bytes").to_pylist())
 
     def files_at(self, table: type, version: int) -> list[str]:
         """Return the files of a table as they were after this commit; none if the commit is not known any more."""

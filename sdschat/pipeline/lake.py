@@ -1,13 +1,12 @@
 """A lake asked by Spark. Its tables are read as the Parquet files of their last commit, so Spark needs no package for
 Delta tables.
 
-A table of few rows that is computed once goes through this process: that takes fewer jobs, and Spark plans nothing for
-the tables that have no rows. Large tables, and what is asked of them, are compiled.
+In a lake of few rows each table that is computed once goes through this process: that takes fewer jobs, and Spark
+plans nothing for the tables that have no rows.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
@@ -17,7 +16,6 @@ from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
-from sdschat.pipeline.session.where import NOT_COMPILED
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,12 +24,11 @@ if TYPE_CHECKING:
 
     from sdschat.lake.asked import OnBatches
 
-FEW: Final = 50_000  # rows
-_WORD: Final = re.compile(r"\w+")
+FEW: Final = 16 << 20  # bytes of bronze
 
 
 def has_few_rows(tables: Tables) -> bool:
-    return sum(map(tables.rows, OF_BRONZE)) <= FEW
+    return sum(map(tables.size, OF_BRONZE)) <= FEW
 
 
 class Lake(Asked):
@@ -41,10 +38,7 @@ class Lake(Asked):
         super().__init__(Tables(root))
         self.spark = spark
         self._made: list[str] = []
-        self._large: set[str] = set()  # names of what has many rows, or is asked of such
-        self._cached: list[DataFrame] = []
-        self._settings: dict[str, str] = {}  # of the session, as they were before it was not to compile
-        self._compiles = True
+        self._few = False
 
     @property
     def engine(self) -> str:
@@ -73,55 +67,24 @@ class Lake(Asked):
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
         found = self.tables.files(table) if files is None else files
-        self._is(name, large=bool(found) and self.tables.rows(table) > FEW)
         table_rows(self.spark, table, found).where(where).createOrReplaceTempView(name)
 
     def begin(self) -> None:
         self.forget()
+        self._few = has_few_rows(self.tables)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
-        large = self._is_about_large(query)
-        made = self._asked(query, large)
+        made = self.spark.sql(query)
         if once:
             # Without this each table would be planned anew down to bronze, in each place where it is used.
-            made, large = self._computed(made) if large else (self._held(made.toArrow(), made.schema), False)
-        self._is(name, large=large)
+            made = self._held(made.toArrow(), made.schema) if self._few else made.localCheckpoint()
         made.createOrReplaceTempView(name)
         self._made.append(name)
 
     def keep_answer(self, table: type, name: str, query: str) -> None:
         typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
-        large = self._is_about_large(query)
-        rows = self._asked(query, large).selectExpr(*typed)
-        if large and table is not schemas.Event:  # which has as many rows as bronze
-            rows, large = self._computed(rows)
-        (self.replace(table, rows) if large else self._replace_few(table, rows)).createOrReplaceTempView(name)
-        self._is(name, large=large)
-
-    def _is(self, name: str, *, large: bool) -> None:
-        (self._large.add if large else self._large.discard)(name)
-
-    def _is_about_large(self, query: str) -> bool:
-        return not self._large.isdisjoint(_WORD.findall(query))
-
-    def _asked(self, query: str, large: bool) -> DataFrame:
-        if large != self._compiles:
-            self._settings = self._settings or {each: self.spark.conf.get(each) or "" for each in NOT_COMPILED}
-            for key, value in (self._settings if large else NOT_COMPILED).items():
-                self.spark.conf.set(key, value)
-            self._compiles = large
-        return self.spark.sql(query)
-
-    def _computed(self, rows: DataFrame) -> tuple[DataFrame, bool]:
-        """Compute the rows once, and return them, and True if they are many."""
-        kept = rows.persist()
-        large = kept.count() > FEW
-        if large:
-            self._cached.append(kept)
-            return kept, large
-        held = self._held(kept.toArrow(), kept.schema)
-        kept.unpersist()
-        return held, large
+        rows = self.spark.sql(query).selectExpr(*typed)
+        (self._replace_few(table, rows) if self._few else self.replace(table, rows)).createOrReplaceTempView(name)
 
     def _replace_few(self, table: type, rows: DataFrame) -> DataFrame:
         bucket = [f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []
@@ -135,14 +98,12 @@ class Lake(Asked):
         return self.spark.createDataFrame(rows, schema).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
-        large = self._is_about_large(query)
-        rows = self._asked(query, large)
-        if not large:  # no process for Python has to be started
+        rows = self.spark.sql(query)
+        if self._few:  # no process for Python has to be started
             made = list(function(rows.toArrow().to_batches()))
             found = self._held(_table_of(made, table), ddl(table))
         else:
             found = rows.mapInArrow(function, ddl(table))
-        self._is(name, large=large)
         found.createOrReplaceTempView(name)
         self._made.append(name)
 
@@ -152,9 +113,6 @@ class Lake(Asked):
     def forget(self) -> None:
         while self._made:
             self.spark.catalog.dropTempView(self._made.pop())
-        while self._cached:
-            self._cached.pop().unpersist()
-        self._large.clear()
 
 
 def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFrame:

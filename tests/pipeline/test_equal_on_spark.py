@@ -61,7 +61,7 @@ def both(
 ) -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
         if not request.param:
-            patch.setattr("sdschat.pipeline.lake.FEW", 100)  # of each table
+            patch.setattr("sdschat.pipeline.lake.FEW", 0)
         yield _answers(spark, tmp_path_factory.mktemp("lake"))
 
 

@@ -82,12 +82,10 @@ MEANING: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
 }
 # For few rows, compiling a query or planning it again takes longer than the rows do.
-NOT_COMPILED: Final = {
+_FEW_ROWS: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-_FEW_ROWS: Final = NOT_COMPILED | {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
@@ -99,11 +97,9 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.autoBroadcastJoinThreshold": "64m",  # on one machine nothing is sent anywhere
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, list files without a job
     "spark.io.compression.codec": "lz4",
 }
-_COMPILED_QUERIES: Final = "spark.sql.codegen.cache.maxEntries"  # an audit has more than the 100 that are kept else
 _MOST_PARTITIONS: Final = 8
 
 
@@ -117,7 +113,6 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
     conf: dict[str, str] = {}
     if where.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
-        conf[_COMPILED_QUERIES] = "1000"
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
     if where.kind is TargetKind.LOCAL:
         conf |= _LOCAL
