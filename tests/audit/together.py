@@ -17,7 +17,7 @@ class Groups(NamedTuple):
 
 def together(count: int) -> Groups:
     taken, audit = Taken(), Audit([], [], [], [], [])
-    for group in map(drawn, range(count)):
+    for group in [*map(drawn, range(count)), _told_without_a_signature()]:
         _add(taken, audit, group, oracle(group))
     audit.channels.sort()
     audit.nodes.sort(key=lambda row: (row.run_id, row.channel, row.node))
@@ -32,3 +32,13 @@ def _add(taken: Taken, audit: Audit, group: Taken, verdict: Audit) -> None:
         getattr(taken, name).extend(getattr(group, name))
     for name in Audit._fields:
         getattr(audit, name).extend(getattr(verdict, name))
+
+
+def _told_without_a_signature() -> Taken:
+    """Return a drawn group in which somebody says without a signature to have each message that was sent."""
+    group = drawn(10_000)
+    last = {row.node: row.seq for row in group.journal}
+    for row in [row for row in group.journal if row.event == "sent"]:
+        last[row.node] += 1
+        group.journal.append(row._replace(seq=last[row.node], event="unproven", peer="another make", cause="mention"))
+    return group

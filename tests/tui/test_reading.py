@@ -217,7 +217,7 @@ async def test_a_refused_message_says_why(s: Stage) -> None:
     await s.settle()
     assert any("✗ refused" in line for line in s.log())
     await s.press("alt+up")
-    assert "The broker does not take it." in s.app.panes.said("details")
+    assert "The broker does not take it" in s.app.panes.said("details")
 
 
 @staged()
