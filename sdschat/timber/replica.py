@@ -167,9 +167,9 @@ class Replica:
         self.settled.release()
         return dropped
 
-    def in_front(self) -> Iterator[TreeNode]:
-        """Yield the items behind the first one, in linear order: all that a compaction left."""
-        nodes = self.tree.walk()
+    def in_front(self, last: TreeNode | None = None) -> Iterator[TreeNode]:
+        """Yield the items behind `last` in linear order, or behind the first one: all that a compaction left."""
+        nodes = self.tree.walk(last)
         next(nodes, None)
         return nodes
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sdschat.timber.committee import SlotState, moved_past
 from sdschat.timber.replica import Replica
 from sdschat.timber.tree import TreeNode
@@ -31,7 +29,7 @@ def state_for(replica: Replica, member: bytes) -> State | None:
         state = _state(replica, replica.mark, replica.settled, rows, posts=True)
     if state is None or replica.settled is None:
         return None
-    nodes = sorted(_behind(replica, replica.settled), key=lambda node: node.arrival)
+    nodes = sorted(replica.in_front(replica.settled), key=lambda node: node.arrival)
     return state._replace(operations=tuple(node.operation for node in nodes))
 
 
@@ -60,13 +58,6 @@ def _rows_at(replica: Replica, last: TreeNode) -> list[SlotRow]:
     return [slot.row(standing.get(slot.number)) for slot in slots]
 
 
-def _behind(replica: Replica, last: TreeNode) -> Iterable[TreeNode]:
-    """Yield the items behind `last`, in linear order."""
-    nodes = replica.tree.walk(last)
-    next(nodes)
-    return nodes
-
-
 def _state(replica: Replica, mark: CheckpointMark, last: TreeNode, rows: list[SlotRow], *, posts: bool) -> State:
     return State(
         mark,
@@ -77,5 +68,5 @@ def _state(replica: Replica, mark: CheckpointMark, last: TreeNode, rows: list[Sl
         tuple(AuthorRow(slot, done) for slot, done in sorted(replica.chat.done.items())),
         tuple(replica.chat.posts.in_order()) if posts else (),
         replica.turn.rows(),
-        tuple((node.operation.body.slot, node.operation.body.seq) for node in _behind(replica, last)),
+        tuple((node.operation.body.slot, node.operation.body.seq) for node in replica.in_front(last)),
     )
