@@ -255,8 +255,10 @@ def only(found: Audit, channel: str | None) -> Audit:
 
 def full_channel(channel: str, there_are: Iterable[str]) -> str:
     """Return the only private channel that somebody calls by its name alone, or the name as it is."""
+    from sdschat.node.private.record import base_name
+
     names = set(there_are)
-    private = [name for name in names if name.rpartition("~")[0] == channel]
+    private = [name for name in names if base_name(name) == channel]
     return private[0] if len(private) == 1 and channel not in names else channel
 
 

@@ -199,7 +199,7 @@ def refuse_namesakes(chosen: Chosen, name: str) -> None:
         try:
             with contextlib.closing(Store.open_read_only(path, codec)) as reader:
                 mine = path == chosen.database
-                if mine and (full_name(reader, name) != name or any(one.channel == name for one in reader.channels())):
+                if mine and (full_name(reader, name) != name or reader.has_channel(name)):
                     return
                 private = [] if mine else [full for full in private_channels(reader) if base_name(full) == name]
         except (StoreError, ValueError, OSError):
