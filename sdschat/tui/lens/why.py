@@ -132,9 +132,9 @@ def _by_time(found: list[tuple[int, tuple[str, str]]], width: int) -> list[Line]
     """Return a line for each step; steps in the same words that follow one another are one line, with their number."""
     lines: list[Line] = []
     for (text, style), same in groupby(found, key=itemgetter(1)):
-        times = [at for at, _ in same]
-        again = f" ({len(times)} times, the last at {clock(times[-1])})" if len(times) > 1 else ""
-        lines += _stamped(times[0], text + again, style, width)
+        when = [at for at, _ in same]
+        again = f" ({times(len(when))}, the last at {clock(when[-1])})" if len(when) > 1 else ""
+        lines += _stamped(when[0], text + again, style, width)
     return lines
 
 
