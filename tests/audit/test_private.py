@@ -16,7 +16,7 @@ from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit import rosters
 from sdschat.node.events import MessageWithheld
 from tests.audit.test_audit_command import ask
-from tests.node.test_private import creator, link_of, private, say, until_said
+from tests.node.test_private import private, say, three, until_said
 from tests.node.worlds import world
 from tests.transport.worlds import run
 
@@ -26,12 +26,7 @@ _NAMES = ("ann", "bob", "carol")
 def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, _ = creator(here)
-            link = link_of(ann)
-            bob, carol = here.start("bob", link), here.start("carol", link)
-            say(carol, "I am here")
-            for each in (ann, bob):
-                await until_said(each, "I am here")
+            ann, bob, carol = await three(here)
             cut = here.network.clients[0]
             cut.drop()
             private(ann).remove(carol.node.sender_id)
@@ -59,12 +54,7 @@ def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Pa
 def test_who_was_removed_lacks_nothing_that_was_said_later(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, _ = creator(here)
-            link = link_of(ann)
-            bob, carol = here.start("bob", link), here.start("carol", link)
-            say(carol, "I am here")
-            for each in (ann, bob):
-                await until_said(each, "I am here")
+            ann, bob, carol = await three(here)
             private(ann).remove(carol.node.sender_id)
             await asyncio.sleep(0.3)
             say(ann, "without carol")

@@ -60,6 +60,17 @@ def log(member: Member) -> list[tuple[int, str]]:
     return [(entry.lamport, entry.message_id) for entry in session.channel.state.history.between(0, 1 << 62, 100)]
 
 
+async def three(here: World) -> tuple[Member, Member, Member]:
+    """Return the creator, and two who came by one link, the second of whom has been heard by the others."""
+    ann, _ = creator(here)
+    link = link_of(ann)
+    bob, carol = here.start("bob", link), here.start("carol", link)
+    say(carol, "I am here")
+    for each in (ann, bob):
+        await until_said(each, "I am here")
+    return ann, bob, carol
+
+
 async def until_said(member: Member, text: str) -> None:
     await member.until(MessageDelivered, lambda body: body.said.opened.text == text)
 
@@ -106,12 +117,7 @@ def test_nobody_without_the_link_sees_a_word(tmp_path: Path) -> None:
 def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_others_show(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, _ = creator(here)
-            link = link_of(ann)
-            bob, carol = here.start("bob", link), here.start("carol", link)
-            say(carol, "I am here")
-            await until_said(ann, "I am here")
-            await until_said(bob, "I am here")
+            ann, bob, carol = await three(here)
             private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
@@ -139,12 +145,7 @@ def _known_of_us(member: Member) -> tuple[str, Roster, bytes, list[SignedOperati
 def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, _ = creator(here)
-            link = link_of(ann)
-            bob, carol = here.start("bob", link), here.start("carol", link)
-            say(carol, "I am here")
-            for each in (ann, bob):
-                await until_said(each, "I am here")
+            ann, bob, carol = await three(here)
             with pytest.raises(ValueError, match="Only the creator"):
                 private(bob).remove(carol.node.sender_id, banned=True)
             private(ann).remove(carol.node.sender_id, banned=True)
