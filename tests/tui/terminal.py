@@ -116,7 +116,11 @@ class Terminal:
         seen = last.rfind(b"\x1b[?1049l") > last.rfind(b"\x1b[?1049h") and last.rfind(b"\x1b[?25h") > last.rfind(
             b"\x1b[?25l"
         )
-        return seen and termios.tcgetattr(self._slave)[3] == self.before[3]
+        return seen and self.restored_modes()
+
+    def restored_modes(self) -> bool:
+        """True if the terminal edits and shows lines as before."""
+        return bool(termios.tcgetattr(self._slave)[3] == self.before[3])
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         if self.process.poll() is None:

@@ -77,13 +77,22 @@ class PlainHost(Host):
     glyphs = ASCII
     has_keys = False
 
-    def __init__(self, view: Conversations, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
+    def __init__(
+        self,
+        view: Conversations,
+        channels: Sequence[str],
+        preferences: Preferences,
+        out: TextIO,
+        write: Callable[[str], object] | None = None,
+    ) -> None:
+        """`write`: writes lines, above what is half typed; without it they go to `out`."""
         super().__init__(view, preferences, load())
         self.log_view = PlainLog(self)
         self.lens = PlainLens(self)
         self.input_handler = InputHandler(self)
         self.ended = asyncio.Event()
         self._out = out
+        self._write = write or out.write
         self._wanted = list(channels)
         self._day = 0
         self._told: dict[str, int] = {}
@@ -185,8 +194,7 @@ class PlainHost(Host):
     # Lines out.
 
     def say(self, line: str) -> None:
-        self._out.write(folded(line, width_of(self._out)) + "\n")
-        self._out.flush()
+        self._write(folded(line, width_of(self._out)) + "\n")
 
     def say_entries(self, entries: Sequence[MessageItem]) -> None:
         """Write messages that were asked for, with the beginnings of their ids."""

@@ -91,7 +91,7 @@ def _pieces(text: str, first: int, room: int) -> Iterator[str]:
 
 ESCAPE: Final = "\x1b"
 # Of a key with a name: ESC [ parameters letter, or ESC O letter; a second escape before it is Alt.
-_KEY: Final = re.compile(r"\x1b*(?:\x1b\[|\x9b)(?:\[[A-E]|[0-?]*[ -/]*[@-~])|\x1b*\x1bO[ -~]")
+KEY: Final = re.compile(r"\x1b*(?:\x1b\[|\x9b)(?:\[[A-E]|[0-?]*[ -/]*[@-~])|\x1b*\x1bO[ -~]")
 _ALT_ALONE: Final = re.compile(r"\s*(?:\x1b+[^\x1b\s]?\s*)+")  # a line of nothing but Esc, or Alt and a letter
 
 
@@ -99,19 +99,20 @@ class TypedLine(NamedTuple):
     """A line as it was meant. `keys`: there was a key in it, and nothing else. `goes_on`: Alt+Enter ended it."""
 
     text: str
-    keys: bool
-    goes_on: bool
+    keys: bool = False
+    goes_on: bool = False
 
 
 def typed_line(line: str) -> TypedLine:
     """Return what was typed. Named keys are dropped whole; other control characters, and a lone escape, alone."""
     written = line.rstrip("\r\n")
     goes_on = written.endswith(ESCAPE)
-    bare = _KEY.sub("", written.removesuffix(ESCAPE) if goes_on else written)
-    text = "" if _ALT_ALONE.fullmatch(bare) else "".join(filter(_is_text, bare))
-    keys = not text.strip() and any(not _is_text(letter) for letter in written)
+    bare = KEY.sub("", written.removesuffix(ESCAPE) if goes_on else written)
+    text = "" if _ALT_ALONE.fullmatch(bare) else "".join(filter(is_text, bare))
+    keys = not text.strip() and any(not is_text(letter) for letter in written)
     return TypedLine(text, keys, goes_on and bool(text.strip()))
 
 
-def _is_text(letter: str) -> bool:
+def is_text(letter: str) -> bool:
+    """True for a letter of a text; false for a control character."""
     return letter == "\t" or unicodedata.category(letter) != "Cc"

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from sdschat.node.node import Node
-from sdschat.node.stdin import lines
 from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
-from sdschat.tui.plain.lines import typed_line
+from sdschat.tui.plain.line_editor import LineInput, line_input
 
 _INTERRUPTED: Final = 130  # the exit code of whoever leaves in haste
 _NO_KEYS: Final = "That was a key, and only lines are read here: nothing was sent. /help lists what to type."
@@ -25,21 +24,21 @@ _AGAIN: Final = "Ctrl+C again leaves. What was half typed is dropped."
 
 
 class Interrupts:
-    """Takes Ctrl+C: the terminal drops what is half typed, and the second press leaves."""
+    """Takes Ctrl+C: what is half typed is dropped, and the second press leaves."""
 
-    def __init__(self, host: PlainHost, out: TextIO) -> None:
-        self._host, self._out = host, out
+    def __init__(self, host: PlainHost, typing: LineInput) -> None:
+        self._host, self._typing = host, typing
         self._pressed = 0
 
     def press(self) -> None:
         self._pressed += 1
         if self._pressed > 2:  # it does not end by itself: all that was reported as saved is on disk
+            self._typing.close()
             os._exit(_INTERRUPTED)
-        self._out.write("\n")  # the cursor stands behind the ^C of the terminal
+        self._typing.drop()
         if self._pressed == 1:
             self._host.show_notice(_AGAIN)
         else:
-            self._out.flush()
             self._host.leave()
 
     def forget(self) -> None:
@@ -59,37 +58,31 @@ async def run_plain(
     to begin with."""
     gc.enable()
     view = Conversations(node)
+    out = out or sys.stdout
+    typing = line_input(stdin, out)
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
-        out = out or sys.stdout
-        host = PlainHost(view, channels, preferences, out)
+        host = PlainHost(view, channels, preferences, out, typing.write)
         host.start([*problems, *said])
-        interrupts = Interrupts(host, out)
+        interrupts = Interrupts(host, typing)
         if os.isatty(stdin):
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupts.press)
-        await first(_read(host, stdin, interrupts), host.ended.wait())
+        await first(_read(host, typing, interrupts), host.ended.wait())
         for model in host.desktop.models.values():
             model.save_mark()
     finally:
+        typing.close()
         view.close()
     return 0
 
 
-async def _read(host: PlainHost, descriptor: int, interrupts: Interrupts) -> None:
-    """Take every line as a message or a command. A line that ends with the escape of Alt+Enter goes on in the next."""
-    begun = ""
-    async for found in lines(descriptor):
+async def _read(host: PlainHost, typing: LineInput, interrupts: Interrupts) -> None:
+    """Take every line as a message or a command."""
+    async for found in typing.typed():
         for line in found:
             interrupts.forget()
-            typed = typed_line(line.decode(errors="replace"))
-            text = begun + typed.text
-            begun = f"{text}\n" if typed.goes_on else ""
-            if begun:
-                continue
-            if text.strip():
-                if await host.input_handler.submit(text) and host.ended.is_set():
+            if line.text.strip():
+                if await host.input_handler.submit(line.text) and host.ended.is_set():
                     return
-            elif typed.keys:
+            elif line.keys:
                 host.warn(_NO_KEYS)
-    if begun.strip():
-        await host.input_handler.submit(begun.rstrip("\n"))
