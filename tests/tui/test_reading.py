@@ -6,10 +6,14 @@ import asyncio
 import re
 from pathlib import Path
 
+import pytest
+
 from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, NotPublished
 from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.items import GapItem
+from sdschat.tui.model.words import clock
+from tests.tui.model.samples import NOON
 from tests.tui.stage import Stage, stage, staged
 
 # Slow enough to see a gap before it closes.
@@ -333,3 +337,25 @@ async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
     Injection(s.app.node, "lobby").offline(False)
     await s.until_text("said meanwhile")
     await s.until_text("nothing missing")
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(80, "1m"), (3, "3s"), (2, "")])
+def test_a_cut_stays_in_the_log_once_it_is_over(tmp_path: Path, seconds: int, told: str) -> None:
+    def hear(s: Stage, state: str, second: int) -> None:
+        event = NodeEvent("lobby", NOON + second * 1000, ConnectionChanged(state, "", ever=True))
+        s.app.desktop.hear(event, s.app.looking)
+
+    async def story() -> None:
+        async with stage(tmp_path) as s:
+            hear(s, "connected", 0)
+            hear(s, "disconnected", 0)
+            hear(s, "connecting", 1)
+            hear(s, "disconnected", 1)
+            assert "offline from" not in "\n".join(s.log())
+            hear(s, "connected", seconds)
+            hear(s, "connected", seconds)
+            await s.settle()
+            said = f"offline from {clock(NOON)} to {clock(NOON + seconds * 1000)} ({told})"
+            assert sum(said in line for line in s.log()) == bool(told)
+
+    asyncio.run(story())

@@ -15,7 +15,7 @@ from sdschat.node.events import CatchingUp, KeyMet, NickChanged, NickClaimed, No
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
-from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
+from sdschat.tui.model.event_notes import DETAIL, cut_words, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
 from sdschat.tui.model.late import LateMessages
@@ -30,6 +30,7 @@ from sdschat.tui.model.words import clean, short
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
+_BLINK: Final = 3_000  # milliseconds; of a shorter cut nothing stays in the log
 
 
 class ChannelModel:
@@ -45,6 +46,7 @@ class ChannelModel:
         state = "connected" if view.connected(conversation.channel) else "connecting"
         self.connection = events.ConnectionChanged(state, "")
         self.live_since = view.now().wall
+        self._cut_at: int | None = None  # when the connection was lost; None: it is there, or never was
         self.unread = conversation.unread()
         self.mentions = 0
         self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=bool(self.unread))
@@ -165,7 +167,7 @@ class ChannelModel:
             case ev.MessageResent(message_id):
                 self._move(message_id, Fate(Phase.UNACKED))
             case events.ConnectionChanged():
-                self._connection(body)
+                self._connection(body, event.time)
             case events.PresenceChanged() | events.MembersChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
                 self._look_around()
@@ -317,9 +319,14 @@ class ChannelModel:
         if row is not None:
             self.replace_row(row)
 
-    def _connection(self, body: events.ConnectionChanged) -> None:
+    def _connection(self, body: events.ConnectionChanged, at: int) -> None:
         if body.state == "connected" and self.connection.state != "connected":
             self.live_since = self.view.now().wall
+            if self._cut_at is not None and at - self._cut_at >= _BLINK:
+                self.note(cut_words(self._cut_at, at), at)
+            self._cut_at = None
+        elif self.connection.state == "connected" and body.state != "connected":
+            self._cut_at = at
         self.connection = body
         self._look_around()
         self._gaps_stale = True
