@@ -71,6 +71,10 @@ def test_posts_edits_deletions_and_states_are_written_when_they_come(tmp_path: P
         assert await s.enter(f"/delete {other[:8]} yes")
         await s.until("ann deleted a post of bob")
         assert s.text().count(": thank you") == 1
+        await s.until(" gone from the disk here")
+        assert "settled up to here" not in s.text()
+        assert await s.enter("/checkpoint")
+        assert "operations behind it" in await s.until("* checkpoint: ")
 
     _told(tmp_path, story)
 

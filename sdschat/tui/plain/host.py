@@ -12,6 +12,7 @@ from typing import Final, TextIO
 
 from sdschat.node.events import (
     CatchingUp,
+    CheckpointPassed,
     ConnectionChanged,
     DirectSaid,
     MessageDelivered,
@@ -263,6 +264,8 @@ class PlainHost(Host):
             self._say_gaps(name, model)
         elif model is not None:
             self._posts.hear(model, body)
+        if isinstance(body, CheckpointPassed) and model is not None:
+            self._skip_notes(model)  # the line that moves with the checkpoint would be written at each move
         for each in self.desktop.models.values():
             self._say_notes(each)
 
@@ -319,3 +322,8 @@ class PlainHost(Host):
             if isinstance(item, NoteItem) and item.number > self._told.get(model.name, 0):
                 self._told[model.name] = item.number
                 self._tell_of(model.name, item.text)
+
+    def _skip_notes(self, model: ChannelModel) -> None:
+        """Leave out the notes that were not written yet."""
+        numbers = (item.number for item in model.timeline.items if isinstance(item, NoteItem))
+        self._told[model.name] = max(numbers, default=self._told.get(model.name, 0))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sdschat.node import events
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, Phase
-from sdschat.tui.model.words import clean
+from sdschat.tui.model.words import clean, count
 
 
 class PostLines:
@@ -51,6 +51,9 @@ class PostLines:
                     self._tell(model, f"{who} edited: {clean(text, lines=True)}")
             case events.PostDeleted(message_id):
                 self._queued.discard(message_id)
+            case events.CheckpointPassed(deleted=gone) if gone:
+                is_are = "is" if gone == 1 else "are"
+                self._tell(model, f"{count(gone, 'deleted post')} {is_are} gone from the disk here")
             case events.DeliveryChanged(message_id, state, _, _, was):
                 self._delivery(model, message_id, state, was)
 
