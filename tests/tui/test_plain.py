@@ -13,6 +13,7 @@ from sdschat.node.events import DirectSaid, MessageDelivered
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
+from sdschat.tui.manual import TOPICS
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
@@ -224,6 +225,34 @@ def test_help_lists_the_commands_and_no_key_of_a_screen(tmp_path: Path) -> None:
         assert "/who" in s.text()
         assert "Alt+Up" not in s.text()
         assert "F5" not in s.text()
+
+    plain(tmp_path, story)
+
+
+def test_help_says_how_to_read_each_topic_and_finds_every_line_with_some_words(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        async def told(line: str) -> list[str]:
+            before = len(s.text())
+            assert await s.enter(line), line
+            return s.text()[before:].splitlines()
+
+        listed = await told("/help")
+        for topic in TOPICS:
+            assert any(line.startswith(f"*   /help {topic} ") for line in listed), topic
+        everything = [line.removeprefix("*").strip() for topic in TOPICS for line in await told(f"/help {topic}")]
+        for words in ("signed", "Epoch", "members key"):
+            found = [line.removeprefix("*").strip() for line in await told(f"/help all {words}")]
+            wanted = [line for line in everything if all(word in line.lower() for word in words.lower().split())]
+            assert wanted
+            assert set(wanted) <= set(found), words
+        places = [line for line in await told("/help key") if line.startswith("* in ")]
+        assert {"* in /help members:", "* in /help private:", "* in /help:"} <= set(places)
+        assert (await told("/help search"))[0].startswith("* /search WORDS")
+        assert any("/search WORDS" in line for line in await told("/help all search"))
+        assert not await s.enter("/help no such words")
+        assert "No line of the help has no such words." in s.text()
+        assert not await s.enter("/help nonsense")
+        assert "There is no command /nonsense" in s.text()
 
     plain(tmp_path, story)
 

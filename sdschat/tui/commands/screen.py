@@ -64,7 +64,7 @@ _IN_SEARCH: Final = (
 def _help(host: Host, argument: str) -> None:
     if argument:
         name = argument.lstrip("/")
-        host.answer("\n".join(_explained(host, name)), name)
+        host.answer("\n".join(_matching(host, argument) or _explained(host, name)), name)
     else:
         host.show_pages(_pages(host), FIRST_STEPS if host.has_keys else "commands")  # the first steps are of a screen
 
@@ -109,11 +109,47 @@ def _command_lines(host: Host) -> list[str]:
                 lines.append(line.rstrip())
                 line = " " * (_USAGE + 4)
             lines.append(line + each.summary)
+    if not host.has_keys:
+        return [*(without_keys(line) or line for line in lines), *_topic_lines(host)]
     lines.append(
         f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /keys lists the keys, /legend the "
         "signs. //x sends /x."
     )
-    return lines if host.has_keys else [without_keys(line) or line for line in lines]
+    return lines
+
+
+def _topic_lines(host: Host) -> list[str]:
+    """Return how to read the rest of the help, line after line: there is no page to turn and no filter."""
+    topics = {name: section.heading for name, section in _topics(host).items()}
+    return [
+        "more help:",
+        *(f"  {f'/help {name}':<{_USAGE}}  {heading}" for name, heading in topics.items()),
+        f"  {'/help COMMAND':<{_USAGE}}  More of a command",
+        f"  {'/help WORDS':<{_USAGE}}  Every line of the help with these words",
+        f"  {'/help all WORDS':<{_USAGE}}  The same, also for words that are a command or a topic",
+        "//x sends /x.",
+    ]
+
+
+def _matching(host: Host, argument: str) -> list[str]:
+    """Return every line of the help that has these words, where there is no filter; none for a command or a topic."""
+    first, _, rest = argument.partition(" ")
+    everywhere = first == "all" and bool(rest)
+    words = (rest if everywhere else argument).lower().split()
+    name = argument.lstrip("/")
+    if host.has_keys or (not everywhere and (name in _topics(host) or host.registry.get(name) is not None)):
+        return []
+    topics = {section: topic for topic, section in _topics(host).items()}  # each section once
+    pages = {f"/help {topic}": _page(host, topic) for topic in topics.values()}
+    commands = (each for each in host.registry.commands if _is_of_use(host, each))
+    pages["/help"] = [f"{each.usage}: {' '.join(_about(host, each)[1:])}" for each in commands]
+    lines: list[str] = []
+    for place, page in pages.items():
+        found = [line for line in page if all(word in line.lower() for word in words)]
+        lines += [f"in {place}:", *(f"  {line.strip()}" for line in found)] if found else []
+    if not lines and len(words) + everywhere > 1:
+        raise CommandError(f"No line of the help has {clean(' '.join(words), limit=80)}.")
+    return lines
 
 
 def _is_of_use(host: Host, command: Command) -> bool:
@@ -128,23 +164,35 @@ def _topics(host: Host) -> dict[str, Section]:
     return {**TOPICS, **instead}
 
 
-def _explained(host: Host, name: str) -> list[str]:
-    """Return the lines about a topic of the manual or a command; both, if they have one name."""
+def _page(host: Host, name: str) -> list[str]:
+    """Return the lines of a topic of the manual; of none, nothing."""
     topics = _topics(host)
     page = lines_of(topics[name], host.glyphs) if name in topics else []
-    told_of_lines = name in topics and (topics[name] != TOPICS[name] or name == "plain")
-    if not (host.has_keys or told_of_lines):
-        page = [kept for line in page if (kept := without_keys(line))]
-    if page and host.registry.get(name) is None:
+    if host.has_keys or _told_of_lines(topics, name):
         return page
-    if page and told_of_lines:
-        return page
-    command = host.registry.find(name)
-    also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
+    return [kept for line in page if (kept := without_keys(line))]
+
+
+def _told_of_lines(topics: dict[str, Section], name: str) -> bool:
+    return name in topics and (topics[name] != TOPICS[name] or name == "plain")
+
+
+def _about(host: Host, command: Command) -> list[str]:
+    """Return the lines about a command."""
     about = [command.usage, command.summary, *filter(None, [command.details])]
     if not host.has_keys:
         about = [command.usage, *(without_keys(text.replace("\n", " ")) for text in about[1:])]
-    return [*page, *about, *also]
+    return about
+
+
+def _explained(host: Host, name: str) -> list[str]:
+    """Return the lines about a topic of the manual or a command; both, if they have one name."""
+    page = _page(host, name)
+    if page and (host.registry.get(name) is None or _told_of_lines(_topics(host), name)):
+        return page
+    command = host.registry.find(name)
+    also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
+    return [*page, *_about(host, command), *also]
 
 
 def _keys(host: Host, argument: str) -> None:
