@@ -246,7 +246,7 @@ def test_help_says_how_to_read_each_topic_and_finds_every_line_with_some_words(t
             assert wanted
             assert set(wanted) <= set(found), words
         places = [line for line in await told("/help key") if line.startswith("* in ")]
-        assert {"* in /help members:", "* in /help private:", "* in /help:"} <= set(places)
+        assert {"* in /help signs:", "* in /help private:", "* in /help:"} <= set(places)
         assert (await told("/help search"))[0].startswith("* /search WORDS")
         assert any("/search WORDS" in line for line in await told("/help all search"))
         assert not await s.enter("/help no such words")
