@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.histories import open_reader
+from sdschat.cli.histories import open_reader, own_id
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, moment, safe
-from sdschat.cli.timber import in_a_line, statuses
+from sdschat.cli.timber import in_a_line, private_object, removal_words, statuses
 from sdschat.node.members.saved import ChannelStatus
 from sdschat.node.private.record import PrivateState, private_channels, private_state
 from sdschat.store.display_rows import ChannelInfo
@@ -36,9 +36,10 @@ def command(chosen: Chosen, as_json: bool) -> None:
         members = statuses(chosen, reader)
         found = [_tallied(info, members.get(info.channel)) for info in reader.channels()]
         private = {name: state for name in private_channels(reader) if (state := private_state(reader, name))}
+    me = own_id(chosen)
     if as_json:
         for info in found:
-            described = _described(private.get(info.channel), members.get(info.channel))
+            described = _described(private.get(info.channel), members.get(info.channel), me)
             click.echo(json.dumps(info._asdict() | described, separators=(",", ":")))
         return
     for name in private.keys() - {info.channel for info in found}:
@@ -54,7 +55,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}  {info.held:7}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info):19}  {info.fingerprint[:8]}"
-            f"{_words(private.get(info.channel), members.get(info.channel))}"
+            f"{_words(private.get(info.channel), members.get(info.channel), me)}"
         )
 
 
@@ -76,7 +77,9 @@ def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:
     )
 
 
-def _words(state: PrivateState | None, members: ChannelStatus | None) -> str:
+def _words(state: PrivateState | None, members: ChannelStatus | None, me: str) -> str:
+    if removal := removal_words(state, me):
+        return f"  {removal}"
     if members is not None:
         return f"  {in_a_line(members)}"
     if state is None:
@@ -84,10 +87,9 @@ def _words(state: PrivateState | None, members: ChannelStatus | None) -> str:
     return f"  private, epoch {state.roster.epoch_number}, {counted(len(state.members), 'member')}"
 
 
-def _described(state: PrivateState | None, members: ChannelStatus | None) -> dict[str, Any]:
-    if members is not None:
-        committee = [member.sender_id for member in members.committee]
-        return {"private": False, "data_set": members.data_set, "checkpoint": members.number, "members": committee}
-    if state is None:
-        return {"private": False}
-    return {"private": True, "epoch": state.roster.epoch_number, "members": state.members}
+def _described(state: PrivateState | None, members: ChannelStatus | None, me: str) -> dict[str, Any]:
+    private = {"private": False} if state is None else {"private": True} | private_object(state, me)
+    if members is None:
+        return private
+    committee = [member.sender_id for member in members.committee]
+    return private | {"data_set": members.data_set, "checkpoint": members.number, "members": committee}

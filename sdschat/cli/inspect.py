@@ -13,10 +13,11 @@ from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
 from sdschat.cli.json_events import state_name
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
-from sdschat.cli.timber import as_object, privacy_of, status_of
+from sdschat.cli.timber import as_object, privacy_of, removal_words, status_of
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
+from sdschat.node.private.record import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.values import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
@@ -115,19 +116,22 @@ def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) ->
         if is_members_channel(reader, name):
             report = _members(chosen, reader, name, message)
         elif message is None:
-            report = _channel(reader, name)
+            report = _channel(chosen, reader, name)
         else:
             report = _message(reader, chosen, name, message)
+        removal = removal_words(private_state(reader, name), own_id(chosen))
     if as_json:
         click.echo(json.dumps(report, separators=(",", ":")))
     else:
+        if removal:
+            click.echo(removal)
         print_report(report, _SHOWN)
 
 
 def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> dict[str, Any]:
     """Return the state of a members' channel, or one of its posts."""
     if message is None:
-        return as_object(name, status_of(chosen, reader, name)) | privacy_of(reader, name)
+        return as_object(name, status_of(chosen, reader, name)) | privacy_of(chosen, reader, name)
     posts = saved_posts(reader, name, own_id(chosen), chosen.nick)
     near = [post for post in posts if post.message_id.startswith(message)]
     if len(near) != 1:
@@ -136,7 +140,7 @@ def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> 
     return {"channel": name, **near[0]._asdict()}
 
 
-def _channel(reader: Reader, name: str) -> dict[str, Any]:
+def _channel(chosen: Chosen, reader: Reader, name: str) -> dict[str, Any]:
     info = next(found for found in reader.channels() if found.channel == name)
     snapshot, losses = reader.snapshot(name)
     report: dict[str, Any] = {
@@ -147,7 +151,7 @@ def _channel(reader: Reader, name: str) -> dict[str, Any]:
         "unread": info.unread,
         "rejected": reader.rejections(name).get(name, {}),
     }
-    report |= privacy_of(reader, name)
+    report |= privacy_of(chosen, reader, name)
     if snapshot is not None:
         report |= _buffers(snapshot)
     if losses:

@@ -13,13 +13,14 @@ from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, safe
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, answering, saved_status
-from sdschat.node.private.record import private_state
+from sdschat.node.private.record import PrivateState, private_state
 from sdschat.store.reader import Reader
 
 _DIGITS = 8
 _ABSENT: Final = {  # phases in which nothing is written here
     "knocking": "not let in: a member has to invite you",
     "left": "you have left, and write nothing more: a member can invite you again",
+    "removed": "you were removed, and write nothing more",
 }
 
 
@@ -49,20 +50,27 @@ def status(chosen: Chosen, channel: str, as_json: bool) -> None:
     with open_reader(chosen) as reader:
         name = require_channel(reader, chosen, channel_name(channel))
         found = status_of(chosen, reader, name)
-        report = as_object(name, found) | privacy_of(reader, name)
+        report = as_object(name, found) | privacy_of(chosen, reader, name)
+        removal = removal_words(private_state(reader, name), own_id(chosen))
     if as_json:
         click.echo(json.dumps(report, separators=(",", ":")))
     else:
         print_status(name, found)
         if "private" in report:
-            click.echo(f"private as well, epoch {report['private']['epoch']}")
+            click.echo(f"private as well, epoch {report['private']['epoch']}{removal and f'; {removal}'}")
 
 
 def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
     """Return the state of a channel. Raises CommandProblem for one that is not of members."""
     if not is_members_channel(reader, name):
         raise CommandProblem(f"{name} is no members' channel. `sdschat inspect {name}` shows its state.", WRONG_USE)
-    return saved_status(reader, name, chosen.settings.timber.rounds, chosen.nick, own_id(chosen))
+    me = own_id(chosen)
+    found, state = (
+        saved_status(reader, name, chosen.settings.timber.rounds, chosen.nick, me),
+        private_state(reader, name),
+    )
+    removed = state is not None and state.removal_epoch(me) is not None
+    return found._replace(phase="removed", waiting_for=[]) if removed else found
 
 
 def statuses(chosen: Chosen, reader: Reader) -> dict[str, ChannelStatus]:
@@ -80,10 +88,30 @@ def in_a_line(found: ChannelStatus) -> str:
     return f"{words}; waits for {waits}" if waits else words
 
 
-def privacy_of(reader: Reader, name: str) -> dict[str, Any]:
-    """Return epoch and members of a private channel, under `private`; an empty dictionary for another one."""
+def privacy_of(chosen: Chosen, reader: Reader, name: str) -> dict[str, Any]:
+    """Return epoch, members and our standing in a private channel, under `private`; an empty dictionary for another
+    one."""
     state = private_state(reader, name)
-    return {} if state is None else {"private": {"epoch": state.roster.epoch_number, "members": state.members}}
+    return {} if state is None else {"private": private_object(state, own_id(chosen))}
+
+
+def private_object(state: PrivateState, me: str) -> dict[str, Any]:
+    """Return the state of a private channel as JSON. `me` is our sender id."""
+    found: dict[str, Any] = {
+        "epoch": state.roster.epoch_number,
+        "standing": state.standing(me),
+        "members": state.members,
+    }
+    removal = state.removal_epoch(me)
+    return found if removal is None else found | {"removed_in_epoch": removal}
+
+
+def removal_words(state: PrivateState | None, me: str) -> str:
+    """Say that we were removed from a private channel; empty if we were not, and for a channel of another kind."""
+    removal = None if state is None else state.removal_epoch(me)
+    if removal is None:
+        return ""
+    return f"you were removed in epoch {removal}: nothing written since then is here. A new link lets you in again"
 
 
 def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:

@@ -284,6 +284,19 @@ def _removal(home: Path, broker: str) -> None:
         assert "may I?" not in bob.texts()
     known = run(home, "channels", "--name", "bob", "--json")
     assert (json.loads(known.stdout)["private"], json.loads(known.stdout)["epoch"]) == (True, 2)
+    assert json.loads(known.stdout)["standing"] == "member"
+    assert "removed" not in run(home, "inspect", "garden", "--name", "bob").stdout
+    _is_removed(home, "carol")
+
+
+def _is_removed(home: Path, name: str) -> None:
+    """Check that the program of a removed member says so, offline."""
+    assert "  you were removed in epoch 2: " in run(home, "channels", "--name", name).stdout
+    listed = json.loads(run(home, "channels", "--name", name, "--json").stdout)
+    assert (listed["private"], listed["standing"], listed["removed_in_epoch"]) == (True, "removed", 2)
+    assert run(home, "inspect", "garden", "--name", name).stdout.startswith("you were removed in epoch 2: ")
+    told = json.loads(run(home, "inspect", "garden", "--name", name, "--json").stdout)["private"]
+    assert (told["standing"], told["removed_in_epoch"]) == ("removed", 2)
 
 
 def test_a_tap_with_a_link_records_what_is_said_opened(tmp_path: Path) -> None:

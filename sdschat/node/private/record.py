@@ -180,6 +180,22 @@ class PrivateState(NamedTuple):
         """The sender ids of all members."""
         return [sender_id_of(key) for key in self.roster.members]
 
+    def removal_epoch(self, sender_id: str) -> int | None:
+        """Return the number of the epoch that began as this participant was removed. None for a member, and for
+        somebody who never was one."""
+        for key, changes in self.roster.changes.items():
+            if sender_id_of(key) == sender_id and key not in self.roster.members:
+                return next(
+                    (at for at, (place, _) in enumerate(self.roster.epochs, 2) if place == changes[-1].position), None
+                )
+        return None
+
+    def standing(self, sender_id: str) -> str:
+        """Return `member`, `removed`, or `outside` for somebody who never was a member."""
+        if sender_id in self.members:
+            return "member"
+        return "outside" if self.removal_epoch(sender_id) is None else "removed"
+
 
 def private_state(store: PrivateValues, channel: str) -> PrivateState | None:
     """Return the state of a private channel by its full name; None for an open one."""
