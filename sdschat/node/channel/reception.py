@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import Watcher
+from sdschat.node.channel.hearing import LastHeard
 from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
 from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.sds.channel import Channel
@@ -33,6 +34,7 @@ class PacketReception:
         private: PrivateChannel | None,
     ) -> None:
         self.connected_at = 0  # epoch milliseconds
+        self.last_heard = LastHeard(channel)
         self._channel = channel
         self._gate = gate
         self._proofs = proofs
@@ -56,6 +58,7 @@ class PacketReception:
             state.now = now
             state.reject(message.reason, message.sender_id, message.message_id, message.detail)
         elif not self._proofs.repeated(heard):
+            self.last_heard.note(message, now)
             if message.sender_id == self._gate.identity.sender_id:
                 self._gate.note_claim(message)
             if source == "live" and self._exceeds(message, now):

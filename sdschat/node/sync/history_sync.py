@@ -120,7 +120,9 @@ class HistorySync:
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
-            intake=EngineIntake(session.channel, gate, self.catch_up.wanted, self._bodies.log),
+            intake=EngineIntake(
+                session.channel, gate, session.reception.last_heard, self.catch_up.wanted, self._bodies.log
+            ),
         )
 
     def _given(self, peer: str, one: StoredMessage) -> StoredMessage:

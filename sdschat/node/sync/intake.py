@@ -13,16 +13,23 @@ from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
+    from sdschat.node.channel.hearing import LastHeard
 
 
 class EngineIntake:
     """Gives packets to the engine of a channel, after the same checks as those that come live."""
 
     def __init__(
-        self, channel: Channel, gate: ContentGate, wanted: Callable[[LogKey], bool], sought: SoughtLog
+        self,
+        channel: Channel,
+        gate: ContentGate,
+        last_heard: LastHeard,
+        wanted: Callable[[LogKey], bool],
+        sought: SoughtLog,
     ) -> None:
         self._channel = channel
         self._gate = gate
+        self._last_heard = last_heard
         self._wanted = wanted
         self._sought = sought
 
@@ -51,6 +58,8 @@ class EngineIntake:
             taken = genuine and self._channel.receive_history(now, message, raw, via)
             if here:
                 self._gate.copies.note(state, message)
+            if taken:
+                self._last_heard.note(message, now)
             if here or taken:
                 found.append(key)
                 new += not here

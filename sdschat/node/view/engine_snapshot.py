@@ -207,7 +207,7 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
                 presence.online.get(sender_id, ""),
                 sender_id in presence.online,
                 presence.roles.get(sender_id, ""),
-                0 if peer is None else now.to_wall(peer.heard_at),
+                session.reception.last_heard.at(sender_id, now),
                 0 if peer is None else peer.last_lamport,
                 "" if peer is None else peer.filter_format,
             )

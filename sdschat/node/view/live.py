@@ -126,7 +126,7 @@ def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> lis
         if is_waiting(session, sender_id) or session.is_outsider(sender_id):
             continue
         peer = known.get(sender_id)
-        heard_at = 0 if peer is None else now.to_wall(peer.heard_at)
+        heard_at = session.reception.last_heard.at(sender_id, now)
         next_at = 0 if peer is None else now.to_wall(peer.expected_at(state.config.sync_interval))
         nick, here = online.get(sender_id, ""), sender_id in online
         found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at))

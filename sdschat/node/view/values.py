@@ -136,7 +136,7 @@ class Participant(NamedTuple):
     sender_id: str
     nick: str  # empty where nobody proved to have one
     online: bool
-    heard_at: int  # epoch milliseconds of the last packet; 0: none since the channel is open here
+    heard_at: int  # epoch milliseconds of what they said last; 0: nothing of it came here
     own: bool
     verified: bool = False  # the user has compared words with them
     hidden: str = ""  # "muted" or "ignored": the user wants to see nothing of them

@@ -1,0 +1,38 @@
+"""When the participants of a channel last said something, however it came here.
+
+The engine notes when a packet of a participant came. That may be an old message that others sent again, or come by a
+comparison of logs, which passes the engine's hearing by. So a message counts by its own date here, and only a sync
+message, which nobody sends for another, by the time at which it came.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.channel import Channel
+from sdschat.sds.limits import MAX_PEERS
+from sdschat.sds.values import Message, MessageKind, Now
+
+
+class LastHeard:
+    """Times in epoch milliseconds, by sender id. Beyond as many as the engine knows, the oldest is forgotten."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._noted: dict[str, int] = {}
+
+    def note(self, message: Message, now: Now) -> None:
+        """A message came that its sender said, now or earlier."""
+        sender_id = message.sender_id
+        dated = message.lamport_timestamp
+        said = now.wall if message.kind is MessageKind.SYNC or dated is None else min(dated, now.wall)
+        if said <= self._noted.get(sender_id, 0):
+            return
+        self._noted[sender_id] = said
+        if len(self._noted) > MAX_PEERS:
+            del self._noted[min(self._noted, key=self._noted.__getitem__)]
+
+    def at(self, sender_id: str, now: Now) -> int:
+        """Return when a participant last said something that came here; 0: never. Of an earlier run it is the date of
+        the newest packet of theirs."""
+        peer = self._channel.state.peers.known.get(sender_id)
+        before = 0 if peer is None else min(now.to_wall(peer.heard_at), peer.last_lamport)
+        return max(before, self._noted.get(sender_id, 0))
