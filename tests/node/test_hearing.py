@@ -37,6 +37,7 @@ async def ann_spoke(w: World) -> tuple[str, bytes]:
     store = carol.node.profile.store
     with store.open_read_only(store.path, CODEC) as reader:
         raw = next(one.raw for one in reader.messages("lobby", with_raw=True) if one.text == "heard by carol")
+    assert raw is not None
     await stop(w, carol)
     await stop(w, ann)
     return ann.node.sender_id, raw
