@@ -14,7 +14,7 @@ from sdschat.tui.model.words import clean, fitted
 from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
 
-_RULED: Final = (60, 20)  # columns and lines from which a line stands above the input
+_RULED: Final = (50, 12)  # columns and lines from which a line stands above the input
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")

@@ -27,6 +27,12 @@ _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their
 _ROOM_FOR_HELP: Final = 60  # and from which help has one
 _HELP: Final = "  F1 help "
 _KEYS: Final = "  F1 help  F2 lens "
+_STATE: Final = 18  # columns of the head for the state of the channel, at least
+
+
+def _news(line: ChannelLine) -> str:
+    mark = unread_mark(line)
+    return f" {mark}" if mark else ""
 
 
 class Panes:
@@ -78,11 +84,7 @@ class Panes:
         screen, text = self._screen, Text(no_wrap=True, overflow="crop")
         shown = next((line for line in lines if line.shown), None)
         if len(lines) > 1 and not self.channel_list.display and not self.frames.ruled:
-            for number, line in enumerate(lines, 1):
-                mark = unread_mark(line)
-                style = Style(bold=bool(line.shown or mark), reverse=line.shown)
-                shows = Style(meta={"@click": f"app.channel({number})"})
-                text.append(f" {number} {line.label}{' ' + mark if mark else ''} ", style + shows)
+            text.append_text(self._numbered(lines))
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
@@ -95,6 +97,27 @@ class Panes:
         keys = next((keys for keys in (_KEYS, _HELP) if text.cell_len + len(keys) <= screen.width), "")
         text.append(keys.rjust(screen.width - text.cell_len), "dim")
         self._put(self.head, text)
+
+    def _numbered(self, lines: list[ChannelLine]) -> Text:
+        """Return all channels with their numbers: by name if that leaves room for the state, else the one that is shown
+        by name, and of the others the numbers of as many as there is room for, those with news first."""
+        room = self._screen.width - _STATE
+        named = [f" {number} {line.label}{_news(line)} " for number, line in enumerate(lines, 1)]
+        wanted = set(range(len(lines)))
+        if sum(map(cell_len, named)) > room:
+            named = [
+                name if line.shown else f" {number}{_news(line)} "
+                for number, (name, line) in enumerate(zip(named, lines, strict=True), 1)
+            ]
+            by_news = sorted(wanted, key=lambda at: (not lines[at].shown, not lines[at].mentions, not lines[at].unread))
+            while len(by_news) > 1 and sum(cell_len(named[at]) for at in by_news) > room:
+                by_news.pop()
+            wanted = set(by_news)
+        text = Text(no_wrap=True, overflow="crop")
+        for at in sorted(wanted):
+            line, shows = lines[at], Style(meta={"@click": f"app.channel({at + 1})"})
+            text.append(named[at], Style(bold=bool(line.shown or _news(line)), reverse=line.shown) + shows)
+        return text
 
     def _pill(self, shown: ChannelLine, room: int) -> Text:
         """Return the state of the channel that is shown, with its sign and colour: as much of it as fits whole."""

@@ -29,7 +29,7 @@ async def test_a_click_on_a_channel_above_the_input_shows_it(s: Stage) -> None:
     await s.until_text("message x")
 
 
-@staged("lobby", "dev", size=(60, 15))
+@staged("lobby", "dev", size=(60, 11))
 async def test_a_click_on_a_channel_in_the_head_shows_it(s: Stage) -> None:
     await s.pilot.click("#head", offset=(s.lines()[0].index("2 dev"), 0))
     await s.until(lambda: s.app.desktop.shown == "dev", "dev")
@@ -72,6 +72,28 @@ async def test_with_one_channel_the_line_above_the_input_names_the_keys(s: Stage
     assert len(line) == 80
 
 
+@staged(size=(60, 15))
+async def test_keys_are_named_on_small_screens_too(s: Stage) -> None:
+    (line,) = (line for line in s.lines() if "message lobby" in line)
+    assert "─ Enter send ⋅ Alt+Enter new line" in line
+    s.app.log_view.focus()
+    await s.until_text("i details")
+    await s.pilot.resize_terminal(50, 12)
+    await s.until_text("r answer")
+
+
+@staged("lobby", "first-project", "second-project", "dev", peers=("bob",), size=(40, 10))
+async def test_where_there_is_no_line_above_the_input_the_head_names_the_channel_that_is_shown(s: Stage) -> None:
+    await s.until(lambda: "2 here" in s.lines()[0] or "nothing missing" in s.lines()[0], "the state")
+    assert s.lines()[0].startswith(" 1 lobby  2  3  4  ▪ nothing missing")
+    s.say("ann: look", channel="dev")
+    await s.until(lambda: s.lines()[0].startswith(" 1 lobby  2  3  4 1!  ▪ nothing missing"), "dev")
+    await s.pilot.resize_terminal(36, 10)
+    await s.until(lambda: s.lines()[0].startswith(" 1 lobby  2  4 1!  ▪ nothing missing"), "less room")
+    await s.press("alt+3")
+    await s.until(lambda: "3 second-project" in s.lines()[0], "the channel that is shown")
+
+
 @staged(size=(120, 30))
 async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     assert "Enter send" in s.text()
@@ -112,7 +134,7 @@ async def test_the_list_of_members_is_whole_as_soon_as_there_is_room_for_it(s: S
     assert "more: /who" not in str(s.app.panes.member_list.render())
 
 
-@staged(peers=("bob",), size=(50, 15))
+@staged(peers=("bob",), size=(46, 15))
 async def test_the_state_of_a_channel_is_cut_between_its_parts(s: Stage) -> None:
     await s.enter("/create a-long-name")
     await s.until_text("is private")
