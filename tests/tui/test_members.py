@@ -86,6 +86,22 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
     _told(tmp_path, story)
 
 
+def test_who_and_info_say_who_made_the_channel_and_who_is_a_member(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        bob.node.say("garden", "good morning")
+        await made.until_text("good morning")
+        await made.enter("/who")
+        await made.until_text("you made this channel.")
+        assert [line.strip(" │").rpartition(", ")[2] for line in made.lines() if "  ann  " in line] == ["creator"]
+        assert [line.strip(" │").rpartition(", ")[2] for line in made.lines() if "  bob  " in line] == ["member"]
+        await made.press("escape")
+        await made.press("alt+up")
+        await made.enter("/info")
+        await made.until_text("role     member")
+
+    _told(tmp_path, story)
+
+
 def test_the_line_below_what_is_settled_stands_above_a_post_that_is_not(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
         await made.enter("the first")

@@ -79,6 +79,29 @@ def test_posts_edits_deletions_and_states_are_written_when_they_come(tmp_path: P
     _told(tmp_path, story)
 
 
+def test_who_and_info_say_who_made_the_channel_to_one_who_was_let_in(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("you knock")
+        assert await s.enter("/who")
+        assert "bob made this channel." in s.text()
+        assert ", no member" in await s.until("  ann  ")
+        await s.bob.until(Knocked)
+        members_of(s.bob.node, "garden").invite("ann")
+        await s.until("you are a member")
+        s.bob.node.say("garden", "come in")
+        await s.until(": come in")
+        before = len(s.text())
+        assert await s.enter("/who")
+        told = s.text()[before:].splitlines()
+        assert [line.rpartition(", ")[2] for line in told[1:3]] in (["creator", "member"], ["member", "creator"])
+        assert told[-1] == "* bob made this channel."
+        assert await s.enter("/search come")
+        assert await s.enter("/info")
+        assert (await s.until("role  ")).split()[-1] == "creator"
+
+    _told(tmp_path, story, founds=False)
+
+
 def test_what_waits_for_the_admission_is_written_once(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         await s.until("you knock")

@@ -113,6 +113,11 @@ async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: St
     garden = stage.app.channel
     cleo.node.send(garden, "so that there is a nick")
     await stage.until_text("so that there is a nick")
+    await stage.enter("/admin bob")
+    await stage.enter("/who")
+    await stage.until_text("you made this channel; admins: bob.")
+    assert [line.strip(" │").rpartition(", ")[2] for line in stage.lines() if "  bob  " in line] == ["admin"]
+    await stage.press("escape")
     await stage.enter("/remove cleo")
     await stage.until_text("2 here")
     assert cleo.node.sender_id in stage.app.node.sessions[garden].presence.online, "cleo's program stays"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from sdschat.identity.members import DataSet, announce, first_operation, read_announcement
-from sdschat.identity.signing import Identity
+from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.node.members.events import KindRefused
 from sdschat.node.members.record import MembersRecord
 from sdschat.wire.members_codec import MAX_CONTACTS
@@ -47,6 +47,11 @@ class AnnouncedDataSet:
     def creator(self) -> bytes:
         """The key of whoever made the data set; our own while no announcement is kept."""
         return self._identity.public_key if self._newest is None else self._newest.creator
+
+    @property
+    def creator_id(self) -> str:
+        """The sender id of whoever made the data set, as it was announced; empty while it was not."""
+        return "" if self._newest is None else sender_id_of(self._newest.creator)
 
     @property
     def contacts(self) -> tuple[bytes, ...]:

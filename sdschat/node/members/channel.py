@@ -150,9 +150,15 @@ class MembersChannel:
         return self._changed(draft, PostDeleted(self.told.draft_id(draft), True, me, me))
 
     @property
+    def creator(self) -> str:
+        """The sender id of who made the channel; empty before its state or its announcement is here."""
+        key = b"" if self._engine is None else self._engine.person(CREATOR)
+        return sender_of(key) if key else self._announced.creator_id
+
+    @property
     def is_creator(self) -> bool:
         """True if we made the channel, and may take back any post."""
-        return self._engine is not None and sender_of(self._engine.person(CREATOR)) == self._identity.sender_id
+        return self.creator == self._identity.sender_id
 
     @property
     def log(self) -> PostLog:

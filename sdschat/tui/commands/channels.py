@@ -7,7 +7,9 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from sdschat.node.view.roles import roles_of
 from sdschat.node.view.values import Participant
+from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import heard_words
@@ -74,9 +76,14 @@ def _who(host: Host, argument: str) -> None:
     now = host.view.now().wall
     people = host.conversation.people()
     here = f"{sum(person.online for person in people)} here" if host.view.connected(host.room) else "not connected"
+    roles = roles_of(host.node, host.room)
     lines = [f"{here}, {len(people)} known:"]
     width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))
-    lines += [f"  {fitted(person_name(person), width)}  {person_line(person, now)}" for person in people]
+    for person in people:
+        role = "" if roles is None else f", {roles.of(person.sender_id)}"
+        lines.append(f"  {fitted(person_name(person), width)}  {person_line(person, now)}{role}")
+    if roles is not None:
+        lines.append(roles_words(host, roles))
     host.answer("\n".join(lines), "people")
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 
-from sdschat.node.view.values import Shown
+from sdschat.tui.commands.details import details_of
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.from_events import links_in
-from sdschat.tui.model.items import MessageItem, first_line
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.status import provenance
-from sdschat.tui.model.words import clean, clean_name, clock, count, day, day_and_time, parse_moment, short
+from sdschat.tui.model.words import clean, clock, count, day, parse_moment, short
 
 _LINKS = 20
-_ID = 128
-_COPY = 400
-_TEXT = 50  # letters of a message that tell it from others
 
 
 def _goto(host: Host, argument: str) -> None:
@@ -86,50 +80,9 @@ def _info(host: Host, argument: str) -> None:
     def details() -> str:
         """Return everything about the message as it is now; as it was, if the log does not have it any more."""
         shown = model.conversation.message(message_id) or before
-        return "\n".join(_details(model, shown))
+        return "\n".join(details_of(host, model, shown))
 
     host.answer(details(), "message", details)
-
-
-def _details(model: ChannelModel, shown: Shown) -> Iterator[str]:
-    """Yield everything about a message, line by line."""
-    entry = model.entry_for(shown)
-    yield first_line(entry)
-    yield ""
-    if entry.own:
-        first, *more = model.told_of(entry).split(" | ")
-        yield first
-        for part in more:
-            name, colon, value = part.partition(": ")
-            yield _about(name.partition(",")[0], value) if colon else _about("state", part)
-    else:
-        who, _, *how = provenance(entry, "").split(" | ")
-        yield _about("from", ", ".join((who, *how)))
-    by = "" if entry.own else ", by the author's clock"
-    yield _about("written", f"{day_and_time(entry.sent_at or entry.at)}{by}")
-    if not entry.own:
-        yield _about("here", day_and_time(entry.received_at))
-    label = "follows"
-    for name in entry.dependencies:
-        before = model.conversation.message(name)
-        text = "not here" if before is None else _in_short(model, model.entry_for(before))
-        yield _about(label, f"{short(name, 8)} {text}")
-        label = ""
-    yield _about("id", clean_name(entry.message_id, limit=_ID))
-    if shown.other_copy:
-        yield f"another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands"
-    if "\n" in entry.text or len(entry.text) > len(first_line(entry)):
-        yield ""
-        yield "the whole text:"
-        yield from entry.text.split("\n")
-
-
-def _about(label: str, value: str) -> str:
-    return f"  {label:<7}  {value}"
-
-
-def _in_short(model: ChannelModel, entry: MessageItem) -> str:
-    return f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
 
 
 def _links(host: Host, argument: str) -> None:

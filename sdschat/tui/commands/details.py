@@ -1,0 +1,79 @@
+"""Everything about a message, as lines of text, and who made its channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sdschat.node.view.roles import Roles, roles_of
+from sdschat.node.view.values import Conversation, Shown
+from sdschat.tui.host import Host
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.items import MessageItem, first_line
+from sdschat.tui.model.status import provenance
+from sdschat.tui.model.words import clean_name, day_and_time, listed, short
+
+_ID: Final = 128
+_COPY: Final = 400
+_TEXT: Final = 50  # letters of a message that tell it from others
+
+
+def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
+    """Yield everything about a message, line by line."""
+    entry = model.entry_for(shown)
+    yield first_line(entry)
+    yield ""
+    if entry.own:
+        first, *more = model.told_of(entry).split(" | ")
+        yield first
+        for part in more:
+            name, colon, value = part.partition(": ")
+            yield _about(name.partition(",")[0], value) if colon else _about("state", part)
+    else:
+        who, _, *how = provenance(entry, "").split(" | ")
+        yield _about("from", ", ".join((who, *how)))
+    role = role_of(host, model.conversation, shown.sender_id)
+    if role:
+        yield _about("role", role)
+    by = "" if entry.own else ", by the author's clock"
+    yield _about("written", f"{day_and_time(entry.sent_at or entry.at)}{by}")
+    if not entry.own:
+        yield _about("here", day_and_time(entry.received_at))
+    label = "follows"
+    for name in entry.dependencies:
+        before = model.conversation.message(name)
+        text = "not here" if before is None else _in_short(model, model.entry_for(before))
+        yield _about(label, f"{short(name, 8)} {text}")
+        label = ""
+    yield _about("id", clean_name(entry.message_id, limit=_ID))
+    if shown.other_copy:
+        yield f"another copy of it has {clean_name(shown.other_copy, limit=_COPY)}; the first one stands"
+    if "\n" in entry.text or len(entry.text) > len(first_line(entry)):
+        yield ""
+        yield "the whole text:"
+        yield from entry.text.split("\n")
+
+
+def _about(label: str, value: str) -> str:
+    return f"  {label:<7}  {value}"
+
+
+def _in_short(model: ChannelModel, entry: MessageItem) -> str:
+    return f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
+
+
+def roles_words(host: Host, roles: Roles) -> str:
+    """Return in a sentence who made the channel, and who are its admins."""
+    made = f"{_called(host, roles.creator)} made this channel" if roles.creator else "It is not known who made it"
+    admins = [_called(host, one) for one in roles.admins]
+    return f"{made}; admins: {listed(admins, most=len(admins))}." if admins else f"{made}."
+
+
+def role_of(host: Host, conversation: Conversation, sender_id: str) -> str:
+    """Return the role of a participant in a channel; empty in an open one, and in a conversation of two."""
+    roles = None if conversation.peer else roles_of(host.node, conversation.channel)
+    return "" if roles is None else roles.of(sender_id)
+
+
+def _called(host: Host, sender_id: str) -> str:
+    return "you" if sender_id == host.node.sender_id else host.model.name_of(sender_id)
