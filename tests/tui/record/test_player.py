@@ -205,6 +205,8 @@ def test_a_recording_offers_nothing_that_it_cannot_do(recording: Recording) -> N
                 assert "F8 play or pause" in text
                 assert not any(words in text for words in ("/reconnect", "you write", "others join", "Enter send"))
             await pilot.resize_terminal(60, 15)
+            await until(app, lambda: "F8 play or pause" in screen(app))
+            await pilot.resize_terminal(60, 11)
             await until(app, lambda: "F8 play," in screen(app))
 
     asyncio.run(story())
