@@ -252,6 +252,8 @@ class ChatApp(Ending, KeyedHost):
     def _paged(self, message: Composer.Paged) -> None:
         if self.sheet.page is not None:
             self.sheet.scroll_relative(y=message.pages * self.sheet.size.height, animate=False)
+        elif not self.logs.display:
+            self.lens.page(message.pages)  # it covers the log
         else:
             self.log_view.action_pages(message.pages)
 

@@ -18,7 +18,7 @@ _RULED: Final = (50, 12)  # columns and lines from which a line stands above the
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
-_KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Alt+Right views")
+_KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6 Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
 _KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Shift+F9 back", "F10 faster")
 
@@ -106,7 +106,7 @@ class Frames:
         keys = self._named_keys()
         names_others = keys in (_INPUT_KEYS, ()) and not self._lists[0].display  # else the list of channels does
         shown = (self._others if names_others else []) or [(each, "") for each in keys]
-        badges = self._fitted(shown, width - cell_len(title) - 10)
+        badges = self._fitted(shown, width - cell_len(title) - 9)
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title) - badges.cell_length - 7)

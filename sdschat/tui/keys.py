@@ -122,7 +122,12 @@ class KeyedHost(ScreenHost):
 
     def action_focus_log(self) -> None:
         self.end_finding(back=False)
-        self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
+        if self.logs.display:
+            self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
+        elif self.composer.has_focus:
+            self.lens.focus()  # it covers the log
+        else:
+            self.screen.set_focus(self.composer)
 
     def action_swap(self) -> None:
         if self.desktop.beside:

@@ -61,6 +61,16 @@ class LensHost:
         if self.panel is not None:
             self.panel.turn(by)
 
+    def page(self, pages: int) -> None:
+        """Scroll the view by so many pages."""
+        if self.panel is not None:
+            self.panel.page(pages)
+
+    def focus(self) -> None:
+        """Give the keys to the panel."""
+        if self.panel is not None:
+            self.panel.take_keys()
+
     @property
     def shown(self) -> str:
         """The view that is open; empty if the Lens is closed."""

@@ -208,6 +208,12 @@ class LensPanel(Widget):
         at = names.index(self.shown) if self.shown in names else 0
         self.show(names[(at + by) % len(names)])
 
+    def page(self, pages: int) -> None:
+        self._body.scroll_relative(y=pages * max(1, self._body.size.height - 1), animate=False)
+
+    def take_keys(self) -> None:
+        self.screen.set_focus(self._body)
+
     # Drawing.
 
     def on_resize(self) -> None:

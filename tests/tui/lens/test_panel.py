@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.lens.commands import COMMANDS
 from sdschat.tui.lens.inspector import VIEWS
-from sdschat.tui.lens.panel import LensPanel, seen_names
+from sdschat.tui.lens.panel import LensBody, LensPanel, seen_names
 from sdschat.tui.lens.view_input import VIEW_NAMES
 from tests.tui.stage import Stage, stage
 
@@ -416,12 +416,31 @@ def test_the_lists_stay_above_the_lens_which_names_its_keys(tmp_path: Path) -> N
         assert listed(s)
         assert s.app.panes.member_list.display
         assert s.app.log_view.size.width > 60
-        assert "Alt+Left Alt+Right views" in s.lines()[-1]
+        assert "Alt+Left Right views ⋅ F6 Tab scroll" in s.lines()[-1]
         await s.press("escape")
         assert listed(s)
         assert "Enter send" in s.lines()[-1]
         await s.pilot.resize_terminal(80, 24)
         await s.press("f2")
-        assert "Esc closes the Lens ⋅ Alt+Left Alt+Right views" in s.lines()[-2]
+        assert "Esc closes the Lens ⋅ Alt+Left Right views ⋅ F6 Tab scroll" in s.lines()[-2]
+
+    play(tmp_path, story)
+
+
+def test_where_the_lens_covers_the_log_pages_and_f6_are_for_it(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.pilot.resize_terminal(60, 12)
+        await s.press("f2")
+        await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
+        body = s.app.query_one(LensBody)
+        await s.until(lambda: body.max_scroll_y > 0, "more lines than there is room for")
+        await s.press("pagedown")
+        assert body.scroll_y > 0
+        await s.press("f6")
+        assert body.has_focus
+        await s.press("home")
+        assert body.scroll_y == 0
+        await s.press("f6")
+        assert s.app.composer.has_focus
 
     play(tmp_path, story)
