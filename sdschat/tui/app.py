@@ -286,7 +286,7 @@ class ChatApp(Ending, KeyedHost):
     @on(Sheet.Picked)
     async def _chosen_in_sheet(self, message: Sheet.Picked) -> None:
         self.close_sheet()
-        if self.end_finding(back=False):
+        if self.end_finding(marks=True):
             self.composer.focus()
         await self.action_command(message.line)
 

@@ -1,10 +1,11 @@
-"""The search as one types: it runs at each pause, jumps to the newest hit, and goes back where one was."""
+"""The search as one types: it runs at each pause, jumps to the newest hit, and stays there when it ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.timer import Timer
@@ -12,17 +13,14 @@ from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
 from sdschat.node.view.searching import HistorySearch
-from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, step_hit, wanted_by
-from sdschat.tui.model.items import Place
+from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, said_by, step_hit, wanted_by
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import reason_text
-from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
-_ROOM: Final = 80  # columns from which the keys stand beside the number of hits
-_KEYS: Final = "Enter older, Down newer, Tab list, F6 stay, Esc back"
-_FEW_KEYS: Final = "F6 stay, Esc back"  # where there is no room for more
+_ROOM_FOR_WORDS: Final = 18  # columns for the words, before the keys get any
+_KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 
 
 class FindInput(Input):
@@ -63,20 +61,18 @@ class FindBar(Horizontal):
     def say(self, text: str, *, keys: bool = False) -> None:
         """Show a text, and the keys behind it that there is room for."""
         self._said = text, keys
-        named = _KEYS if self.size.width >= _ROOM else _FEW_KEYS
-        self._found.update(" | ".join(filter(None, (text, named if keys else ""))))
+        room = self.size.width - _ROOM_FOR_WORDS
+        told = (" | ".join(filter(None, (text, named))) for named in (_KEYS if keys else ("",)))
+        self._found.update(next((each for each in told if cell_len(each) <= room), text))
 
 
 class Finder:
-    def __init__(self, host: Window, log: LogView) -> None:
+    def __init__(self, host: Window) -> None:
         self._host = host
         self.bar = FindBar(self.typed, id="find")
         self.words = self.bar.words
-        self._log = log
         self._pause: Timer | None = None
         self._search: HistorySearch | None = None
-        self._before: tuple[Place, int] | None = None  # the top of the log when it began; None: its end
-        self._chosen: str | None = None  # the selection then
 
     @property
     def is_open(self) -> bool:
@@ -85,19 +81,17 @@ class Finder:
     def open(self) -> None:
         """Begin a search, or go back to the words of one."""
         if not self.is_open:
-            self._before, self._chosen = self._log.viewpoint(), self._host.selection
             self.bar.display = True
             self.words.value = ""
             self._say("")
         self.words.screen.set_focus(self.words)  # now: letters may follow
 
-    def close(self, *, back: bool) -> None:
-        """End the search. `back`: show what was shown before it; else stay, and keep the marks."""
+    def close(self, *, marks: bool) -> None:
+        """End the search. The log stays at the hit, with the words marked, or without."""
         self.stop()
         self.bar.display = False
-        if back:
+        if not marks:
             self._host.mark("")
-            self._log.show_again(self._before, self._chosen)
 
     def stop(self) -> None:
         """End what is under way."""
@@ -147,7 +141,7 @@ class Finder:
         except CommandError as error:
             self._say(str(error), keys=False)
         else:
-            self._say(hit_words(host))
+            self._say(f"{hit_words(host)} {said_by(host)}")
         host.warn("")
 
     def list_hits(self) -> None:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 
+from sdschat.tui.commands.searching import is_hit
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.results import CommandError, Mark, Page
@@ -81,7 +82,7 @@ class KeyedHost(ScreenHost):
         if self.finder is None:
             from sdschat.tui.finder import Finder
 
-            self.finder = Finder(self, self.log_view)
+            self.finder = Finder(self)
             await self.mount(self.finder.bar, after=self.panes.notice)
         self.finder.open()
 
@@ -121,7 +122,7 @@ class KeyedHost(ScreenHost):
         self.panes.fit()
 
     def action_focus_log(self) -> None:
-        self.end_finding(back=False)
+        self.end_finding(marks=True)
         if self.logs.display:
             self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
         elif self.composer.has_focus:
@@ -160,8 +161,8 @@ class KeyedHost(ScreenHost):
             if not self.sheet.clear_filter():
                 self.close_sheet()
             return
-        if self.end_finding(back=True):
-            pass
+        if self.end_finding(marks=False):
+            pass  # at the hit; another Esc goes to the end
         elif self.panes.bare:
             self.toggle_bare()
         elif self.lens.is_open:
@@ -170,6 +171,8 @@ class KeyedHost(ScreenHost):
             self.input_handler.reply_to = ""
             self.draw_prompt()
         elif self.selection is not None:
+            if is_hit(self, self.selection):
+                self.log_view.jump_to_end()
             self.log_view.unchoose()
             self.mark("")
         elif not self.log_view.following:

@@ -212,11 +212,11 @@ class ScreenHost(Window, App[int]):
         if self.panes.bare:
             self.warn("Esc brings everything back")
 
-    def end_finding(self, *, back: bool) -> bool:
-        """End the search, if one is under way. `back`: show what was shown before it. Return True if one ended."""
+    def end_finding(self, *, marks: bool) -> bool:
+        """End the search, if one is under way. `marks`: keep its words marked. Return True if one ended."""
         if self.finder is None or not self.finder.is_open:
             return False
-        self.finder.close(back=back)
+        self.finder.close(marks=marks)
         return True
 
     async def edit_draft(self, text: str) -> None:
@@ -300,7 +300,7 @@ class ScreenHost(Window, App[int]):
 
     def show_channel(self, name: str) -> None:
         if name != self.desktop.shown:
-            self.end_finding(back=False)
+            self.end_finding(marks=False)
         self.user_state.set_draft(self.desktop.shown, self.composer.text)
         self.user_state.save()
         if name == self.desktop.beside:

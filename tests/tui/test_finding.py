@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -59,16 +60,42 @@ async def test_enter_goes_to_older_hits_and_down_to_newer_ones(s: Stage) -> None
 
 
 @staged(size=(110, 20))
-async def test_esc_shows_again_what_was_shown_before(s: Stage) -> None:
+async def test_esc_stays_at_the_hit_without_marks_and_a_second_one_goes_to_the_end(s: Stage) -> None:
     await _harbour(s)
-    await s.press("pageup", "pageup")
-    before = s.log()
     await _find(s, "number 0")
-    assert s.log() != before
     await s.press("escape")
-    assert s.log() == before
+    assert any("rope number 0" in line for line in s.log())
     assert _marked(s) == []
     assert s.app.composer.has_focus
+    await s.press("escape")
+    assert s.follows()
+    assert s.app.selection is None
+
+
+@staged(peers=("bob",), size=(110, 20))
+async def test_who_said_a_hit_and_when_stands_beside_its_number(s: Stage) -> None:
+    s.say("one thing")
+    s.say("another rope")  # its row has no nick and no time: the one above it has
+    await s.until_text("another rope")
+    await _find(s, "rope")
+    await s.until(lambda: re.search(r"1 of 1 bob, \d\d:\d\d:\d\d \|", s.text()) is not None, "author and time")
+    await s.press("escape")
+    await s.enter("/hit 1")
+    assert "newest first: bob, " in s.hint()
+
+
+@staged(size=(110, 20))
+async def test_the_list_of_hits_begins_at_the_hit_that_is_shown(s: Stage) -> None:
+    for at in range(40):
+        s.app.node.send("lobby", f"the rope number {at}")
+    await s.settle()
+    await _find(s, "rope")
+    await s.press(*["enter"] * 30)
+    await s.press("tab")
+    await s.until(lambda: s.app.sheet.scroll_y > 0, "the place of the hit")
+    await s.press("enter")
+    assert any("rope number 9" in line for line in s.log())
+    assert s.app.model.hit_at == 9
 
 
 @staged(size=(110, 20))
@@ -153,9 +180,9 @@ def test_words_are_marked_as_the_index_finds_them(words: str, text: str, found: 
 @staged(size=(100, 24))
 async def test_the_keys_of_the_search_stand_there_as_long_as_there_is_room(s: Stage) -> None:
     await _find(s, "nothing like this")
-    await s.until_text("Tab list")
+    await s.until_text("Enter older")
     await s.pilot.resize_terminal(60, 20)
     await s.pilot.pause()
     assert "nothing like this" in s.text()
     assert "Enter older" not in s.text()
-    assert "| F6 stay, Esc back" in s.text()
+    assert "| Tab list, Esc ends" in s.text()

@@ -63,7 +63,7 @@ def step_hit(host: Host, step: int) -> None:
     host.model.hit_at = at
     host.log_view.jump_to(hits[at], choose=True)
     keys = "n older, N newer (in the log), or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
-    host.warn(f"hit {hit_words(host)}, newest first | {keys}; /hits lists")
+    host.warn(f"hit {hit_words(host)}, newest first: {said_by(host)} | {keys}; /hits lists")
 
 
 def hit_words(host: Host) -> str:
@@ -71,6 +71,20 @@ def hit_words(host: Host) -> str:
     hits = host.model.hits
     most = f"the newest {FOUND}" if len(hits) == FOUND else str(len(hits))
     return f"{len(hits) - host.model.hit_at} of {most}"
+
+
+def said_by(host: Host) -> str:
+    """Return who wrote the hit that is shown, and when: its row need not say so."""
+    shown = host.conversation.message(host.model.hits[host.model.hit_at][1])
+    if shown is None:
+        return ""
+    entry = host.model.entry_for(shown)
+    return f"{host.model.name_of(entry.sender_id, entry.nick)}, {when(entry.at, host.view.now().wall)}"
+
+
+def is_hit(host: Host, message_id: str) -> bool:
+    """True if the last search found this message."""
+    return any(found == message_id for _, found in host.model.hits)
 
 
 def _hit(host: Host, argument: str) -> None:
@@ -101,7 +115,8 @@ def hits_page(host: Host) -> Page:
         lines.append(f"{head}{who}: {first_line(entry)[:_SHOWN]}")
         marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
     runs = [f"hit {number}" for number in range(1, len(lines) + 1)]
-    return Page(count(len(lines), "hit"), lines, runs, marks=marks)
+    chosen = len(lines) - 1 - min(host.model.hit_at, len(lines) - 1)
+    return Page(count(len(lines), "hit"), lines, runs, marks=marks, chosen=chosen)
 
 
 def _hits(host: Host, argument: str) -> None:

@@ -16,6 +16,7 @@ class Page(NamedTuple):
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
     renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
     marks: Sequence[Sequence[Mark]] = ()  # of each line; without any, the first column of a table is marked
+    chosen: int = 0  # the line of a list that is chosen first
     names_keys: bool = False  # a text about the program: keys and commands that it names are marked
 
 

@@ -200,21 +200,6 @@ class LogView(LogLines, can_focus=True):
         at, offset = self._layout_of_rows.row_at(round(self.scroll_y))
         return None if at is None else (self._layout_of_rows.rows[at].item.place, offset)
 
-    def viewpoint(self) -> tuple[Place, int] | None:
-        """Return what `show_again` needs; None while the end of the log is shown."""
-        return None if self.following else self._anchor()
-
-    def show_again(self, viewpoint: tuple[Place, int] | None, chosen: str | None) -> None:
-        """Show what was shown when `viewpoint` was asked for, with this message selected."""
-        model = self.model
-        self._choose(chosen)
-        if viewpoint is None or model is None:
-            self.jump_to_end()
-            return
-        (lamport, message_id, *_), _ = viewpoint
-        self.jump_to((lamport, message_id), top=True)
-        self._settle(model, viewpoint)
-
     def _settle(self, model: ChannelModel, anchor: tuple[Place, int] | None) -> None:
         if self.following:
             self._move_to(self.max_scroll_y)

@@ -98,10 +98,11 @@ class Sheet(ScrollView, can_focus=True):
         self._pages = pages
         titles = [page.title for page in pages]
         self._at = titles.index(title) if title in titles else 0
-        self._filter, self._chosen = "", 0
+        self._filter, self._chosen = "", pages[self._at].chosen
         self.display = True
         self._lay_out()
         self.scroll_home(animate=False)
+        self.call_after_refresh(self._reveal, -1)
 
     def close(self) -> None:
         self.display = False
@@ -226,11 +227,15 @@ class Sheet(ScrollView, can_focus=True):
             self.scroll_relative(y=by, animate=False)
             return
         self._chosen = max(0, min(len(self._found) - 1, self._chosen + by))
+        self._reveal(by)
+        self.refresh()
+
+    def _reveal(self, by: int) -> None:
+        """Scroll as far as the line that is chosen, which was reached by going up or down."""
         row = next((row for row, (_, place, _) in enumerate(self._rows) if place == self._chosen), 0)
         height = self.scrollable_content_region.height
         if not self.scroll_y <= row < self.scroll_y + height:
             self.scroll_to(y=row if by < 0 else row - height + 1, animate=False)
-        self.refresh()
 
     def action_choose(self) -> None:
         page = self.page
