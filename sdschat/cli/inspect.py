@@ -44,8 +44,32 @@ _MOMENTS: Final = frozenset(
         "not_before",
         "lamport_timestamp",
         "sent_time",
+        "sent_at",
     }
 )
+
+
+# Names of JSON fields that need more words where people read them.
+_LABELS: Final = {
+    "lamport": "Lamport time (orders the log)",
+    "lamport_timestamp": "Lamport time (orders the log)",
+    "last_lamport": "its last Lamport time",
+    "data_set": "data set (the id of this members' channel)",
+    "unsettled": "of yours, not settled yet",
+    "operations_since": "operations since the checkpoint",
+    "seq": "operations written",
+    "missed": "operations not answered yet",
+    "limit": "silent at",
+    "clock": "is known to have of each slot",
+    "layout": "filter format",
+    "via": "came by",
+    "how": "evidence",
+    "floor": "complete since",
+}
+
+
+def _label(name: str) -> str:
+    return _LABELS.get(name, name.replace("_", " "))
 
 
 def print_report(report: dict[str, Any], most: int) -> None:
@@ -55,7 +79,7 @@ def print_report(report: dict[str, Any], most: int) -> None:
 
 def _lines(report: dict[str, Any], most: int, indent: str = "") -> Iterator[str]:
     for name, value in report.items():
-        label = f"{indent}{name.replace('_', ' ')}"
+        label = f"{indent}{_label(name)}"
         if isinstance(value, dict):
             yield f"{label}:" if value else f"{label}: none"
             yield from _lines(value, most, indent + "  ")
@@ -73,7 +97,9 @@ def _entry(entry: Any) -> str:
     if not isinstance(entry, dict):
         return _value("", entry)
     return ", ".join(
-        f"{name.replace('_', ' ')} {_value(name, value)}" for name, value in entry.items() if value not in (None, [])
+        f"{_label(name).partition(' (')[0]} {_value(name, value)}"
+        for name, value in entry.items()
+        if value not in (None, [])
     )
 
 

@@ -62,9 +62,9 @@ def describe_filter(packed: bytes | None, moment: Moment = str) -> str:
     shape = f"{received.bits} bits {received.hashes} hashes"
     line = f"compact {shape} {received.fill:.1%} full since {moment(received.floor)}"
     if (what := received.range_print) is not None:
-        line += f" print {what.ids} ids {moment(what.low)}..{moment(what.high)}"
+        line += f", fingerprint of {what.ids} ids from {moment(what.low)} to {moment(what.high)}"
     if (answer := received.range_filter) is not None:
-        line += f" range {moment(answer.low)}..{moment(answer.high)}"
+        line += f", filter of what is from {moment(answer.low)} to {moment(answer.high)}"
     return line
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -201,7 +202,20 @@ def test_inspect_a_message(home: Path, lines: Lines) -> None:
     assert report["acknowledgement"]["sends"] == 1
     done = run(home, "inspect", "lobby", "zz", "--name", "ann")
     assert done.returncode == 2
-    assert "\x1b" not in run(home, "inspect", "lobby", second, "--name", "ann").stdout
+    shown = run(home, "inspect", "lobby", second, "--name", "ann").stdout
+    assert "\x1b" not in shown
+    assert "Lamport time (orders the log): 2" in shown
+    assert not re.search(r"\b1[0-9]{12}\b", shown), "a time without a unit"
+
+
+def test_inspect_a_members_channel_in_words(tmp_path: Path) -> None:
+    assert run(tmp_path, "create", "yard", "--members", "--name", "ann").returncode == 0
+    shown = run(tmp_path, "inspect", "yard", "--name", "ann").stdout
+    assert "data set (the id of this members' channel): " in shown
+    assert "operations not answered yet 0, silent at " in shown
+    assert {"limit", "seq"} <= set(
+        json.loads(run(tmp_path, "inspect", "yard", "--name", "ann", "--json").stdout)["committee"][0]
+    )
 
 
 def test_text_of_others_is_made_harmless() -> None:

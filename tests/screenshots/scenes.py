@@ -62,7 +62,7 @@ SCENES: Final[Mapping[str, Scene]] = {
             "repair",
             "a gap, and its repair under way",
             (140, 30),
-            ("missing, and carol's waits for it", "T_req", "T_resp"),
+            ("missing, and one by carol waits for it", "T_req", "T_resp"),
         ),
         Scene("graph", "/graph", (140, 30), ("who wrote knowing of what", "● ", "? ", "wind 5", "missing")),
         Scene("why", "/why", (140, 26), ("acked:", "written: saved here", "handed to the broker")),

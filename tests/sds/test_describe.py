@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from sdschat.sds import events as ev
-from sdschat.sds.bloom import waku
+from sdschat.sds.bloom import compact, waku
 from sdschat.sds.describe import describe, describe_filter
 from sdschat.sds.state import Packet
 from sdschat.sds.values import AckState, Evidence, HistoryEntry, Message, Reason, Refusal
@@ -101,6 +101,13 @@ def test_text_is_cut_short_and_made_harmless() -> None:
 
 def test_a_filter_is_summarised() -> None:
     assert describe_filter(filter_of("m1")) == "compact 4928 bits 13 hashes 0.3% full since 0"
+
+
+def test_a_fingerprint_of_a_range_is_summarised_in_words() -> None:
+    packed = filter_of("m1") + compact.encode_print(compact.RangePrint(5, 2**41, 31, 7))
+    assert describe_filter(packed, lambda wall: f"t{wall}").endswith(
+        f"full since t0, fingerprint of 31 ids from t5 to t{2**41}"
+    )
 
 
 def test_the_fixed_layout_is_summarised() -> None:

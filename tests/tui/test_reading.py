@@ -53,7 +53,7 @@ async def test_a_gap_stands_where_the_missing_message_belongs(s: Stage) -> None:
     kinds = [type(item).__name__ for item in s.app.model.timeline.items]
     assert kinds == ["MessageItem", "GapItem", "MessageItem"]
     shown = " ".join(s.text().split())
-    assert "1 message by bob missing, and carol's waits for it" in shown
+    assert "1 message by bob missing, and one by carol waits for it" in shown
     assert "we ask in" in shown
     assert "may answer" in shown
 

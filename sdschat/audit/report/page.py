@@ -89,8 +89,8 @@ def _tiles(part: _Part) -> str:
         (f"{channel.nodes:,}", "nodes"),
         (f"{channel.messages:,}", "messages"),
         (f"{channel.missing:,}", "missing"),
-        (duration(delivered.p50) if delivered else NOTHING, "half of the deliveries"),
-        (duration(max(heal, default=None)), "95 % healed, slowest node"),
+        (duration(delivered.p50) if delivered else NOTHING, "half delivered within"),
+        (duration(max(heal, default=None)), "95 % of gaps closed within, slowest node"),
         (size(sum(row.bytes for row in figures.traffic) / (channel.messages or 1)), "sent for each message"),
         (f"{duplicates / max(1, deliveries):.2f}", "duplicates for each delivery"),
     ]
@@ -117,7 +117,8 @@ def _agreement(part: _Part) -> Iterator[str]:
     if nodes and part.channel.messages:
         yield section(
             "Who has what",
-            "Each row is a node, each cell a stretch of the canonical log. Diamonds are faults.",
+            "Each row is a node, each cell a stretch of the log that all should have, the oldest messages at the left. "
+            "Not owed: dated before the node joined, or too late for it. Diamonds are faults.",
             part.drawn.place(
                 pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named),
             ),

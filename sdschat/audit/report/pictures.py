@@ -64,7 +64,12 @@ def convergence(
         legend=alt.Legend(title=None, orient="bottom", symbolType="square"),
     )
     scale = alt.Scale(domain=[1, messages + 1], nice=False)
-    x = alt.X("from:Q", title="place in the canonical log", scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
+    x = alt.X(
+        "from:Q",
+        title="place in the log that all should have (1: the oldest message)",
+        scale=scale,
+        axis=alt.Axis(format="d", tickMinStep=1),
+    )
     boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5, strokeOpacity=0.4)
     dots = alt.Chart(data(marks)).mark_point(shape="diamond", size=90, filled=True, color="#b3261e", stroke="white")
     return alt.layer(
@@ -98,8 +103,12 @@ def latency(curve: Sequence[CurvePoint]) -> Picture:
         alt.Chart(data(rows))
         .mark_line(point=alt.OverlayMarkDef(size=14), strokeWidth=2.5)
         .encode(
-            x=_durations("time:Q", "from sending to delivery, clocks corrected"),
-            y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 0.95, 1])),
+            x=_durations("time:Q", "time from sending to delivery, clocks corrected"),
+            y=alt.Y(
+                "share:Q",
+                title="share of the deliveries",
+                axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 0.95, 1]),
+            ),
             order="share:Q",
             color=alt.Color("way:N", title=None),
             tooltip=[*_tips(way="way", says="within"), alt.Tooltip("share:Q", title="share", format=".1%")],
@@ -135,7 +144,7 @@ def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
     )
     nodes = len({row["node"] for row in found})
     return alt.layer(
-        base.mark_rule(strokeWidth=1.5).encode(x=_durations("half:Q", "from the first sending"), x2="all:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x=_durations("half:Q", "time from the first sending"), x2="all:Q"),
         base.mark_rule(strokeWidth=5).encode(x="half:Q", x2="most:Q"),
         base.mark_circle(size=60, opacity=1).encode(x="half:Q"),
     ).properties(width=WIDE, height=34 * max(1, nodes))
@@ -170,7 +179,7 @@ def bandwidth(rows: Sequence[MetricsParts]) -> Picture:
         alt.Chart(data(found))
         .mark_bar(cornerRadius=2)
         .encode(
-            x=alt.X("value:Q", title="bytes"),
+            x=alt.X("value:Q", title="bytes of an average packet"),
             y=alt.Y("packet:N", title=None, axis=alt.Axis(labelLimit=260)),
             color=alt.Color("part:N", sort=list(_PARTS), title=None, legend=alt.Legend(orient="bottom")),
             order="at:Q",
@@ -197,7 +206,12 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> Picture:
     scale = alt.Scale(type="sqrt")
     shades = alt.Scale(domain=["within chance", "beyond chance"], range=["#5b8def", "#d64545"])
     return alt.layer(
-        base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title="false positives", scale=scale), x2="up:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(
+            x=alt.X(
+                "low:Q", title="ids that the filters seem to have, by chance (dot: found, tick: expected)", scale=scale
+            ),
+            x2="up:Q",
+        ),
         base.mark_tick(thickness=3, size=14, color="#8795a5").encode(x="of:Q"),
         base.mark_circle(size=80, opacity=1).encode(
             x="hits:Q", color=alt.Color("state:N", title=None, scale=shades, legend=alt.Legend(orient="bottom"))

@@ -123,7 +123,7 @@ def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
         seen = f'<span class="t">{times}</span>'
         told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", seen, pill])
-    return table(("Node", "Messages", "Owed", "Seen (UTC)", "Verdict"), told, (1, 2))
+    return table(("Node", "Messages", "Should have", "Seen (UTC)", "Verdict"), told, (1, 2))
 
 
 def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
@@ -175,16 +175,16 @@ def repair_note(rows: Sequence[MetricsRepair]) -> str:
 
 def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
     named = {
-        "had to wait for another": "buffered",
+        "waited for an earlier message": "buffered",
         "wanted": "wanted",
         "requested": "requested",
         "answered": "answered",
         "delivered by repair": "useful",
-        "pushed by anti-entropy": "pushed",
-        "delivered by anti-entropy": "synced",
+        "pushed: sent again where others lacked it": "pushed",
+        "delivered by a push or a comparison": "synced",
         "asked of Stores": "store_asked",
         "delivered by Stores": "stored",
-        "healed in the end": "healed",
+        "arrived in the end": "healed",
         "duplicates received": "duplicates",
     }
     totals = ((name, sum(getattr(row, column) for row in rows)) for name, column in named.items())
@@ -198,7 +198,7 @@ def filter_note(rows: Sequence[MetricsFilter]) -> str:
     return (
         "Each filter that was sent was asked for ids that its sender cannot have had: "
         f"{counted(checks, 'time', 'times')}, {counted(hits, 'was', 'were')} there by chance, {expected:.2f} are "
-        "expected. Whiskers span what chance allows. "
+        "expected. Thin lines span what chance allows. "
         f"Of {counted(claims, 'acknowledgement', 'acknowledgements')} drawn from filters "
         f"{counted(wrong, 'was', 'were')} wrong, and {undecided:,} too close for the clocks to tell."
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from sdschat.identity.content import open_content
@@ -93,6 +94,16 @@ _MOST_BYTES: Final = 32 * 1024 * 1024
 _PLAIN: Final = SdsCodec(_MOST_BYTES)
 
 
+def _utc(milliseconds: int) -> str:
+    """Return a time as a date in UTC; one outside the calendar as milliseconds."""
+    try:
+        return (
+            datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        )
+    except (ValueError, OverflowError, OSError):
+        return f"{milliseconds} ms"
+
+
 def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool = True) -> dict[str, Any]:
     """Explain a packet, as JSON has it: `verdict`, dialect, fields, content, the rules that it breaks.
 
@@ -132,7 +143,7 @@ def _described(reading: DialectReading, signatures: bool) -> dict[str, Any]:
         "lamport_timestamp": message.lamport_timestamp,
         "causal_history": [_entry(entry) for entry in message.causal_history],
         "repair_request": [_entry(entry) for entry in message.repair_request],
-        "bloom_filter": describe_filter(message.bloom_filter),
+        "bloom_filter": describe_filter(message.bloom_filter, _utc),
     }
     if message.content:
         found["id_recipe"] = recipe_of(message)
@@ -190,7 +201,7 @@ def _field_value(name: str, wire: int, body: bytes) -> str:
     if name in ("causal_history", "repair_request"):
         return _entry_id(body)
     if name == "bloom_filter":
-        return describe_filter(body)
+        return describe_filter(body, _utc)
     return _readable(body) if name in _TEXTS else _shortened(body)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.engine_snapshot import PeerPeek
-from sdschat.tui.lens.trace import PeerTrace
+from sdschat.tui.lens.trace import FOREIGN, UNKNOWN, PeerTrace
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.words import ago, clean, count, short
 
@@ -43,8 +43,8 @@ def _peer(view: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
         )
     ]
     packets = ", ".join(f"{number} {kind}" for kind, number in sorted(trace.packets.items()))
-    make = trace.make if trace.packets else peer.layout or "not known yet"
-    lines += paragraph(f"looks like {make}; packets: {packets or 'none since the Lens looks'}", view.width, "note", 4)
+    seen = f"packets since this view opened: {packets or 'none'}"
+    lines += paragraph(f"{_program(peer, trace)}; {seen}", view.width, "note", 4)
     lines.append(_clock(trace))
     lines += _timing(view, trace)
     for (rule, what), times in trace.broken.most_common(3):
@@ -52,6 +52,15 @@ def _peer(view: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
     if trace.refused:
         lines.append(line("    ", *_refused(trace)))
     return lines
+
+
+def _program(peer: PeerPeek, trace: PeerTrace) -> str:
+    """Return in words the program that this participant seems to run."""
+    if trace.packets:
+        told = trace.make != UNKNOWN
+        return f"program: {trace.make}, as its packets look" if told else "program: cannot be told by its packets"
+    filters = {"compact": "sdschat", "waku": FOREIGN}.get(peer.layout)
+    return f"program: {filters}, as its filters look" if filters else "program: not known yet"
 
 
 def _clock(trace: PeerTrace) -> Line:

@@ -19,6 +19,8 @@ PACKETS: Final = 200
 PEERS: Final = 64
 PROVEN: Final = 1024  # ids for each participant
 RATE_SAMPLES: Final = 32
+FOREIGN: Final = "@waku/sds, or like it"
+UNKNOWN: Final = "unknown"  # program of a participant
 UNPROVEN: Final = "unproven"  # evidence that nobody signed
 
 
@@ -83,12 +85,12 @@ class PeerTrace:
 
     @property
     def make(self) -> str:
-        """The implementation that this participant seems to be."""
+        """The program that this participant seems to run."""
         if is_compact(self.filter) or self.signed:
             return "sdschat"
         if len(self.filter) > 10_000:
-            return "@waku/sds, or like it"
-        return "unknown"
+            return FOREIGN
+        return UNKNOWN
 
 
 class LensTrace:

@@ -209,7 +209,7 @@ def gap_words(gap: GapItem, now: int) -> str:
     by = f" by {gap.author}" if gap.author else ""
     if isinstance(gap.what, Lost):
         return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
-    waits = f", and {gap.waiter}'s waits for it" if gap.waiter else ""
+    waits = f", and one by {gap.waiter} waits for it" if gap.waiter else ""
     return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now)}"
 
 

@@ -268,7 +268,7 @@ def test_peers_shows_a_clock_that_is_wrong(tmp_path: Path) -> None:
             await look.own.until(PresenceChanged)
             Injection(look["bob"].node, ROOM).skew(90_000)
             look.say("bob", "what time is it?")
-            shown = await look.until("peers", "SKEWED", "looks like sdschat", "bob")
+            shown = await look.until("peers", "SKEWED", "program: sdschat, as its packets look", "bob")
             assert "clock +9" in shown or "clock +8" in shown
 
     asyncio.run(story())

@@ -111,7 +111,7 @@ def test_a_count_says_how_many_have_it() -> None:
 
 def test_a_gap_says_who_asks_when_and_who_may_answer() -> None:
     assert lines(gap(), 120)[0].startswith(
-        "⇣ 1 message by carol missing, and bob's waits for it: we ask in 00:12; bob and dave may answer"
+        "⇣ 1 message by carol missing, and one by bob waits for it: we ask in 00:12; bob and dave may answer"
     )
 
 
