@@ -20,13 +20,16 @@ class Roles(NamedTuple):
 
     creator: str
     words: dict[str, str]
+    whole: bool  # the members are known here
 
     @property
     def admins(self) -> list[str]:
         return [one for one, words in self.words.items() if words.startswith(_RANKS[Rank.ADMIN])]
 
     def of(self, sender_id: str) -> str:
-        """Return the role of a participant in words."""
+        """Return the role of a participant in words; empty while it is not known."""
+        if not self.whole:
+            return _RANKS[Rank.CREATOR] if sender_id == self.creator else ""
         made = f"creator, {_OUTSIDE} now" if sender_id == self.creator else _OUTSIDE
         return self.words.get(sender_id, made)
 
@@ -36,7 +39,7 @@ def roles_of(node: Node, channel: str) -> Roles | None:
     session = node.sessions.get(channel)
     if session is None or (session.private is None and session.members is None):
         return None
-    creator, words = "", {}
+    creator, words, whole = "", {}, True
     if session.private is not None:
         creator = sender_id_of(session.private.record.genesis.creator_key)
         for key, member in session.private.roster.members.items():
@@ -46,6 +49,7 @@ def roles_of(node: Node, channel: str) -> Roles | None:
         let_in = [sender_of(one.member) for one in session.members.engine.members()]
         if session.private is None:
             words = {one: _RANKS[Rank.CREATOR] if one == creator else _MEMBER for one in let_in}
+            whole = bool(let_in)
         elif let_in:
             words = {one: word if one in let_in else f"{word}, {_WAITS}" for one, word in words.items()}
-    return Roles(creator, words)
+    return Roles(creator, words, whole)

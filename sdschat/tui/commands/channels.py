@@ -80,7 +80,7 @@ def _who(host: Host, argument: str) -> None:
     lines = [f"{here}, {len(people)} known:"]
     width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))
     for person in people:
-        role = "" if roles is None else f", {roles.of(person.sender_id)}"
+        role = "" if roles is None or not roles.of(person.sender_id) else f", {roles.of(person.sender_id)}"
         lines.append(f"  {fitted(person_name(person), width)}  {person_line(person, now)}{role}")
     if roles is not None:
         lines.append(roles_words(host, roles))
