@@ -19,6 +19,20 @@ import aiohttp
 from tests.needs import needs_program
 
 PATIENCE = 40.0
+# Keeps what a terminal in a page is sent, as text: the page draws it on a canvas, which has no text to wait for.
+_HEAR = """
+window.received = "";
+window.WebSocket = class extends WebSocket {
+  constructor(...where) {
+    super(...where);
+    this.addEventListener("message", async ({data}) => {
+      const bytes = data instanceof Blob ? await data.arrayBuffer() : data;
+      const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+      window.received += text.replace(/\\x1b\\[[0-?]*[ -\\/]*[@-~]/g, "");
+    });
+  }
+};
+"""
 
 
 class Tab:
@@ -41,6 +55,8 @@ class Tab:
 
     async def open(self, address: str) -> None:
         await self.call("Emulation.setFocusEmulationEnabled", enabled=True)  # no window manager gives it the keys
+        await self.call("Page.enable")
+        await self.call("Page.addScriptToEvaluateOnNewDocument", source=_HEAR)
         await self.call("Page.navigate", url=address)
         await self.until("document.readyState === 'complete'")
 
@@ -65,11 +81,19 @@ class Tab:
         await self.call("Input.dispatchKeyEvent", type="keyDown", text="\r" if key == "Enter" else "", **how)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **how)
 
-    async def picture(self, path: Path, width: int, height: int) -> None:
+    async def sent(self, *texts: str) -> None:
+        """Wait until the terminal in the page was sent these texts, wherever lines break."""
+        seen = "window.received.replace(/\\s+/g, ' ')"
+        await self.until(f"{json.dumps(texts)}.every(text => {seen}.includes(text))")
+
+    async def picture(self, path: Path, width: int, height: int, *texts: str) -> None:
+        """Take a picture of the page in another size, once it is drawn again with these texts."""
+        await self.ask("window.received = ''")
         await self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
-        await asyncio.sleep(0.3)
+        await self.sent(*texts)
+        await self.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         taken = await self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(taken["data"]))
 

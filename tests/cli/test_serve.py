@@ -56,7 +56,8 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
             await asyncio.to_thread(bob.until_texts, "typed in a browser")
             await tab.type("/export stolen.txt")
             await tab.press("Enter", 13)
-            await tab.picture(tmp_path / "picture.png", 1000, 600)
+            await tab.sent("not for guests")
+            await tab.picture(tmp_path / "picture.png", 1000, 600, "typed in a browser", "message lobby")
 
     with serving(tmp_path / "server", *broker) as address:
         asyncio.run(told(address))
