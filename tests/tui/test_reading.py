@@ -359,3 +359,16 @@ def test_a_cut_stays_in_the_log_once_it_is_over(tmp_path: Path, seconds: int, to
             assert sum(said in line for line in s.log()) == bool(told)
 
     asyncio.run(story())
+
+
+def test_who_said_nothing_keeps_the_nick_over_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",)) as s:
+            await s.until(lambda: any(one.nick == "bob" and one.heard_at for one in s.app.conversation.people()), "bob")
+        async with stage(tmp_path) as s:
+            await s.enter("/who")
+            await s.until_text("2 known")
+            assert any("bob" in line and "not here" in line for line in s.lines())
+            assert "nothing signed yet" not in s.text()
+
+    asyncio.run(story())

@@ -5,7 +5,8 @@ Reads see everything that was told, since nothing is told before it is on disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.node import Node
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from sdschat.node.sync.extension import SyncExtension
 
 
+_NICKS_KEPT: Final = 256
+
+
 class ChannelConversation:
     """A `Conversation` with everybody in the channel; it may be read before the channel is joined."""
 
@@ -36,6 +40,7 @@ class ChannelConversation:
         self._codec = node.profile.codec
         self._ranks = Positions(reader)
         self._state = UserTexts(node.profile.store)
+        self._kept_nicks: dict[str, str] | None = None  # None: not read yet
 
     @property
     def session(self) -> ChannelSession | None:
@@ -199,9 +204,32 @@ class ChannelConversation:
         return self._node.nick if sender_id == self._node.sender_id else self._node.gate.nick_of(sender_id)
 
     def presence_nick(self, sender_id: str) -> str:
-        """Return the nick of a participant who is or was here, as their presence proves it; else an empty text."""
+        """Return the nick of a participant who is or was here, as their presence proved it, also in an earlier run;
+        empty where none did."""
         session = self.session
-        return "" if session is None or session.is_outsider(sender_id) else session.presence.nick_of(sender_id)
+        if session is None or session.is_outsider(sender_id):
+            return ""
+        return session.presence.nick_of(sender_id) or self._nicks_of_before().get(sender_id, "")
+
+    def keep_nicks(self) -> None:
+        """Save the nicks of those who were heard and said nothing: nobody else remembers what their presence proved."""
+        session = self.session
+        if session is None:
+            return
+        before, known = self._nicks_of_before(), session.channel.state.peers.known
+        silent = [sender_id for sender_id in known if not self.nick_of(sender_id)]
+        named = {sender_id: nick for sender_id in silent if (nick := self.presence_nick(sender_id))}
+        kept = dict([*named.items()][-_NICKS_KEPT:])
+        if kept != before and self._state.set_value(f"nicks.{self.name}", json.dumps(kept, ensure_ascii=False)):
+            self._kept_nicks = kept
+
+    def _nicks_of_before(self) -> dict[str, str]:
+        if self._kept_nicks is None:
+            try:
+                self._kept_nicks = dict(json.loads(self._state.value(f"nicks.{self.name}") or "{}"))
+            except (ValueError, TypeError):
+                self._kept_nicks = {}
+        return self._kept_nicks
 
     # State of the user.
 

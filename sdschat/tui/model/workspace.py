@@ -235,12 +235,14 @@ class UserStateWriter:
             self._drafts[channel] = text
 
     def save(self) -> None:
-        """Save drafts and read marks that have changed."""
+        """Save drafts, read marks and the nicks of silent participants that have changed."""
         for name, text in self._drafts.items():
             if text != self._saved.get(name, "") and self._view.conversation(name).set_draft(text):
                 self._saved[name] = text
         for model in self._desktop.models.values():
             model.save_mark()
+            if not model.conversation.peer:
+                self._view.channel(model.name).keep_nicks()
 
     def input_history(self) -> list[str]:
         """Return the texts sent in earlier runs, newest last."""
