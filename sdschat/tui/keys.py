@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from sdschat.tui.commands.searching import is_hit
 from sdschat.tui.host import Host
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import fitted, nick_text, short
@@ -144,7 +144,7 @@ class KeyedHost(ScreenHost):
         self.draw_prompt()
         if not self.panes.frames.titled:
             name = self.model.name_of(entry.sender_id, entry.nick)
-            self.warn(f"answering {name}: {first_line(entry)[:_QUOTED]} | Esc: not an answer")
+            self.warn(f"answering {name}: {first_words(entry, _QUOTED, self.glyphs.cut)} | Esc: not an answer")
         self.screen.set_focus(self.composer)  # at once: letters that come with this key are for it already
 
     def action_choose(self, step: int) -> None:

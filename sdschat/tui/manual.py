@@ -129,8 +129,9 @@ def without_keys(text: str) -> str:
 def _with_signs(text: str, glyphs: Glyphs) -> str:
     """Return the text with the signs of these glyphs in place of those that the pages are written with."""
     if glyphs is ASCII:
+        text = text.replace(f"{UNICODE.cut} ({_IN_ASCII}", f"{ASCII.cut} ({_IN_ASCII}")  # elsewhere it is a word
         for sign, instead in zip(UNICODE, ASCII, strict=True):
-            text = text if sign.isascii() else text.replace(sign, instead)
+            text = text if sign.isascii() or sign == UNICODE.cut else text.replace(sign, instead)
         text = _BOTH_SIGNS.sub(r"\1", text)
         text = text.replace("…", "...")
     return text

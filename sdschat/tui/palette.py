@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.words import ASCII, UNICODE, fitted, nick_text, short, when
 
 _THEME: Final = "theme "
@@ -98,7 +98,7 @@ class ChatCommands(Provider):
             shown = model.conversation.message(message_id)
             if shown is not None:
                 entry = model.entry_for(shown)
-                title = f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
+                title = f"{model.name_of(entry.sender_id, entry.nick)}: {first_words(entry, _TEXT, host.glyphs.cut)}"
                 said = f"message of {when(entry.at, host.view.now().wall)}"
                 yield title, said, partial(host.action_command, f"goto {message_id}")
 

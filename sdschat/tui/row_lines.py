@@ -160,7 +160,8 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     ]
     lines: list[Line] = []
     if entry.quote is not None:
-        lines.append([*head, *isolated([Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])])
+        quoted = fitted(_quote(entry, line_style), room, line_style.glyphs.cut)
+        lines.append([*head, *isolated([Segment(quoted, line_style.style("quote"))])])
         head = below
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
@@ -173,7 +174,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
         head = below
     if left:
         rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
-        lines.append([*below, Segment(fitted(rest, room), line_style.style("note"))])
+        lines.append([*below, Segment(fitted(rest, room, line_style.glyphs.cut), line_style.style("note"))])
     right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
     marks = _marks(entry, wide, line_style, around.present)
     if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):

@@ -216,3 +216,16 @@ async def test_what_was_not_done_is_told_in_another_colour_than_an_answer(s: Sta
     await s.enter_instead("/outbox")
     assert "nothing waits" in s.hint()
     assert not s.app.panes.notice.has_class("-wrong")
+
+
+@staged(peers=("bob",), ascii_only=True)
+async def test_one_sign_stands_for_what_is_cut_and_the_page_of_signs_names_it(s: Stage) -> None:
+    assert "… (with --ascii ~) ends what had no room" in " ".join(lines_of(TOPICS["signs"]))
+    assert "~ ends what had no room" in " ".join(lines_of(TOPICS["signs"], ASCII))
+    assert any("new key: the first that was heard of this key" in line for line in lines_of(TOPICS["signs"]))
+    s.say("word " * 40 + "\nand more")
+    await s.until_text("and more")
+    await s.enter("an answer")
+    await s.enter("/info")
+    (line,) = (line for line in s.app.sheet.page.lines if "follows" in line)  # type: ignore[union-attr]
+    assert line.endswith("word~")

@@ -81,7 +81,7 @@ def _who(host: Host, argument: str) -> None:
     width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))
     for person in people:
         role = "" if roles is None or not roles.of(person.sender_id) else f", {roles.of(person.sender_id)}"
-        lines.append(f"  {fitted(person_name(person), width)}  {person_line(person, now)}{role}")
+        lines.append(f"  {fitted(person_name(person), width, host.glyphs.cut)}  {person_line(person, now)}{role}")
     if roles is not None:
         lines.append(roles_words(host, roles))
     host.answer("\n".join(lines), "people")

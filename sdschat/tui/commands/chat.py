@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import count, duration, nick_text, short
 from sdschat.tui.row_lines import fate_words
@@ -65,7 +65,7 @@ def _outbox(host: Host, argument: str) -> None:
         entry = host.model.entry_for(shown)
         assert entry.fate is not None
         state, age = fate_words(entry.fate, glyphs)[0], duration(now - entry.received_at)
-        lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_line(entry)[:60]}")
+        lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_words(entry, 60, glyphs.cut)}")
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")
     host.answer("\n".join(lines), "outbox")

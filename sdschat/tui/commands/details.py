@@ -9,7 +9,7 @@ from sdschat.node.view.roles import Roles, roles_of
 from sdschat.node.view.values import Conversation, Shown
 from sdschat.tui.host import Host
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import MessageItem, first_line
+from sdschat.tui.model.items import MessageItem, first_line, first_words
 from sdschat.tui.model.status import provenance
 from sdschat.tui.model.words import clean_name, day_and_time, listed, short
 
@@ -42,7 +42,7 @@ def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
     label = "follows"
     for name in entry.dependencies:
         before = model.conversation.message(name)
-        text = "not here" if before is None else _in_short(model, model.entry_for(before))
+        text = "not here" if before is None else _in_short(host, model, model.entry_for(before))
         yield _about(label, f"{short(name, 8)} {text}")
         label = ""
     yield _about("id", clean_name(entry.message_id, limit=_ID))
@@ -58,8 +58,8 @@ def _about(label: str, value: str) -> str:
     return f"  {label:<7}  {value}"
 
 
-def _in_short(model: ChannelModel, entry: MessageItem) -> str:
-    return f"{model.name_of(entry.sender_id, entry.nick)}: {first_line(entry)[:_TEXT]}"
+def _in_short(host: Host, model: ChannelModel, entry: MessageItem) -> str:
+    return f"{model.name_of(entry.sender_id, entry.nick)}: {first_words(entry, _TEXT, host.glyphs.cut)}"
 
 
 def roles_words(host: Host, roles: Roles) -> str:

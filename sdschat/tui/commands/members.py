@@ -6,7 +6,7 @@ from string import hexdigits
 
 from sdschat.node.view.members import has_members, members_of
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean_name
 
@@ -46,7 +46,7 @@ def _delete(host: Host, argument: str) -> None:
         if not shown.own and not members.is_creator:
             raise CommandError("Not deleted: its author and who made the channel can take a post back.")
         if last != "yes":
-            quoted = first_line(host.model.entry_for(shown))[:_QUOTED]
+            quoted = first_words(host.model.entry_for(shown), _QUOTED, host.glyphs.cut)
             host.warn(f"“{quoted}” would be taken back, from everybody. /delete {message_id[:8]} yes does it.")
             return
         members.delete(message_id)

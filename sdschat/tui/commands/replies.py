@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.node.view.values import Conversation, Shown
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.words import count, short, when
 
@@ -76,7 +76,7 @@ async def _thread(host: Host, argument: str) -> None:
         who = host.model.name_of(entry.sender_id, entry.nick)
         here = "  (the one you chose)" if shown.message_id == chosen else ""
         head = f"{'  ' * min(depth, _DEEPEST)}{when(entry.at, now)} "
-        lines.append(f"{head}{who}: {first_line(entry)[:_TEXT]}{here}")
+        lines.append(f"{head}{who}: {first_words(entry, _TEXT, host.glyphs.cut)}{here}")
         marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
         runs.append(f"goto {shown.message_id}")
     if more:

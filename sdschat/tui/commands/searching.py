@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.items import first_line
+from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.words import clean, count, parse_moment, when
 
@@ -112,7 +112,7 @@ def hits_page(host: Host) -> Page:
         entry = host.model.entry_for(shown)
         head = f"{number:>3} {when(entry.at, now)}  "
         who = host.model.name_of(entry.sender_id, entry.nick)
-        lines.append(f"{head}{who}: {first_line(entry)[:_SHOWN]}")
+        lines.append(f"{head}{who}: {first_words(entry, _SHOWN, host.glyphs.cut)}")
         marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
     runs = [f"hit {number}" for number in range(1, len(lines) + 1)]
     chosen = len(lines) - 1 - min(host.model.hit_at, len(lines) - 1)

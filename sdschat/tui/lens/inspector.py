@@ -18,7 +18,7 @@ from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
 from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput, folded
-from sdschat.tui.model.words import UNICODE, Glyphs, count
+from sdschat.tui.model.words import ASCII, UNICODE, Glyphs, count
 
 T = TypeVar("T")
 View = Callable[[ViewInput], list[Line]]
@@ -135,7 +135,10 @@ class LensInspector:
             raise ValueError(f"The channel {channel!r} is not open.")
         width = max(20, width)
         drawn = show(self._view_input(channel, selection, argument, width, glyphs))
-        return [part for line in drawn for part in folded(line, width)]
+        found = [part for line in drawn for part in folded(line, width)]
+        if glyphs is not ASCII:
+            return found
+        return [tuple((text.replace(UNICODE.cut, ASCII.cut), style) for text, style in line) for line in found]
 
     def _view_input(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, log = self.node, self._view.channel(channel)
@@ -144,7 +147,7 @@ class LensInspector:
 
         def nick_of(sender_id: str) -> str:
             here = session.presence.online.get(sender_id)
-            return here or log.nick_of(sender_id) or session.presence.nick_of(sender_id)
+            return here or log.nick_of(sender_id) or log.presence_nick(sender_id)
 
         def raw(message_id: str) -> bytes | None:
             held = session.channel.state.incoming.buffered.get(message_id)

@@ -182,6 +182,14 @@ def first_line(entry: MessageItem) -> str:
     return entry.text.partition("\n")[0]
 
 
+def first_words(entry: MessageItem, most: int, cut: str) -> str:
+    """Return the first line of a message, or so many letters of it and the sign for what is cut away."""
+    line, more, _ = entry.text.partition("\n")
+    if len(line) > most:
+        return f"{line[: most - 1].rstrip()}{cut}"
+    return f"{line} {cut}" if more else line
+
+
 Namer = Callable[[str | None], str]
 
 

@@ -176,8 +176,8 @@ def author_gap_words(name: str, low: int, high: int) -> str:
 class Glyphs(NamedTuple):
     """One set of signs that stand for states, each with its word: no sign is ever the only one to say something.
 
-    All of them are one cell wide (East Asian width Neutral, box drawing, or a circle, which takes two cells only where
-    a terminal is told to draw ambiguous characters wide: `--ascii` is for those), and no two states differ by a tick.
+    All of them are one cell wide (East Asian width Neutral, box drawing, a circle or dots, which take two cells only
+    where a terminal is told to draw ambiguous characters wide: `--ascii` is for those). No two states differ by a tick.
     """
 
     queued: str
@@ -205,7 +205,7 @@ class Glyphs(NamedTuple):
     nothing: str  # in a cell: who told nothing of it yet
 
 
-UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅~▰▱≗●◌○")  # noqa: RUF001
+UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○")  # noqa: RUF001
 ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-")
 
 
@@ -287,7 +287,7 @@ def goes_left(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
-def fitted(text: str, width: int, cut: str = "~") -> str:
+def fitted(text: str, width: int, cut: str = UNICODE.cut) -> str:
     """Return the text, cut or filled with spaces to exactly this width in cells."""
     size = cell_len(text)
     if size > width:

@@ -32,13 +32,13 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: 
         text = (
             f"{line_style.glyphs.missing} 1 of {item.author or 'somebody'} {'lost' if item.lost else 'missing'}{left}"
         )
-        return [[Segment(fitted(text, width), line_style.style("lost" if item.lost else "gap"))]]
+        return [[Segment(fitted(text, width, line_style.glyphs.cut), line_style.style("lost" if item.lost else "gap"))]]
     if not isinstance(item, MessageItem):
         return []
     mark = [] if item.fate is None else [Segment(" "), *tick(item.fate, present, line_style)]
     size = sum(segment.cell_length for segment in mark)
     room = max(_LEAST, width - _NICK)
-    head = Segment(fitted(item.nick or "?", _NICK), line_style.nick_style(item.sender_id))
+    head = Segment(fitted(item.nick or "?", _NICK, line_style.glyphs.cut), line_style.nick_style(item.sender_id))
     lines: list[Line] = []
     for low, high in wrapped(item.text, room):
         lines.append([head, Segment(item.text[low:high], line_style.style("text"))])

@@ -46,8 +46,8 @@ def test_fitted_is_exactly_so_wide(text: str, width: int) -> None:
 
 
 def test_what_is_cut_says_so() -> None:
-    assert fitted("a long name", 6) == "a lon~"
-    assert fitted("漢字漢字", 6) == "漢字~ "
+    assert fitted("a long name", 6) == "a lon…"
+    assert fitted("漢字漢字", 6) == "漢字… "
 
 
 def test_parts_that_have_no_room_are_left_out_whole() -> None:
@@ -62,4 +62,4 @@ def test_an_emoji_of_several_characters_is_never_cut() -> None:
         text = one * 6
         parts = [text[low:high] for low, high in wrapped(text, 5)]
         assert parts == [one * 2] * 3
-        assert fitted(text, 5) == f"{one * 2}~"
+        assert fitted(text, 5) == f"{one * 2}…"
