@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.node.events import DirectSaid, MessageDelivered
+from sdschat.node.events import DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
@@ -63,6 +63,9 @@ def test_an_invite_is_written_once(tmp_path: Path) -> None:
         await lines.enter("/create garden")
         await lines.enter("/invite 2 7d")
         assert lines.text().count("sdschat:") == 1
+        (link,) = [line for line in lines.text().splitlines() if "sdschat:" in line]
+        assert link.startswith("    sdschat:")
+        assert not {"\u2588", "\u2580", "\u2584"} & set(lines.text()), "a picture is read out sign by sign"
 
     plain(tmp_path, story)
 
@@ -76,6 +79,17 @@ def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
         assert line.endswith(", hello")
         assert (await s.until("bob is here")).startswith("* ")
         assert (await s.until("hello")).partition(" ")[2].startswith("ann")
+
+    plain(tmp_path, story)
+
+
+def test_who_comes_without_a_nick_is_told_once_and_named_later(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("bob is here")
+        for nick, online in (("", True), ("fay", True), ("fay", True), ("fay", False)):
+            s.host.hear(NodeEvent("lobby", s.host.view.now().wall, PresenceChanged("f" * 32, nick, online)))
+        told = [line for line in s.text().splitlines() if "fay" in line or "ffff" in line]
+        assert told == ["* <ffffffff> is here", "* <ffffffff> is fay", "* fay is gone"]
 
     plain(tmp_path, story)
 

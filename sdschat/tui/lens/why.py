@@ -77,13 +77,14 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
     if fate is None:
         return paragraph("Nothing is remembered of its acknowledgement.", view.width)
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
-    sends = times(fate.sends) if fate.sends else "not yet"
+    signed = f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}"
+    queued = fate.state is AckState.UNACKED and not fate.sends
     lines = [
         *paragraph(delivery_sentence(fate, view.people(), shown.received_at, view.peek.now), view.width, indent=2),
         line(
             "  ",
-            (f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
-            (f", sent {sends}", "note"),
+            (f"{view.glyphs.queued} queued" if queued else signed, _STATES[fate.state]),
+            (f", sent {times(fate.sends)}" if fate.sends else ", not sent yet", "note"),
         ),
     ]
     lines += _timeline(view, message_id, fate.evidence)

@@ -33,7 +33,7 @@ from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
 from sdschat.tui.plain.lens import PlainLens
-from sdschat.tui.plain.lines import beginning, below, entry_line, folded, width_of
+from sdschat.tui.plain.lines import INDENT, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import fate_words
@@ -98,6 +98,7 @@ class PlainHost(Host):
         self._day = 0
         self._told: dict[str, int] = {}
         self._offline: dict[str, str] = {}
+        self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._phases: dict[str, Fate] = {}
         self._history: dict[str, str] = {}
         self._posts = PostLines(
@@ -164,7 +165,8 @@ class PlainHost(Host):
         self.show_notice(text)
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
-        self.show_notice("\n".join([words, *picture, text]))
+        self.show_notice(words)  # no picture, which would be read out sign by sign
+        self._write(f"{INDENT}{text}\n")
 
     def leave(self) -> None:
         self.ended.set()
@@ -254,8 +256,7 @@ class PlainHost(Host):
         elif isinstance(body, CatchingUp) and body.state in ("loading", "paused", "done"):
             self._say_history(name, body)
         elif isinstance(body, PresenceChanged):
-            who = nick_text(body.nick) or f"<{short(body.sender_id, 8)}>"
-            self._tell_of(name, f"{who} is {'here' if body.online else 'gone'}")
+            self._say_presence(name, body)
         elif isinstance(body, ConnectionChanged) and model is not None:
             self._say_connection(name, model)
         elif isinstance(body, ev.StateChanged) and model is not None:
@@ -268,6 +269,18 @@ class PlainHost(Host):
             self._skip_notes(model)  # the line that moves with the checkpoint would be written at each move
         for each in self.desktop.models.values():
             self._say_notes(each)
+
+    def _say_presence(self, name: str, told: PresenceChanged) -> None:
+        """Write who comes and goes, and the nick of somebody who came without one, once each."""
+        who = nick_text(told.nick) or f"<{short(told.sender_id, 8)}>"
+        key = (name, told.sender_id)
+        before = self._here.pop(key, "")
+        if told.online:
+            self._here[key] = who
+        if not told.online or not before:
+            self._tell_of(name, f"{who} is {'here' if told.online else 'gone'}")
+        elif who != before:
+            self._tell_of(name, f"{before} is {who}")
 
     def _say_direct(self, model: ChannelModel, message_id: str) -> None:
         if not model.loaded:

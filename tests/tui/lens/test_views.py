@@ -13,11 +13,13 @@ from sdschat.node.events import CatchingUp, DirectRefused, EventBody, MessageDel
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.values import OwnFate
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.events import RepairRequested, StateChanged
 from sdschat.sds.repair import determine_t_resp
 from sdschat.sds.values import AckState, HistoryEntry, Message
+from sdschat.tui.lens import why
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.view_input import folded, names_message, plain
 from sdschat.tui.model.words import UNICODE
@@ -258,6 +260,20 @@ def test_the_gauge_says_what_is_in_the_filter_that_we_send(tmp_path: Path) -> No
             assert not isinstance(read, str)
             assert f"{read.fill:.1%} of the bits set" in shown
             assert f"{len(own.to_bytes())} bytes" in shown
+
+    asyncio.run(story())
+
+
+def test_why_calls_a_message_queued_that_was_never_sent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            said = look.say("ann", "what time is it?")
+            await look.own.until_texts("what time is it?")
+            seen = look.eye._view_input(ROOM, said, "", 100, UNICODE)
+            waits = seen._replace(fate=lambda _: OwnFate(AckState.UNACKED, 0, 0, ()))
+            assert f"{UNICODE.queued} queued, not sent yet" in "\n".join(map(plain, why.view(waits)))
+            sent = seen._replace(fate=lambda _: OwnFate(AckState.UNACKED, 1, 0, ()))
+            assert f"{UNICODE.unacked} unacked, sent once" in "\n".join(map(plain, why.view(sent)))
 
     asyncio.run(story())
 
