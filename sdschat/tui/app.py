@@ -142,6 +142,7 @@ class ChatApp(Ending, KeyedHost):
         if not self.is_running:
             return
         with self._context():
+            self.taken_back.hear(event)
             if self.desktop.hear(event, self.looking):
                 self.draw_soon()
             self.text_log.hear(event)

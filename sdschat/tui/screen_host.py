@@ -26,6 +26,7 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.line_input import InputHistory
 from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.taken_back import TakenBack
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
@@ -93,6 +94,7 @@ class ScreenHost(Window, App[int]):
         self.sheet = Sheet(self.line_style, id="sheet")
         self.second_view = LogView(self.line_style, id="second-log")
         self.composer = Composer(InputHistory(self.user_state.input_history()), self.input_handler.complete, id="input")
+        self.taken_back = TakenBack(self.composer.input_history)
         self.restyle()
 
     # Drawing, which `ChatApp` does.

@@ -78,6 +78,9 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         assert "would be taken back" in made.text()
         await made.enter_instead("/delete yes")
         await made.until(lambda: "good evening" not in "\n".join(made.log()), "the post is gone")
+        past = made.app.composer.input_history.texts
+        assert not any("good morning" in text or "good evening" in text for text in past)
+        assert past[-2:] == ["/delete", "/delete yes"]
         await made.until_text("settled up to here by both")
         assert "there is no post here now" in made.text()
         assert "nobody has written" not in made.text()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from sdschat.tui.model.words import clean
+
 KEPT: Final = 500
 
 
@@ -27,6 +29,12 @@ class InputHistory:
             self._unsaved = {*self._unsaved, text}.intersection(self.texts)
         self._at = self._found = len(self.texts)
         self._unsent = ""
+
+    def forget(self, text: str) -> None:
+        """Forget a text that is gone from the log, and commands that end with it."""
+        self.texts = [one for one in self.texts if not _says(clean(one, lines=True), text)]
+        self._unsaved.intersection_update(self.texts)
+        self._at = self._found = len(self.texts)
 
     def to_save(self) -> list[str]:
         """Return the texts that later runs may recall."""
@@ -54,6 +62,11 @@ class InputHistory:
                 self._found = at
                 return self.texts[at]
         return None
+
+
+def _says(line: str, text: str) -> bool:
+    """True if this line was a text, or a command with it, such as /reply."""
+    return line == text or (line.startswith("/") and line.endswith(f" {text}"))
 
 
 class Completion:
