@@ -48,6 +48,11 @@ class KeyedHost(ScreenHost):
         Binding("ctrl+c", "copy_or_quit", "copies, else leaves at the second press", id="copy", priority=True),
         Binding("ctrl+q", "quit_twice", "leaves at the second press", id="quit", priority=True, show=False),
         Binding("escape", "escape", "Back", show=False),
+        # A terminal in a browser sends these for Alt and an arrow.
+        Binding("ctrl+up", "choose(-1)", "Message above", show=False, priority=True),
+        Binding("ctrl+down", "choose(1)", "Message below", show=False, priority=True),
+        Binding("ctrl+left", "turn_lens_beside(-1)", "View before", show=False, priority=True),
+        Binding("ctrl+right", "turn_lens_beside(1)", "Next view", show=False, priority=True),
         *(Binding(f"alt+{n}", f"channel({n})", f"Channel {n}", show=False, priority=True) for n in range(1, 10)),
     ]
 
@@ -107,10 +112,19 @@ class KeyedHost(ScreenHost):
             self.refuse(str(error))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys of the Lens to the input while the Lens is closed."""
-        return super().check_action(action, parameters) if action != "turn_lens" else self.lens.is_open
+        """Leave the keys of the Lens to the input while the Lens is closed, and those that move by a word while there
+        are words."""
+        if action == "turn_lens":
+            return self.lens.is_open
+        if action == "turn_lens_beside":
+            return self.lens.is_open and self.focused is self.composer and not self.composer.text
+        return super().check_action(action, parameters)
 
     def action_turn_lens(self, by: int) -> None:
+        self.lens.turn(by)
+
+    def action_turn_lens_beside(self, by: int) -> None:
+        """Turn the Lens while the keys go to an empty input."""
         self.lens.turn(by)
 
     def action_pane(self, what: str) -> None:

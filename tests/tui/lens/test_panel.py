@@ -444,3 +444,23 @@ def test_where_the_lens_covers_the_log_pages_and_f6_are_for_it(tmp_path: Path) -
         assert s.app.composer.has_focus
 
     play(tmp_path, story)
+
+
+def test_ctrl_and_an_arrow_do_what_alt_and_the_arrow_do_where_words_do_not_need_them(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("one")
+        await s.enter("two")
+        await s.press("ctrl+up", "ctrl+up")
+        first = s.app.selection
+        await s.press("ctrl+down")
+        assert first != s.app.selection is not None
+        await s.press("escape", "f2", "ctrl+right")
+        assert s.app.lens.shown == "packet"
+        await s.press("ctrl+left")
+        assert s.app.lens.shown == "repair"
+        await s.type("two words")
+        await s.press("ctrl+left")
+        assert s.app.lens.shown == "repair"
+        assert s.app.composer.cursor_location == (0, 4)
+
+    play(tmp_path, story)
