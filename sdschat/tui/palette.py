@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.await_complete import AwaitComplete
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -26,6 +26,10 @@ _SCORE: Final = 0.1  # of messages: below everything that is called so
 _WIDTH: Final = 96  # columns of the palette, at most
 _SIDES: Final = 6  # columns of frame, margins and scroll bar
 _TITLE: Final = 30  # columns of a title in front of its explanation
+_LOW: Final = 12  # lines below which nothing is left free above the palette
+_ABOVE, _INPUT = 2, 2  # lines that are left free there; of the input, with its frame
+_LEAST_LIST: Final = 3  # lines of the list, with its frame
+_SHARE: Final = 0.7  # of the lines of the screen
 _LEAST_SAID: Final = 8  # columns below which an explanation says nothing
 
 Offer = tuple[str, str, Callable[[], object]]  # title, explanation and action
@@ -109,12 +113,13 @@ class ChatPalette(CommandPalette):
 
     DEFAULT_CSS: ClassVar[str] = """
     ChatPalette SearchIcon { display: none; }
+    ChatPalette.-low > Vertical { margin-top: 0; }
     ChatPalette > Vertical { margin-top: 2; width: 96; max-width: 100%; background: $surface; }
     ChatPalette #--input, ChatPalette #--input.--list-visible { border: round $accent; border-bottom: none;
         background: $surface; border-title-color: $accent; }
     ChatPalette CommandInput, ChatPalette CommandInput:focus { border: none; height: 1; padding: 0 1; }
     ChatPalette CommandList, ChatPalette CommandList.--populating { border: round $accent; background: $surface;
-        border-subtitle-color: $accent; max-height: 70vh; scrollbar-size-vertical: 1;
+        border-subtitle-color: $accent; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
         scrollbar-color: $secondary 60%; }
     ChatPalette CommandList > .option-list--option { padding: 0 1; text-style: none; }
@@ -136,6 +141,13 @@ class ChatPalette(CommandPalette):
         between = UNICODE.between if not self.has_class("-ascii") else ASCII.between
         self.query_one("#--input").border_title = "go to"
         self.query_one(CommandList).border_subtitle = f"Enter chooses {between} Esc closes"
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave room for the frame of the list below its last row."""
+        height = event.size.height
+        self.set_class(height < _LOW, "-low")
+        above = _ABOVE * (height >= _LOW) + _INPUT
+        self.query_one(CommandList).styles.max_height = max(_LEAST_LIST, min(height - above, round(_SHARE * height)))
 
     @on(Input.Changed)
     def _look_again(self) -> None:

@@ -79,3 +79,11 @@ async def test_an_offer_is_one_row_with_what_it_is(s: Stage) -> None:
     rows = [line.strip("│ ") for line in s.lines()]
     assert any(row.split() == ["channel", "dev", "Show", "this", "channel"] for row in rows)
     assert any("Enter chooses" in line and "Esc closes" in line for line in s.lines())
+
+
+@staged(size=(60, 10))
+async def test_its_frame_is_whole_on_small_screens(s: Stage) -> None:
+    await s.press("ctrl+p")
+    for height in (10, 6, 15):
+        await s.pilot.resize_terminal(60, height)
+        await s.until(lambda: any(line.startswith("╰") and "Esc closes" in line for line in s.lines()), f"{height}")

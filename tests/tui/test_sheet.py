@@ -218,3 +218,24 @@ async def test_esc_takes_the_filter_away_first_and_then_the_sheet(s: Stage) -> N
     assert "filter: " not in s.text()
     await s.press("escape")
     await s.until(lambda: not s.app.sheet.display, "it closes")
+
+
+@staged(size=(80, 24))
+async def test_pages_and_ends_are_reached_at_once(s: Stage) -> None:
+    await s.press("f1", "tab", "tab")
+    sheet = s.app.sheet
+    assert "PgUp PgDn ⋅ Tab next page" in s.text()
+    await s.press("pagedown")
+    assert sheet.scroll_y == sheet.scrollable_content_region.height - 1
+    await s.press("end")
+    assert sheet.scroll_y == sheet.max_scroll_y
+    await s.press("pageup", "home")
+    assert sheet.scroll_y == 0
+
+
+@staged(*(f"channel-{number}" for number in range(30)), size=(60, 15))
+async def test_pages_and_ends_choose_in_a_list(s: Stage) -> None:
+    await s.press("f3", "end", "pageup", "pagedown", "up", "enter")
+    await s.until(lambda: s.app.channel == "channel-29", "the last channel")
+    await s.press("f3", "end", "home", "enter")
+    await s.until(lambda: s.app.channel == "channel-0", "the first channel")

@@ -23,6 +23,7 @@ from sdschat.tui.themes import Line, LineStyle
 
 _KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
 _KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
+_SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, and there is room
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("PgUp PgDn", "Esc closes")  # while the input has the focus
 _BORDERS: Final = 2  # lines
@@ -60,6 +61,10 @@ class Sheet(ScrollView, can_focus=True):
         Binding("shift+tab,left", "turn(-1)", "Previous page", show=False),
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "pages(-1)", "Page up", show=False),
+        Binding("pagedown", "pages(1)", "Page down", show=False),
+        Binding("home", "ends(-1)", "Top", show=False),
+        Binding("end", "ends(1)", "End", show=False),
         Binding("enter", "choose", "Choose", show=False),
         Binding("backspace", "shorten", "Shorten the filter", show=False),
     ]
@@ -162,6 +167,9 @@ class Sheet(ScrollView, can_focus=True):
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
         named = f" {self.line_style.glyphs.between} ".join(keys)
+        if self.has_focus and self.max_scroll_y:
+            scrolls = f"{_SCROLLS} {self.line_style.glyphs.between} {named}"
+            named = scrolls if len(scrolls) <= self.size.width - 2 * _BORDERS else named
         self.border_subtitle = escape(f" filter: {self._filter}_ " if self._filter else f" {named} ")
 
     def render_line(self, y: int) -> Strip:
@@ -236,6 +244,13 @@ class Sheet(ScrollView, can_focus=True):
         height = self.scrollable_content_region.height
         if not self.scroll_y <= row < self.scroll_y + height:
             self.scroll_to(y=row if by < 0 else row - height + 1, animate=False)
+
+    def action_pages(self, pages: int) -> None:
+        """Go so many pages further, at once: one reads on where one looks."""
+        self.action_move(pages * max(1, self.scrollable_content_region.height - 1))
+
+    def action_ends(self, way: int) -> None:
+        self.action_move(way * max(len(self._rows), len(self._found)))
 
     def action_choose(self) -> None:
         page = self.page
