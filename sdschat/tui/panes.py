@@ -13,7 +13,7 @@ from textual.widgets import Static
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
-from sdschat.tui.model.words import clean, nick_text, short, when, whole_parts
+from sdschat.tui.model.words import clean, nick_text, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
@@ -199,7 +199,10 @@ class Panes:
             return told
         told = told.rstrip(".")
         whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
-        return whole if cell_len(whole) <= screen.width - 2 else f"{told} | F5 all of it"
+        if cell_len(whole) <= screen.width - 2:
+            return whole
+        shorter, room = f"{told} | F5 all of it", screen.width - 2
+        return shorter if len(wrapped(shorter, room)) == len(wrapped(told, room)) else told  # no line for that alone
 
     def hint(self, text: str, *, wrong: bool = False) -> None:
         """Show a line above the input; if something was `wrong`, in the colour of a warning."""

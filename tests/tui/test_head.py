@@ -114,3 +114,14 @@ async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_i
     page = s.app.query_one(Sheet).page
     assert page is not None
     assert page.lines[-1] == "line 999"
+
+
+@staged(peers=("bob",), size=(60, 15))
+async def test_the_details_take_no_line_for_the_name_of_a_key_alone(s: Stage) -> None:
+    s.say("the first")
+    await s.until_text("the first")
+    s.say("the second")
+    await s.until_text("the second")
+    await s.press("alt+up")
+    await s.until(lambda: "by a key known before" in s.app.panes.said("details"), "the details")
+    assert s.app.panes.details.size.height == 1

@@ -39,6 +39,8 @@ def _way(seen: PacketSeen) -> str:
 
 def _list(view: ViewInput) -> list[Line]:
     lines = [heading("packets lately"), line(("  /lens packet NUMBER takes one apart", "note"))]
+    if not view.trace.packets:
+        lines.append(line(("  none came or went since the Lens was opened", "note")))
     for seen in list(view.trace.packets)[-_LATEST:][::-1]:
         message = seen.message
         if isinstance(message, Refusal):

@@ -92,7 +92,15 @@ _LEAST_WIDTH: Final = 18
 class LogView(LogLines, can_focus=True):
     """Shows a `ChannelModel`. Visible lines never move unless the user is at the end of the log."""
 
-    KEYS: ClassVar = ("r answer", "i details", "t thread", "o open link", "y copy", "Esc back")  # named on the screen
+    KEYS: ClassVar = (
+        "r answer",
+        "i details",
+        "t thread",
+        "p original",
+        "o open link",
+        "y copy",
+        "Esc back",
+    )  # named on the screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
         Binding("down,j", "choose(1)", "Next message", show=False),

@@ -60,3 +60,11 @@ def test_a_packet_that_breaks_the_rules_is_said_to(tmp_path: Path) -> None:
             await look.until("peers", "breaks S-010 1x")
 
     asyncio.run(story())
+
+
+def test_a_list_without_packets_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            assert "none came or went since the Lens was opened" in look.text("packet")
+
+    asyncio.run(story())
