@@ -1,4 +1,4 @@
-"""What the input history must forget: own posts of a members' channel that were taken back, in all their versions."""
+"""Own posts of a members' channel that were taken back: the input history forgets them, in all their versions."""
 
 from __future__ import annotations
 
