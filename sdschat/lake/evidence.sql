@@ -1,29 +1,24 @@
 -- From silver and the copies to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the
 -- rest.
 
+-- What do nodes say that they have, or had, by a log or by a journal? The ids of dependencies are one text.
+CREATE VIEW stated AS
+SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest, own, received_ms,
+  'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms
+FROM bronze_message
+UNION ALL
+SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)), '', own, received_ms, 'journal',
+  CAST(NULL AS STRING), FALSE, FALSE, 0, 0
+FROM heard;
+
 -- Which versions of which messages are there? A message and each version of it have numbers that follow from what they
--- are, so that nothing has to be looked up. The ids of dependencies are one text.
+-- are, so that nothing has to be looked up.
 CREATE TABLE variant AS
 SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest,
   CAST(XXHASH64(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message,
   CAST(XXHASH64(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version
-FROM (
-  SELECT DISTINCT run_id, channel, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest
-  FROM possessed
-) AS v
+FROM (SELECT DISTINCT run_id, channel, message_id, lamport, sender, deps, digest FROM stated) AS v
 JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
-
--- Copies with the numbers of node, message and version.
-CREATE VIEW numbered AS
-SELECT member, chan, message_id, lamport, sender, deps, digest, received_ms, own, damage,
-  CAST(XXHASH64(chan, message_id) & 9223372036854775807 AS BIGINT) AS message,
-  CAST(XXHASH64(chan, message_id, lamport, sender, deps, digest) & 9223372036854775807 AS BIGINT) AS version
-FROM (
-  SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_JOIN(c.deps, CHR(31)) AS deps, c.digest,
-    c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage
-  FROM possessed AS c
-  JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin
-) AS copies;
 
 -- Which of these numbers stand for two things? None, unless somebody looked for such ids. These are counted instead.
 CREATE TABLE ambiguous AS
@@ -61,17 +56,59 @@ CREATE TABLE message AS
 SELECT DISTINCT chan, message_id, message
 FROM version;
 
+-- The same with the numbers of node, message and version.
+CREATE VIEW numbered AS
+SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest, s.received_ms,
+  CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, s.again, s.as_of, s.read_ms,
+  CAST(XXHASH64(p.chan, s.message_id) & 9223372036854775807 AS BIGINT) AS message,
+  CAST(XXHASH64(p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest) & 9223372036854775807 AS BIGINT) AS version
+FROM stated AS s
+JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node AND p.origin = s.origin;
+
+-- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
+-- that these alone are ordered. Others may have the same mark.
+CREATE TABLE reread AS
+SELECT DISTINCT XXHASH64(member, message) AS mark
+FROM numbered
+WHERE again;
+
+-- Which version of which message does each reading have?
+CREATE TABLE listed AS
+SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms,
+  t.mark IS NOT NULL AS twice
+FROM (
+  SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms,
+    XXHASH64(n.member, n.message) AS mark
+  FROM numbered AS n
+  LEFT ANTI JOIN ambiguous AS a ON a.message = n.message
+  UNION ALL
+  SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms,
+    XXHASH64(n.member, n.message)
+  FROM numbered AS n
+  JOIN ambiguous AS a ON a.message = n.message
+  JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport
+    AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest
+) AS n
+LEFT JOIN reread AS t ON t.mark = n.mark;
+
+-- What does the latest reading say, where there are several?
+CREATE TABLE latest AS
+SELECT member, message, version, lamport, received_ms, own, damage
+FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank
+  FROM listed
+  WHERE twice
+) AS readings
+WHERE rank = 1 AND NOT gone;
+
 -- Which version of which message does each node have?
-CREATE TABLE copy AS
-SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage
-FROM numbered AS n
-LEFT ANTI JOIN ambiguous AS a ON a.message = n.message
+CREATE VIEW copy AS
+SELECT member, message, version, lamport, received_ms, own, damage
+FROM listed
+WHERE NOT twice AND NOT gone
 UNION ALL
-SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage
-FROM numbered AS n
-JOIN ambiguous AS a ON a.message = n.message
-JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport
-  AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
+SELECT member, message, version, lamport, received_ms, own, damage
+FROM latest;
 
 -- From when to when was each node seen in each channel?
 CREATE VIEW seen AS

@@ -1,8 +1,8 @@
 -- Written from evidence.sql by `python -m tests.audit.transpile`: change that file, not this one.
 
-CREATE TABLE variant AS SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest, TRY_CAST(HASH(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version FROM (SELECT DISTINCT run_id, channel, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)) AS deps, digest FROM possessed) AS v JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
+CREATE VIEW stated AS SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)) AS deps, digest, own, received_ms, 'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms FROM bronze_message UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)), '', own, received_ms, 'journal', TRY_CAST(NULL AS TEXT), FALSE, FALSE, 0, 0 FROM heard;
 
-CREATE VIEW numbered AS SELECT member, chan, message_id, lamport, sender, deps, digest, received_ms, own, damage, TRY_CAST(HASH(chan, message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(chan, message_id, lamport, sender, deps, digest) & 9223372036854775807 AS BIGINT) AS version FROM (SELECT p.member, p.chan, c.message_id, c.lamport, c.sender, ARRAY_TO_STRING(c.deps, CHR(31)) AS deps, c.digest, c.received_ms, CASE WHEN c.own THEN 1 ELSE 0 END AS own, c.damage FROM possessed AS c JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin) AS copies;
+CREATE TABLE variant AS SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest, TRY_CAST(HASH(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version FROM (SELECT DISTINCT run_id, channel, message_id, lamport, sender, deps, digest FROM stated) AS v JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
 
 CREATE TABLE ambiguous AS SELECT message FROM variant GROUP BY message HAVING MIN(chan) <> MAX(chan) OR MIN(message_id) <> MAX(message_id) UNION SELECT v.message FROM variant AS v JOIN (SELECT version FROM variant GROUP BY version HAVING COUNT(*) > 1) AS d ON d.version = v.version;
 
@@ -10,7 +10,15 @@ CREATE TABLE version AS SELECT version, message, chan, message_id, lamport, send
 
 CREATE TABLE message AS SELECT DISTINCT chan, message_id, message FROM version;
 
-CREATE TABLE copy AS SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage FROM numbered AS n ANTI JOIN ambiguous AS a ON a.message = n.message UNION ALL SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage FROM numbered AS n JOIN ambiguous AS a ON a.message = n.message JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
+CREATE VIEW numbered AS SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest, s.received_ms, CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, s.again, s.as_of, s.read_ms, TRY_CAST(HASH(p.chan, s.message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest) & 9223372036854775807 AS BIGINT) AS version FROM stated AS s JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node AND p.origin = s.origin;
+
+CREATE TABLE reread AS SELECT DISTINCT HASH(member, message) AS mark FROM numbered WHERE again;
+
+CREATE TABLE listed AS SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms, NOT t.mark IS NULL AS twice FROM (SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms, HASH(n.member, n.message) AS mark FROM numbered AS n ANTI JOIN ambiguous AS a ON a.message = n.message UNION ALL SELECT n.member, v.message, v.version, n.lamport, n.received_ms, n.own, n.damage, n.gone, n.as_of, n.read_ms, HASH(n.member, n.message) FROM numbered AS n JOIN ambiguous AS a ON a.message = n.message JOIN version AS v ON v.chan = n.chan AND v.message_id = n.message_id AND v.lamport = n.lamport AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest) AS n LEFT JOIN reread AS t ON t.mark = n.mark;
+
+CREATE TABLE latest AS SELECT member, message, version, lamport, received_ms, own, damage FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank FROM listed WHERE twice) AS readings WHERE rank = 1 AND NOT gone;
+
+CREATE VIEW copy AS SELECT member, message, version, lamport, received_ms, own, damage FROM listed WHERE NOT twice AND NOT gone UNION ALL SELECT member, message, version, lamport, received_ms, own, damage FROM latest;
 
 CREATE VIEW seen AS SELECT member, MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (SELECT m.member, MIN(e.ts_ms) AS first_ms, MAX(e.ts_ms) AS last_ms FROM silver_event AS e JOIN member_of AS m ON m.run_id = e.run_id AND m.channel = e.channel AND m.node = e.node WHERE e.channel <> '' GROUP BY m.member UNION ALL SELECT member, MIN(received_ms) AS first_ms, MAX(received_ms) AS last_ms FROM copy GROUP BY member) AS sightings GROUP BY member;
 

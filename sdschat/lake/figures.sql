@@ -10,7 +10,40 @@ SELECT run_id, channel, node, boot, ROW_NUMBER() OVER (PARTITION BY run_id, node
   CASE WHEN deps IS NULL THEN 0 ELSE SIZE(deps) END AS ids, attempt
 FROM silver_event;
 
--- Which node has which message?
+-- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
+-- that these alone are ordered.
+CREATE TABLE reread AS
+SELECT DISTINCT XXHASH64(run_id, channel, node, message_id) AS mark
+FROM bronze_message
+WHERE COALESCE(again, TRUE);
+
+-- What does the latest of them say? Others may have the same mark, which is there since numbers are ordered sooner.
+CREATE TABLE relogged AS
+SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage
+FROM (
+  SELECT m.*, ROW_NUMBER() OVER (
+      PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
+    ) AS rank
+  FROM bronze_message AS m
+  JOIN reread AS t ON t.mark = XXHASH64(m.run_id, m.channel, m.node, m.message_id)
+) AS messages
+WHERE rank = 1 AND NOT gone;
+
+-- Which node has which message, by a log or by a journal?
+CREATE VIEW possessed AS
+SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.received_ms,
+  'log' AS origin, m.damage
+FROM bronze_message AS m
+LEFT ANTI JOIN reread AS t ON t.mark = XXHASH64(m.run_id, m.channel, m.node, m.message_id)
+WHERE NOT m.gone
+UNION ALL
+SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, 'log', damage
+FROM relogged
+UNION ALL
+SELECT run_id, channel, node, message_id, lamport, sender, deps, '', own, received_ms, 'journal', CAST(NULL AS STRING)
+FROM heard;
+
+-- Which of these nodes are in the channel by that?
 CREATE VIEW had AS
 SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms
 FROM possessed AS c

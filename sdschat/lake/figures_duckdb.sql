@@ -2,6 +2,12 @@
 
 CREATE TABLE event AS SELECT run_id, channel, node, boot, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began NULLS FIRST, boot NULLS FIRST, seq NULLS FIRST) AS moment, ts_ms, event, message_id, sender, peer, cause, bytes, payload_bytes, CASE WHEN deps IS NULL THEN 0 ELSE ARRAY_LENGTH(deps) END AS ids, attempt FROM silver_event;
 
+CREATE TABLE reread AS SELECT DISTINCT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message WHERE COALESCE(again, TRUE);
+
+CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
+
+CREATE VIEW possessed AS SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.received_ms, 'log' AS origin, m.damage FROM bronze_message AS m ANTI JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id) WHERE NOT m.gone UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, 'log', damage FROM relogged UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, deps, '', own, received_ms, 'journal', TRY_CAST(NULL AS TEXT) FROM heard;
+
 CREATE VIEW had AS SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms FROM possessed AS c JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin;
 
 CREATE VIEW seen AS SELECT run_id, channel, node, first_ms, last_ms FROM silver_presence;

@@ -6,14 +6,18 @@ again. Silver and gold are replaced. No other module writes or lists the files o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
+from uuid import uuid4
 
 from sdschat.audit import schemas
 from sdschat.audit.problem import PipelineProblem
@@ -88,6 +92,8 @@ def folder_of(root: str) -> Path | None:
     return None if "://" in root else Path(root).absolute()
 
 
+_SCRATCH: Final = "scratch"
+_LEFT: Final = 86_400  # seconds after which nobody uses a folder there any more
 _KEPT_HOURS: Final = 1  # a reader that began before a replacement may go on for so long
 _MANY: Final = 32  # files in one part of a table, from which on they are made fewer
 _REFUSED_IN_PATHS: Final = frozenset("[]^%")  # the library takes the path for a part of a URL, which has none of these
@@ -149,10 +155,14 @@ class Tables:
         of = map(str, actions.column(f"partition.{PARTS[0] if table in PARTED else BUCKET}").to_pylist())
         return self._full_paths(table, [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets])
 
-    def size(self, table: type) -> int:
-        """Return the bytes of the files of a table."""
+    def rows(self, table: type) -> int:
+        """Return the number of rows of a table, or more: a file that does not tell it counts by its bytes."""
         there = self._look(table)
-        return 0 if there is None else sum(there.get_add_actions(flatten=True).column("size_bytes").to_pylist())
+        if there is None:
+            return 0
+        actions = there.get_add_actions(flatten=True)
+        told, sizes = (actions.column(name).to_pylist() for name in ("num_records", "size_bytes"))
+        return sum(size if rows is None else rows for rows, size in zip(told, sizes, strict=True))
 
     def files_at(self, table: type, version: int) -> list[str]:
         """Return the files of a table as they were after this commit; none if the commit is not known any more."""
@@ -237,6 +247,27 @@ class Tables:
         )
         self._seen.pop(table, None)
         self._forget_old(table)
+
+    def scratch(self) -> str:
+        """Return the place of a new folder for what an audit computes on its way, which whoever asks for it drops. What
+        somebody left there a day ago is removed: they were killed."""
+        if self.folder is not None:
+            for old in (self.folder / _SCRATCH).glob("*"):
+                if time.time() - old.stat().st_mtime > _LEFT:
+                    shutil.rmtree(old, ignore_errors=True)
+        return f"{self.root}/{_SCRATCH}/{uuid4()}"
+
+    def drop_scratch(self, place: str) -> None:
+        """Remove such a folder."""
+        from pyarrow import fs
+
+        if self.folder is not None:
+            shutil.rmtree(place, ignore_errors=True)
+            with contextlib.suppress(OSError):  # it has those of others
+                (self.folder / _SCRATCH).rmdir()
+            return
+        system, path = fs.FileSystem.from_uri(place)
+        system.delete_dir(path)
 
     def tidy(self) -> None:
         """Make fewer files of many small ones in bronze."""

@@ -1,13 +1,14 @@
 """A lake asked by Spark. Its tables are read as the Parquet files of their last commit, so Spark needs no package for
 Delta tables.
 
-In a lake of few rows each table that is computed once goes through this process: that takes fewer jobs, and Spark
-plans nothing for the tables that have no rows.
+A table of few rows that is computed once goes through this process: that takes fewer jobs, and Spark plans nothing for
+the tables that have no rows. Large tables, and what is asked of them, are compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
+from sdschat.pipeline.session.where import NOT_COMPILED
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,11 +26,14 @@ if TYPE_CHECKING:
 
     from sdschat.lake.asked import OnBatches
 
-FEW: Final = 16 << 20  # bytes of bronze
+FEW: Final = 50_000  # rows
+_KEPT: Final[Mapping[str, str]] = {}
+_QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
+_WORD: Final = re.compile(r"\w+")
 
 
 def has_few_rows(tables: Tables) -> bool:
-    return sum(map(tables.size, OF_BRONZE)) <= FEW
+    return sum(map(tables.rows, OF_BRONZE)) <= FEW
 
 
 class Lake(Asked):
@@ -38,7 +43,10 @@ class Lake(Asked):
         super().__init__(Tables(root))
         self.spark = spark
         self._made: list[str] = []
-        self._few = False
+        self._large: set[str] = set()  # names of what has many rows, or is asked of such
+        self._scratch = ""  # the folder of large tables, once there is one
+        self._settings: dict[str, str] = {}  # of the session, as they were before it was not to compile
+        self._compiles = True
 
     @property
     def engine(self) -> str:
@@ -48,43 +56,84 @@ class Lake(Asked):
         """Return a table with the columns of this version. Columns that an older program did not write are null."""
         return table_rows(self.spark, table, self.tables.files(table))
 
-    def replace(self, table: type, rows: DataFrame) -> DataFrame:
-        """Write the judged buckets of the table, and return them as read from the lake: nobody computes them again."""
+    def replace(self, table: type, rows: DataFrame) -> tuple[DataFrame, int]:
+        """Write the judged buckets of the table, and return them as read from the lake: nobody computes them again.
+        Return their number too."""
         folder = f"{PLACES[table]}/spark-{uuid4()}"
         place = f"{self.tables.root}/{folder}"
-        if table in BUCKETED:
-            rows = rows.selectExpr(*columns(table), f"{BUCKET_OF} AS {BUCKET}")
-            rows.write.partitionBy(BUCKET).parquet(as_it_is(place))
-        else:
-            rows.select(*columns(table)).write.parquet(as_it_is(place))
+        bucket = [BUCKET] if table in BUCKETED else []
+        kept = rows.selectExpr(*columns(table), *(f"{BUCKET_OF} AS {each}" for each in bucket))
+        count = _write(kept, place, bucket)
         sizes = self.spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(as_it_is(place))
         name = folder.rpartition("/")[2]
         found = [(row.path.rpartition(f"/{name}/")[2], row.length) for row in sizes.select("path", "length").collect()]
         files = {f"{name}/{path}": length for path, length in found}
         self.tables.adopt(table, files, self.buckets)
         added = [f"{self.tables.root}/{PLACES[table]}/{file}" for file in files]
-        return table_rows(self.spark, table, added)
+        return table_rows(self.spark, table, added), count
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
         found = self.tables.files(table) if files is None else files
+        self._is(name, large=bool(found) and self.tables.rows(table) > FEW)
         table_rows(self.spark, table, found).where(where).createOrReplaceTempView(name)
 
     def begin(self) -> None:
         self.forget()
-        self._few = has_few_rows(self.tables)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
-        made = self.spark.sql(query)
+        large = self._is_about_large(query)
+        made = self._asked(query, large)
         if once:
             # Without this each table would be planned anew down to bronze, in each place where it is used.
-            made = self._held(made.toArrow(), made.schema) if self._few else made.localCheckpoint()
+            made, large = self._computed(name, made) if large else (self._held(made.toArrow(), made.schema), False)
+        self._is(name, large=large)
         made.createOrReplaceTempView(name)
         self._made.append(name)
 
     def keep_answer(self, table: type, name: str, query: str) -> None:
         typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
-        rows = self.spark.sql(query).selectExpr(*typed)
-        (self._replace_few(table, rows) if self._few else self.replace(table, rows)).createOrReplaceTempView(name)
+        large = self._is_about_large(query)
+        rows = self._asked(query, large).selectExpr(*typed)
+        if large:
+            kept, count = self.replace(table, rows)
+            rows, large = self._held_if_few(kept, count)
+        else:
+            rows = self._replace_few(table, rows)
+        rows.createOrReplaceTempView(name)
+        self._is(name, large=large)
+
+    def _is(self, name: str, *, large: bool) -> None:
+        (self._large.add if large else self._large.discard)(name)
+
+    def _is_about_large(self, query: str) -> bool:
+        return not self._large.isdisjoint(_WORD.findall(query))
+
+    def _asked(self, query: str, large: bool) -> DataFrame:
+        self._set_compiler(large)
+        return self.spark.sql(query)
+
+    def _set_compiler(self, wanted: bool) -> None:
+        """Let Spark compile queries, as the session is set, or not."""
+        if wanted != self._compiles:
+            self._settings = self._settings or {each: self.spark.conf.get(each) or "" for each in NOT_COMPILED}
+            for key, value in (self._settings if wanted else NOT_COMPILED).items():
+                self.spark.conf.set(key, value)
+            self._compiles = wanted
+
+    def _computed(self, name: str, rows: DataFrame) -> tuple[DataFrame, bool]:
+        """Compute the rows once, and return them, and True if they are many.
+
+        What Spark keeps in memory would have the plan of how it was made, with the plans of all that it was made of.
+        """
+        self._scratch = self._scratch or self.tables.scratch()
+        place = f"{self._scratch}/{name}-{uuid4()}"
+        count = _write(rows, place, options=_QUICK)
+        return self._held_if_few(self.spark.read.schema(rows.schema).parquet(as_it_is(place)), count)
+
+    def _held_if_few(self, rows: DataFrame, count: int) -> tuple[DataFrame, bool]:
+        if count > FEW:
+            return rows, True
+        return self._held(rows.toArrow(), rows.schema), False
 
     def _replace_few(self, table: type, rows: DataFrame) -> DataFrame:
         bucket = [f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []
@@ -98,12 +147,14 @@ class Lake(Asked):
         return self.spark.createDataFrame(rows, schema).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
-        rows = self.spark.sql(query)
-        if self._few:  # no process for Python has to be started
+        large = self._is_about_large(query)
+        rows = self._asked(query, large)
+        if not large:  # no process for Python has to be started
             made = list(function(rows.toArrow().to_batches()))
             found = self._held(_table_of(made, table), ddl(table))
         else:
             found = rows.mapInArrow(function, ddl(table))
+        self._is(name, large=large)
         found.createOrReplaceTempView(name)
         self._made.append(name)
 
@@ -111,8 +162,24 @@ class Lake(Asked):
         return [tuple(row) for row in self.spark.sql(query, list(values)).collect()]
 
     def forget(self) -> None:
+        self._set_compiler(True)
         while self._made:
             self.spark.catalog.dropTempView(self._made.pop())
+        if self._scratch:
+            self.tables.drop_scratch(self._scratch)
+            self._scratch = ""
+        self._large.clear()
+
+
+def _write(rows: DataFrame, place: str, parts: Sequence[str] = (), options: Mapping[str, str] = _KEPT) -> int:
+    """Write the rows as Parquet files, and return their number."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    seen = Observation()
+    writer = rows.observe(seen, F.count(F.lit(1)).alias("rows")).write
+    (writer.partitionBy(*parts) if parts else writer).options(**options).parquet(as_it_is(place))
+    return int(seen.get["rows"])
 
 
 def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFrame:

@@ -1,10 +1,12 @@
-"""Time and memory of an audit of a large lake by DuckDB.
+"""Time and memory of an audit of a large lake, by DuckDB or by Spark.
 
     python -m tests.lake.measure --rows 10000000
+    python -m tests.lake.measure --rows 10000000 --spark 4
 
 The lake has the logs of 100 nodes in ten channels or more. Four nodes lack something, and a twentieth of the messages
 is in two readings. Plain DuckDB answers the same from the same files, by statements that are written for this lake
-alone. After the first audit, a hundredth more comes into one channel, and the lake is audited again.
+alone. After the first audit, a hundredth more comes into one channel, and the lake is audited again. Spark audits all
+of the lake several times, the later ones with what Java has compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -15,12 +17,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sdschat.audit.schemas import AuditMissing, Message
+from sdschat.audit.verdict import DEFAULT, Rules
+from sdschat.lake.asked import Asked
 from sdschat.lake.duck import connected, open_duck
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.lake.tables import Tables
+from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import spark as open_spark
 from tests.pipeline.bench_data import CHANNELS, NODES, lake_of_copies, make_copies, one_more_in_a_hundred
 from tests.store.samples import START
 
@@ -73,18 +82,36 @@ def plain(folder: Path) -> float:
     return took
 
 
-def judge(folder: Path, rows: int) -> float:
+def judge(lake: Asked, rows: int, rules: Rules = DEFAULT) -> float:
     """Audit the lake, and return the seconds that it took."""
-    with open_duck(folder) as lake:
-        begun = time.perf_counter()
-        for name, stage in (("silver", refine), ("log", consolidate), ("verdict", audit)):
-            began = time.perf_counter()
-            stage(lake)
-            print(f"{rows:,} rows, {name}: {time.perf_counter() - began:.1f} s", flush=True)
-        took = time.perf_counter() - begun
-        lake.name(AuditMissing, "lacking")
-        print(f"{lake.rows('SELECT COUNT(*) FROM lacking')[0][0]:,} found missing")
+    begun = time.perf_counter()
+    stages: dict[str, Callable[[], None]] = {
+        "silver": partial(refine, lake, rules),
+        "log": partial(consolidate, lake),
+        "verdict": partial(audit, lake),
+    }
+    for name, stage in stages.items():
+        began = time.perf_counter()
+        stage()
+        print(f"{rows:,} rows, {name}: {time.perf_counter() - began:.1f} s", flush=True)
+    took = time.perf_counter() - begun
+    lake.name(AuditMissing, "lacking")
+    print(f"{lake.rows('SELECT COUNT(*) FROM lacking')[0][0]:,} found missing")
     return took
+
+
+def by_duck(folder: Path, rows: int) -> float:
+    with open_duck(folder) as lake:
+        return judge(lake, rows)
+
+
+def by_spark(folder: Path, rows: int, times: int) -> None:
+    """Audit all of the lake several times in one session, each time by another limit, and print the seconds."""
+    with open_spark(Where("local[2]", cache=folder / "cache", log=folder / "spark.log")) as session:
+        for number in range(times):
+            lake = Lake(session, str(folder / "lake"))
+            took = judge(lake, rows, DEFAULT._replace(settle=DEFAULT.settle + number))
+            print(f"audit {number + 1} by Spark: {took:.1f} s", flush=True)
 
 
 def main() -> int:
@@ -92,21 +119,27 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--channels", type=int, default=CHANNELS, help="at most a hundred")
     parser.add_argument("--partial", action="store_true", help="one node joined late, and of one there is an old copy")
+    parser.add_argument(
+        "--spark", type=int, metavar="TIMES", default=0, help="let Spark audit it so many times instead"
+    )
     parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.folder is None:
         with tempfile.TemporaryDirectory() as folder:
             # In a process of its own, so that the memory counted is that of the audit alone.
             again = [sys.executable, "-m", "tests.lake.measure", "--in", folder, "--rows", str(options.rows)]
-            again += ["--channels", str(options.channels)]
+            again += ["--channels", str(options.channels), "--spark", str(options.spark)]
             print(f"{make(Path(folder), options.rows, options.partial, options.channels):,} missing", flush=True)
             return subprocess.run(again, check=False).returncode
-    first = judge(options.folder / "lake", options.rows)
+    if options.spark:
+        by_spark(options.folder, options.rows, options.spark)
+        return 0
+    first = by_duck(options.folder / "lake", options.rows)
     print(f"in all {first:.1f} s, at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB resident")
     if not options.partial:
         print(f"{first / plain(options.folder / 'lake'):.2f} of the time of plain DuckDB")
     one_more_in_a_hundred(options.folder / "copies", options.folder / "lake", options.channels)
-    second = judge(options.folder / "lake", options.rows)
+    second = by_duck(options.folder / "lake", options.rows)
     print(f"after a hundredth more in one channel: {second:.1f} s, {second / first:.2f} of the first audit")
     return 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,16 @@ def test_many_small_files_become_few(field: Path, tmp_path: Path, monkeypatch: p
         made.refresh()
     assert len(rows_in(made, Journal)) == 12
     assert len(made.files(Journal)) <= 8  # of two channels: that of the program itself, and lobby
+
+
+def test_what_a_killed_audit_left_on_its_way_is_removed_a_day_later(tmp_path: Path) -> None:
+    lake = Tables(str(tmp_path))
+    places = {age: Path(lake.scratch()) for age in (0, 2 * 86_400)}
+    for age, place in places.items():
+        place.mkdir(parents=True)
+        os.utime(place, (time.time() - age,) * 2)
+    mine = lake.scratch()
+    assert [place.exists() for place in places.values()] == [True, False]
+    lake.drop_scratch(mine)
+    lake.drop_scratch(str(places[0]))
+    assert not (tmp_path / "scratch").exists()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 needs_module("pyspark")
 needs_module("pyarrow")
 
+COMPILED = "spark.sql.codegen.wholeStage"
 SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "60"))
 
 
@@ -117,6 +118,24 @@ def test_metrics_are_kept_as_tables(both: Both, name: str) -> None:
     table, _ = answers()[name]
     found: list[Any] = rows(both.lake.read(table), table)
     assert sorted(map(rounded, found), key=repr) == sorted(map(rounded, getattr(both.figures, name)), key=repr)
+
+
+@pytest.mark.parametrize("few", [10**6, 0])
+def test_an_audit_leaves_the_session_and_the_lake_as_they_were(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """The settings for few rows stayed in the session: the next audit of many rows was not compiled."""
+    monkeypatch.setattr("sdschat.pipeline.lake.FEW", few)
+    before = spark.conf.get(COMPILED)
+    taken, _ = together(1)
+    lake = lake_of(spark, tmp_path, taken)
+    judge.refine(lake)
+    assert (spark.conf.get(COMPILED) == "false") is bool(few)
+    assert (Path(lake.tables.root) / "scratch").exists() is not bool(few)
+    judge.consolidate(lake)
+    judge.audit(lake)
+    assert spark.conf.get(COMPILED) == before
+    assert not (Path(lake.tables.root) / "scratch").exists()
 
 
 def rounded(row: Any) -> tuple[Any, ...]:

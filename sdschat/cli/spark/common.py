@@ -102,7 +102,10 @@ def open_lake(where: Where, root: str) -> Iterator[Lake]:
     with open_spark(replace(where, few=has_few_rows(Tables(root)))) as session:
         there = Lake(session, root)
         must_have_rows(there, root)
-        yield there
+        try:
+            yield there
+        finally:
+            there.forget()
 
 
 def new_or_old_lake(root: str) -> Tables:

@@ -80,12 +80,16 @@ def without_token(address: str) -> str:
 MEANING: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
+    # Rows of one group are alike: a file is much smaller than they are, and else Spark takes many of them for few.
+    "spark.sql.sources.fileCompressionFactor": "20",
 }
 # For few rows, compiling a query or planning it again takes longer than the rows do.
-_FEW_ROWS: Final = {
+NOT_COMPILED: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_FEW_ROWS: Final = NOT_COMPILED | {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
@@ -97,9 +101,11 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.adaptive.enabled": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "64m",  # on one machine nothing is sent anywhere
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, list files without a job
     "spark.io.compression.codec": "lz4",
 }
+_COMPILED_QUERIES: Final = "spark.sql.codegen.cache.maxEntries"  # an audit has more than the 100 that are kept else
 _MOST_PARTITIONS: Final = 8
 
 
@@ -113,6 +119,7 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
     conf: dict[str, str] = {}
     if where.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
+        conf[_COMPILED_QUERIES] = "1000"
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
     if where.kind is TargetKind.LOCAL:
         conf |= _LOCAL
