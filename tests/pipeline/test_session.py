@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session import Where, spark, start
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.ship import package_zip, submit_command
 from sdschat.pipeline.session.where import TargetKind, configuration, cores, of_session
@@ -118,6 +118,15 @@ def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
     conf = configuration(Where("local[2]", conf=((parts, "3"),), few=True), "", tmp_path)
     assert (conf[compiled], conf[parts]) == ("false", "3")
     assert of_session(Where(remote="sc://x:1", few=True).resolved())[compiled] == "false"
+
+
+@pytest.mark.parametrize(("asked", "ours"), [("-Dx=y", True), ("-XX:+UseG1GC", False)])
+def test_the_collector_of_the_person_wins(tmp_path: Path, asked: str, ours: bool) -> None:
+    """Java does not start with two."""
+    needs_module("pyspark")
+    where = Where("local[2]", conf=(("spark.driver.extraJavaOptions", asked),), few=True)
+    flags, _ = start._java(where, tmp_path, tmp_path / "log")
+    assert ("UseSerialGC" in flags) is ours
 
 
 def test_a_lake_has_few_rows_by_their_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

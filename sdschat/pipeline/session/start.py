@@ -125,7 +125,8 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
     flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
     if where.few:  # before the user's flags, which win
-        flags.append(QUICK_TO_START)
+        asked = dict(where.conf).get("spark.driver.extraJavaOptions", "")
+        flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]  # Java takes one
     return shlex.join(flags), variables
 
 
