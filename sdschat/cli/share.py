@@ -43,8 +43,8 @@ def command(
       sdschat share lobby --from run.jsonl
 
     It shows who said what, delivery states, repairs, packets and fingerprints of the log, and needs no network. Its
-    events can be saved as JSON lines: a bug report for any implementation. Texts and packets are in it unless
-    --no-texts is given; nicks, ids and times always are.
+    events can be saved as JSON lines: a bug report for any implementation, and no recording that replay plays. Texts
+    and packets are in it unless --no-texts is given; nicks, ids and times always are.
     """
     name = channel_name(channel)
     if recording is None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sdschat.node.node import Node
-from sdschat.node.recording.reader import read_recording
+from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
@@ -128,3 +128,12 @@ def test_a_members_channel_is_not_shared(tmp_path: Path) -> None:
                 page_of(ann.node, name, 0, has_texts=True)
 
     asyncio.run(told())
+
+
+def test_a_page_and_its_events_are_told_from_recordings(tmp_path: Path) -> None:
+    made = SharedEvents("lobby", "a" * 20, {}, True, [{"ts_ms": 1, "event": "connected"}])
+    (tmp_path / "page.html").write_text(page(made))
+    (tmp_path / "saved.jsonl").write_text("\n".join(json.dumps(line) for line in [made.head(), *made.lines]) + "\n")
+    for name, words in (("page.html", "is a page: open it in a browser"), ("saved.jsonl", "has the events of a page")):
+        with pytest.raises(RecordingError, match=f"{name} {words}.*--record FILE"):
+            read_recording(tmp_path / name)

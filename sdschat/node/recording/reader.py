@@ -12,6 +12,7 @@ from sdschat.node.settings import Settings, make_settings
 from sdschat.sds.config import Config
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
+_MADE_BY: Final = "Only recordings can be played here: `sdschat join CHANNEL --record FILE` makes one."
 
 
 class RecordingError(ValueError):
@@ -70,6 +71,10 @@ def _head(text: str, path: Path) -> dict[str, Any]:
         head = json.loads(text)
     except ValueError:
         head = None
+    if text.startswith("<!doctype html>"):
+        raise RecordingError(f"{path} is a page: open it in a browser. {_MADE_BY}")
+    if isinstance(head, dict) and "texts" in head and "sender_id" not in head:  # the head of `sharing.events`
+        raise RecordingError(f"{path} has the events of a page, to be read by tools. {_MADE_BY}")
     if not isinstance(head, dict) or "v" not in head:
         raise RecordingError(f"{path} is no recording. `sdschat join CHANNEL --record FILE` makes one.")
     if head["v"] != VERSION:
