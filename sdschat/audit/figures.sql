@@ -37,25 +37,32 @@ JOIN earliest AS s ON s.run_id = d.run_id AND s.channel = d.channel AND s.node =
   AND s.message_id = d.message_id AND s.what = 'sent message'
 WHERE d.what = 'delivered' AND d.sender <> d.node;
 
--- How many messages went each way between two nodes, and how long did the fastest take?
+-- How many messages went each way between two nodes, and how long did the fastest take? Only what came as it was sent
+-- tells of the network: what was loaded later (repair, anti-entropy, a Store, history) tells when it was asked for.
 CREATE TABLE way AS
-SELECT run_id, channel, sender, node, COUNT(*) AS messages, MIN(raw) AS fastest
+SELECT run_id, channel, sender, node, COUNT(*) AS messages, MIN(CASE WHEN via = 'live' THEN raw ELSE NULL END) AS fastest
 FROM passage
 GROUP BY run_id, channel, sender, node;
 
 -- How far is the clock of `peer` ahead of the clock of `node`, and how sure is that? Half the difference of the fastest
--- messages each way, and half their sum.
+-- messages each way, and half their sum. `shown`: they do differ, as no uncertainty reaches back to 0. Then one of these
+-- messages came before it was sent, by the clocks as they stood.
 CREATE TABLE clock AS
-SELECT o.run_id, o.channel, o.sender AS node, o.node AS peer, CAST(o.fastest - b.fastest AS DOUBLE) / 2 AS offset_ms,
-  CAST(o.fastest + b.fastest AS DOUBLE) / 2 AS uncertainty_ms
-FROM way AS o
-JOIN way AS b ON b.run_id = o.run_id AND b.channel = o.channel AND b.sender = o.node AND b.node = o.sender;
+SELECT run_id, channel, node, peer, offset_ms, uncertainty_ms, ABS(offset_ms) > uncertainty_ms AS shown
+FROM (
+  SELECT o.run_id, o.channel, o.sender AS node, o.node AS peer, CAST(o.fastest - b.fastest AS DOUBLE) / 2 AS offset_ms,
+    CAST(o.fastest + b.fastest AS DOUBLE) / 2 AS uncertainty_ms
+  FROM way AS o
+  JOIN way AS b ON b.run_id = o.run_id AND b.channel = o.channel AND b.sender = o.node AND b.node = o.sender
+  WHERE NOT o.fastest IS NULL AND NOT b.fastest IS NULL
+) AS estimate;
 
--- How long did each delivery take? Corrected by the offset of the two clocks where that is known.
+-- How long did each delivery take? Corrected by the offset of the two clocks where they are shown to differ.
 CREATE TABLE delivery AS
 SELECT p.*, p.raw - c.offset_ms AS corrected, p.raw - COALESCE(c.offset_ms, 0) AS took
 FROM passage AS p
-LEFT JOIN clock AS c ON c.run_id = p.run_id AND c.channel = p.channel AND c.node = p.sender AND c.peer = p.node;
+LEFT JOIN clock AS c ON c.run_id = p.run_id AND c.channel = p.channel AND c.node = p.sender AND c.peer = p.node
+  AND c.shown;
 
 -- When was a node not running, when did it write nothing for long, and when did it end while others went on?
 CREATE TABLE away AS
@@ -293,7 +300,8 @@ FROM event
 WHERE event = 'unproven' AND message_id IS NOT NULL
 GROUP BY run_id, channel, node, peer;
 
--- How far is the clock of `peer` ahead, and how many messages say so? Nothing is known if they went one way only.
+-- How far is the clock of `peer` ahead, and how many messages are there? Nothing is known if they came one way only, or
+-- only later.
 CREATE VIEW metrics_clock AS
 SELECT p.run_id, p.channel, p.node, p.peer, COALESCE(o.messages, 0) AS `out`, COALESCE(b.messages, 0) AS back,
   o.fastest AS fastest_out, b.fastest AS fastest_back, c.offset_ms, c.uncertainty_ms

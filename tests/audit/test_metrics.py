@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.audit.figures import figures as figures_of
+from sdschat.audit.report.tables import clocks
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.tables.figures import Figures
 from sdschat.audit.witness import conform
@@ -39,6 +42,32 @@ def test_where_messages_went_one_way_only_nothing_is_corrected() -> None:
     found = figures(*told("ann", "bob", "m1", 1_000, 900, 1))
     assert [(row.offset_ms, row.uncertainty_ms) for row in found.clock] == [(None, None)] * 2
     assert [(row.negative, row.corrected, row.p50) for row in found.delivery] == [(1, 0, None)]
+
+
+def test_equal_clocks_are_not_corrected_where_one_way_was_slow_alone() -> None:
+    """ci got the live message of nina after four minutes, and nina the one of ci at once."""
+    rows = [*told("nina", "ci", "m1", 1_000, 248_420, 1), *told("ci", "nina", "m2", 300_000, 300_006, 11)]
+    found = figures(*rows)
+    told_of = {(row.offset_ms, row.uncertainty_ms) for row in found.clock}
+    assert told_of == {(123_707.0, 123_713.0), (-123_707.0, 123_713.0)}
+    assert [(row.delivered, row.corrected, row.p50) for row in found.delivery] == [(2, 0, None)]
+    assert sorted(row.took_ms for row in found.reached) == [6, 247_420]
+    assert clocks(found.clock, str).count("no difference shown") == 1
+
+
+@pytest.mark.parametrize("via", ["sync", "store", "repair"])
+def test_what_was_loaded_later_tells_nothing_of_clocks(via: str) -> None:
+    """The clock of ci is two seconds ahead; without the history, nobody could tell."""
+    late = told("nina", "ci", "m1", 1_000, 250_000, 1)
+    late[1] = late[1]._replace(cause=via)  # type: ignore[call-arg]
+    rows = [*late, *told("ci", "nina", "m2", 302_000, 300_006, 11)]
+    found = figures(*rows)
+    assert [(row.offset_ms, row.uncertainty_ms) for row in found.clock] == [(None, None)] * 2
+    assert sorted((row.out, row.back) for row in found.clock) == [(1, 1), (1, 1)]
+    assert [row.corrected for row in found.delivery] == [0, 0]
+    live = [*rows, *told("nina", "ci", "m3", 303_000, 305_010, 21)]
+    assert {row.offset_ms for row in figures(*live).clock} == {2_002.0, -2_002.0}
+    assert sum(row.corrected for row in figures(*live).delivery) == 3
 
 
 def test_acknowledgement_takes_from_the_first_sending_to_the_first_evidence() -> None:

@@ -167,7 +167,8 @@ def _figures(part: _Part) -> Iterator[str]:
     yield section("Refused packets", "", tables.rejected(figures.rejected, named))
     yield section(
         "Clocks",
-        "How far the second clock is ahead of the first, from the fastest messages each way, and how sure that is.",
+        "How far the second clock is ahead of the first, from the fastest messages each way that came as they were "
+        "sent, and how sure that is. Times are corrected only where the difference is larger than its uncertainty.",
         tables.clocks(figures.clock, named),
     )
 

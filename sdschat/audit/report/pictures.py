@@ -103,7 +103,7 @@ def latency(curve: Sequence[CurvePoint]) -> Picture:
         alt.Chart(data(rows))
         .mark_line(point=alt.OverlayMarkDef(size=14), strokeWidth=2.5)
         .encode(
-            x=_durations("time:Q", "time from sending to delivery, clocks corrected"),
+            x=_durations("time:Q", "time from sending to delivery"),
             y=alt.Y(
                 "share:Q",
                 title="share of the deliveries",

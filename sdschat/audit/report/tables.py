@@ -132,13 +132,20 @@ def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
             escape(named(row.node)),
             escape(named(row.peer)),
             f"{row.out:,} / {row.back:,}",
-            "unknown" if row.offset_ms is None else f"{row.offset_ms:+,.1f} ms",
+            _ahead(row),
             NOTHING if row.uncertainty_ms is None else f"± {abs(row.uncertainty_ms):,.1f} ms",
         ]
         for row in rows
         if row.node < row.peer
     ]
     return table(("Clock of", "and of", "Messages there / back", "Ahead by", "Uncertainty"), found, (2, 3, 4))
+
+
+def _ahead(row: MetricsClock) -> str:
+    """Say nothing of a difference that the uncertainty explains: `figures.sql` does not correct by it either."""
+    if row.offset_ms is None or row.uncertainty_ms is None:
+        return "unknown"
+    return f"{row.offset_ms:+,.1f} ms" if abs(row.offset_ms) > row.uncertainty_ms else "no difference shown"
 
 
 def rejected(rows: Sequence[MetricsRejected], named: Named) -> str:
@@ -152,8 +159,9 @@ def latency_note(rows: Sequence[MetricsDelivery]) -> str:
     negative, after = sum(row.negative for row in rows), sum(row.corrected_negative for row in rows)
     delivered, corrected = sum(row.delivered for row in rows), sum(row.corrected for row in rows)
     return (
-        f"{counted(delivered, 'delivery', 'deliveries')}; {corrected:,} of them with clocks corrected. By the clocks "
-        f"as they stood {negative:,} arrived before they were sent, after correction {after:,}."
+        f"{counted(delivered, 'delivery', 'deliveries')}; {corrected:,} of them with clocks corrected, where two are "
+        f"shown to differ. By the clocks as they stood {negative:,} arrived before they were sent, after correction "
+        f"{after:,}."
     )
 
 

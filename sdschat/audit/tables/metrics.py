@@ -8,7 +8,8 @@ from typing import NamedTuple
 class MetricsClock(NamedTuple):
     """The offset of the clock of `peer` from that of `node`, from the fastest messages in both directions.
 
-    Nothing is known if messages went in one direction only.
+    Only messages that came as they were sent count. Nothing is known if these went in one direction only. An offset not
+    larger than its uncertainty shows no difference, and corrects nothing.
     """
 
     run_id: str
@@ -26,7 +27,8 @@ class MetricsClock(NamedTuple):
 class MetricsDelivery(NamedTuple):
     """Times from the sending of a message to its delivery elsewhere.
 
-    `raw` is the difference of two clocks; the others are corrected by the offset of the clocks, if it is known.
+    `raw` is the difference of two clocks; the others are corrected where two clocks are shown to
+    differ.
     """
 
     run_id: str
