@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sdschat.node.events import PresenceChanged
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
@@ -16,6 +17,7 @@ from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view import members
+from sdschat.node.view.conversations import Conversations
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState
 from tests.fingerprints import fingerprint_of
@@ -137,3 +139,21 @@ def test_a_page_and_its_events_are_told_from_recordings(tmp_path: Path) -> None:
     for name, words in (("page.html", "is a page: open it in a browser"), ("saved.jsonl", "has the events of a page")):
         with pytest.raises(RecordingError, match=f"{name} {words}.*--record FILE"):
             read_recording(tmp_path / name)
+
+
+def test_who_only_acknowledged_has_the_nick_that_the_chat_shows(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            ann.node.send("lobby", "one")
+            await bob.until_texts("one")
+            await ann.until(ev.StateChanged, lambda changed: changed.evidence is not None)
+            await ann.until(PresenceChanged, lambda changed: changed.nick == "bob")
+            head, *_ = lines_of(page_of(ann.node, "lobby", 0, has_texts=True))
+            assert head["nicks"][bob.node.sender_id] == "bob"
+            view = Conversations(ann.node)
+            view.channel("lobby").keep_nicks()
+            view.close()
+            assert shared(ann.node).nicks[bob.node.sender_id] == "bob"  # as `sdschat share` reads it from the profile
+
+    asyncio.run(told())

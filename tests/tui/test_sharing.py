@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,34 @@ def test_the_page_plays_pauses_steps_and_saves_its_events(tmp_path: Path) -> Non
         assert lines == [STORY.head(), *STORY.lines]
 
     in_browser(tmp_path, STORY, look)
+
+
+def test_the_page_shows_the_state_that_the_chat_shows_and_says_what_is_left_out(tmp_path: Path) -> None:
+    lines = [
+        event(0, "sent", message_id="sync-4fed12", cause="sync", bytes=80),
+        said(1000, BOB, "m2", "here", cause="live", messages=7, fingerprint="11" * 16) | {"nick": "bob"},
+        event(1500, "push_scheduled", message_id="m2", peer=BOB, attempt=9),
+        event(1600, "push_cancelled", message_id="m2", cause="heard_again"),
+        event(2000, "sent", message_id="m3", cause="message", bytes=120),  # before its delivery, as in the journal
+        said(2000, ANN, "m3", "newest", cause="live", messages=8, fingerprint="22" * 16),
+    ]
+
+    async def look(tab: Tab) -> None:
+        rows = await texts(tab)
+        assert rows[0] == "6 earlier messages are in the log, and not listed here"
+        assert (len(rows), "unacked" in rows[2]) == (3, True)
+        happened = await tab.ask("[...document.querySelectorAll('#events li')].map(e => e.innerText)")
+        assert [row.partition(" ")[2] for row in happened[:5:2]] == [
+            "sync packet sent · 80 B",
+            "to be sent unasked · m2 · to bob",
+            "packet sent · m3 · message · 120 B",
+        ]
+        assert happened[3].endswith("not sent unasked · m2 · somebody else sent it")
+        about = await tab.ask("document.getElementById('about').textContent")
+        assert re.search(r" · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, 0:02 long", about), about
+        assert "8 in the log · fingerprint 22222222" in await tab.ask("document.getElementById('log').innerText")
+
+    in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
 
 
 def test_two_keys_of_one_nick_are_told_apart_by_their_ids(tmp_path: Path) -> None:

@@ -89,15 +89,19 @@ def content_of(nick: str, text: str | None, raw: bytes | None, has_texts: bool) 
     )
 
 
-def from_database(reader: Reader, channel: str, node: str, since: int, *, has_texts: bool) -> SharedEvents:
+def from_database(
+    reader: Reader, channel: str, node: str, since: int, *, has_texts: bool, present: Mapping[str, str] | None = None
+) -> SharedEvents:
     """Return what a profile saved of a channel from this moment on, in epoch milliseconds: the newest events, if they
-    are too many. `node` is the sender id of the profile. Raises ValueError for a members' channel."""
+    are too many. `node` is the sender id of the profile; `present` has nicks that a presence proved, by sender id.
+    Raises ValueError for a members' channel."""
     if is_members_channel(reader, channel):
         raise ValueError(MEMBERS)
     info, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)
-    nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+    nicks = _silent_nicks(reader, channel) | dict(present or {})
+    nicks |= {sender_id_of(key): nick for key, nick, _ in reader.keys() if nick}  # noqa: SIM118
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
     for line, message in _messages(reader, channel, lines):
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
@@ -113,6 +117,16 @@ def _read(reader: Reader, channel: str, since: int) -> tuple[ChannelInfo, list[J
         if _info(reader, channel) == info:
             break
     return info, rows
+
+
+def _silent_nicks(reader: Reader, channel: str) -> dict[str, str]:
+    """Return the nicks of those who were here in an earlier run and said nothing, by sender id."""
+    try:
+        return {
+            str(name): str(nick) for name, nick in json.loads(reader.value(f"view.nicks.{channel}") or b"{}").items()
+        }
+    except (ValueError, AttributeError):
+        return {}
 
 
 def _info(reader: Reader, channel: str) -> ChannelInfo:

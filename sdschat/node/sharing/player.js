@@ -10,7 +10,8 @@ for (const event of events) moments.push(Math.max(event.ts_ms - start, moments.l
 const end = moments.length ? moments[moments.length - 1] : 0;
 const NICKS = ["#7aa2f7", "#9ece6a", "#e0af68", "#bb9af7", "#7dcfff", "#f7768e", "#73daca", "#ff9e64"];
 
-const clock = (at) => new Date(at).toLocaleTimeString([], {hour12: false});
+const clock = (at) => new Date(at).toLocaleTimeString("en-GB");
+const day = (at) => new Date(at).toLocaleDateString("sv");  // year-month-day, in the time zone of the reader
 const span = (ms) => `${Math.floor(ms / 60000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, "0")}`;
 const short = (id) => (id || "").slice(0, 6);
 const keysOf = new Map();  // by nick
@@ -31,7 +32,15 @@ function kind(event) {
 }
 
 let state;
-function restart() { state = {at: -1, log: [], fates: new Map(), holes: new Map(), here: new Set(), print: null}; }
+function restart() {
+  state = {at: -1, log: [], fates: new Map(), sent: new Set(), holes: new Map(), here: new Set(), print: null,
+    ids: 0, earlier: 0};
+}
+
+function stateOfLog(event) {
+  state.print = event;
+  state.earlier = Math.max(0, event.messages - state.log.length - state.ids);
+}
 
 function take(event) {
   const id = event.message_id, fate = state.fates.get(id);
@@ -41,10 +50,12 @@ function take(event) {
       state.log.push(event);
       if (event.late) state.log.sort(order);
       state.holes.delete(id);
-      if (event.sender === head.node) state.fates.set(id, {word: "queued", who: new Set(), sends: 0});
-      if (event.fingerprint) state.print = event;
+      // The journal has the packets of a step before its events.
+      if (event.sender === head.node)
+        state.fates.set(id, {word: state.sent.has(id) ? "unacked" : "queued", who: new Set()});
+      if (event.fingerprint) stateOfLog(event);
       break;
-    case "sent": case "published": if (fate) { fate.sends++; if (fate.word === "queued") fate.word = "unacked"; } break;
+    case "sent": case "published": state.sent.add(id); if (fate?.word === "queued") fate.word = "unacked"; break;
     case "possibly_acked": if (fate && fate.word !== "acked") fate.word = "perhaps"; if (fate) fate.who.add(event.peer); break;
     case "acked":
       if (fate) { if (fate.word !== "acked") fate.who.clear(); fate.word = "acked"; fate.who.add(event.peer); }
@@ -54,7 +65,8 @@ function take(event) {
     case "gap_closed": state.holes.delete(id); break;
     case "here": state.here.add(event.sender); break;
     case "left": state.here.delete(event.sender); break;
-    case "checkpoint": if (event.fingerprint) state.print = event; break;
+    case "kept_as_id": state.ids += event.attempt || 1; break;
+    case "checkpoint": if (event.fingerprint) stateOfLog(event); break;
   }
 }
 
@@ -80,7 +92,7 @@ function nickOf(event) {
   return made;
 }
 
-const SIGNS = {queued: ["⋯", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◌", "warn"], acked: ["✓", "good"]};
+const SIGNS = {queued: ["⋯", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◐", "warn"], acked: ["✓", "good"]};
 function fateOf(event) {
   const fate = state.fates.get(event.message_id);
   if (!fate) return cell("span", event.late ? "late" : event.cause === "live" ? "" : event.cause || "", "quiet");
@@ -98,16 +110,39 @@ function messageRow(event, isNew) {
   return row;
 }
 
+// What an event is called, and its peer. Its name in the journal is the title of its row.
+const WORDS = {
+  received: ["packet received"], published: ["taken by the broker"], delivered: ["in the log"], here: ["came"],
+  acked: ["acked", "by"], possibly_acked: ["perhaps acked", "by"], unproven: ["acked without proof", "by"],
+  left_outgoing: ["not sent again from now on"], duplicate: ["packet of a known message"],
+  sync_received: ["sync packet received", "from"], ephemeral: ["not for the log"], gap_closed: ["no longer lost"],
+  missing: ["missing what it builds on"], lost: ["given up, nobody had it"], parked: ["kept for later"],
+  repair_wanted: ["missing, to be asked for"], repair_requested: ["asked for what is missing"],
+  repair_scheduled: ["answer planned", "for"], repair_responded: ["answered"],
+  repair_cancelled: ["no need to ask or answer"], push_scheduled: ["to be sent unasked", "to"],
+  pushed: ["sent unasked"], push_cancelled: ["not sent unasked"], range_differed: ["history differs", "from that of"],
+  filter_ignored: ["filter ignored", "of"], filter_rolled: ["new filter"], kept_as_id: ["kept as an id alone"],
+  clock_ahead: ["clock far ahead"], checkpoint: ["state of the log"], rejected: ["refused"],
+};
+const CAUSES = {
+  heard_again: "somebody else sent it", peer_has_it: "they have it", no_body: "its text is not here",
+  resent: "sent again", answered: "answered already", requested_by_other: "somebody else asked",
+  resend: "message, again", mention: "named it", filter: "in their filter", range: "same history",
+};
+
 function eventRow(event) {
   const row = document.createElement("li");
   const look = {missing: "gap", lost: "bad", rejected: "bad", acked: "good", delivered: "good", possibly_acked: "warn"};
-  const parts = [event.event.replaceAll("_", " ")];
+  const [word, link] = WORDS[event.event] || [event.event.replaceAll("_", " "), "by"];
+  const isSync = event.message_id?.startsWith("sync-") && event.event === "sent";
+  const parts = [isSync ? "sync packet sent" : event.event === "sent" ? "packet sent" : word];
   if (event.sender) parts.push(named(event.sender, event.nick || undefined));
-  if (event.message_id) parts.push(short(event.message_id));
+  if (event.message_id && !isSync) parts.push(short(event.message_id));
   if (event.deps && event.event !== "delivered") parts.push(event.deps.map(short).join(" "));
-  if (event.peer) parts.push(`by ${named(event.peer)}`);
-  if (event.cause) parts.push(event.cause);
+  if (event.peer) parts.push(`${link || "by"} ${named(event.peer)}`);
+  if (event.cause && !isSync) parts.push(CAUSES[event.cause] || event.cause.replaceAll("_", " "));
   if (event.bytes) parts.push(`${event.bytes} B`);
+  row.title = event.event + (event.message_id ? `\n${event.message_id}` : "");
   row.append(cell("time", clock(event.ts_ms)), " ", cell("span", parts.join(" · "), look[event.event] || ""));
   return row;
 }
@@ -115,6 +150,8 @@ function eventRow(event) {
 function draw() {
   const now = state.at < 0 ? 0 : moments[state.at], current = events[state.at];
   const rows = state.log.slice(-SHOWN).map((event) => messageRow(event, event === current));
+  const above = state.earlier + state.log.length - rows.length, is = above === 1 ? " is" : "s are";
+  if (above) rows.unshift(cell("li", `${above} earlier message${is} in the log, and not listed here`, "quiet"));
   for (const [id, word] of state.holes) {
     const hole = word === "lost" ? cell("li", `∅ ${short(id)} was given up: nobody had it`, "hole", "lost")
       : cell("li", `⇣ ${short(id)} is missing: others named it`, "hole");
@@ -127,10 +164,10 @@ function draw() {
   for (const list of ["messages", "events"]) byId(list).scrollTop = byId(list).scrollHeight;
   byId("slider").value = String(now);
   byId("time").textContent = `${span(now)} of ${span(end)} · event ${state.at + 1} of ${events.length}`;
-  const print = state.print, words = byId("log");
-  words.replaceChildren(print ? `log ${print.messages} · fp ` : "log: not known yet");
-  if (print) words.append(cell("b", print.fingerprint.slice(0, 8)));
-  words.dataset.fingerprint = print ? print.fingerprint : "";
+  const known = state.print, words = byId("log");
+  words.replaceChildren(known ? `${known.messages} in the log · fingerprint ` : "log: not known yet");
+  if (known) words.append(cell("b", known.fingerprint.slice(0, 8)));
+  words.dataset.fingerprint = known ? known.fingerprint : "";
   byId("people").textContent = state.here.size ? `here: ${[...state.here].map(named).join(", ")}` : "";
 }
 
@@ -190,7 +227,7 @@ for (const [at, event] of events.entries()) {
   mark.style.fill = LOOKS[kind(event)];
   byId("marks").append(mark);
 }
-const until = events.length ? ` · ${new Date(start).toLocaleString()}, ${span(end)} long` : " · nothing happened";
+const until = events.length ? ` · ${day(start)} ${clock(start)}, ${span(end)} long` : " · nothing happened";
 byId("about").textContent = `as ${named(head.node)} saw it${until} · ${events.length} events`
   + (head.texts ? "" : " · texts left out");
 restart();
