@@ -58,7 +58,13 @@ async def _share(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-    host.answer(f"The page is {path.resolve()}. Open it in a browser.", "share")
+    host.answer(f"The page is {path.resolve()}. Open it in a browser. {_told(wanted)}", "share")
+
+
+def _told(wanted: _Wanted) -> str:
+    if not wanted.has_texts:
+        return "It has no texts of messages; nicks, ids and times are in it."
+    return f"The texts of messages are in it: /share {_NO_TEXTS} leaves them out."
 
 
 def _path(host: Host, given: str) -> Path:
@@ -86,6 +92,7 @@ COMMANDS = (
         reaches_out=True,
         complete=_words,
         details="Without MINUTES the last 5. It shows texts, states, repairs, packets and the fingerprint of the log,\n"
-        "and its events can be saved as JSON lines. With no-texts only the length of each text is in it.",
+        "and its events can be saved as JSON lines. With no-texts only the length of each text is in it.\n"
+        "Without FILE it is written into the folder that the program was started in.",
     ),
 )
