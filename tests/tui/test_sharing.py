@@ -116,6 +116,17 @@ def test_the_page_shows_the_state_that_the_chat_shows_and_says_what_is_left_out(
     in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
 
 
+def test_the_page_of_a_recording_names_who_is_here_and_its_sync_packets(tmp_path: Path) -> None:
+    lines = [event(0, "here", sender=BOB), event(1, "here", sender=ANN), event(2, "sent", cause="sync", bytes=80)]
+
+    async def look(tab: Tab) -> None:
+        assert await tab.ask("document.getElementById('people').textContent") == "here: bob, ann"
+        newest = await tab.ask("[...document.querySelectorAll('#events li')].at(-1).innerText")
+        assert newest.endswith(" sync packet sent · 80 B")
+
+    in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
+
+
 def test_two_keys_of_one_nick_are_told_apart_by_their_ids(tmp_path: Path) -> None:
     other = "c" * 20
     both = [said(0, ANN, "m1", "hello"), said(1, ANN, "m2", "hello") | {"sender": other}]

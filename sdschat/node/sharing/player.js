@@ -134,7 +134,7 @@ function eventRow(event) {
   const row = document.createElement("li");
   const look = {missing: "gap", lost: "bad", rejected: "bad", acked: "good", delivered: "good", possibly_acked: "warn"};
   const [word, link] = WORDS[event.event] || [event.event.replaceAll("_", " "), "by"];
-  const isSync = event.message_id?.startsWith("sync-") && event.event === "sent";
+  const isSync = event.event === "sent" && event.cause === "sync";
   const parts = [isSync ? "sync packet sent" : event.event === "sent" ? "packet sent" : word];
   if (event.sender) parts.push(named(event.sender, event.nick || undefined));
   if (event.message_id && !isSync) parts.push(short(event.message_id));
@@ -168,7 +168,7 @@ function draw() {
   words.replaceChildren(known ? `${known.messages} in the log · fingerprint ` : "log: not known yet");
   if (known) words.append(cell("b", known.fingerprint.slice(0, 8)));
   words.dataset.fingerprint = known ? known.fingerprint : "";
-  byId("people").textContent = state.here.size ? `here: ${[...state.here].map(named).join(", ")}` : "";
+  byId("people").textContent = state.here.size ? `here: ${[...state.here].map((id) => named(id)).join(", ")}` : "";
 }
 
 // Playing: time goes on from event to event, and long silences are cut.
