@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from sdschat.node.events import CatchingUp, Joined, MessageDelivered, NodeEvent
+from sdschat.node.events import CatchingUp, ConnectionChanged, Joined, MessageDelivered, NodeEvent
 from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Lost
@@ -140,6 +140,23 @@ async def test_what_comes_by_anti_entropy_is_late_only_if_it_was_said_while_we_w
         said = told.said._replace(message=moved, own=False)
         model.hear(NodeEvent("lobby", at, MessageDelivered(said, True, (), via)), looking=True)
         assert bool(model.late) is late, (via, dated)
+
+
+@staged(peers=("bob",))
+async def test_what_was_said_during_a_cut_is_late(s: Stage) -> None:
+    """It stood above lines that were shown before, without a word: the cut counted as the time before we came."""
+    s.say("hello")
+    told = await s.peers["bob"].until(MessageDelivered)
+    model = ChannelModel(s.app.view, "lobby")
+    at = s.app.view.now().wall
+    model.live_since = at - 30_000
+    for after, state in ((-20_000, "disconnected"), (0, "connected")):
+        model.hear(NodeEvent("lobby", at + after, ConnectionChanged(state, "", ever=True)), looking=True)
+    message = told.said.message
+    moved = type(message)(message.sender_id, "ab", "lobby", at - 10_000, (), None, (), message.content)
+    said = told.said._replace(message=moved, own=False)
+    model.hear(NodeEvent("lobby", at + 60, MessageDelivered(said, True, (), "sync")), looking=True)
+    assert model.late
 
 
 @staged()

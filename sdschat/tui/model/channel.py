@@ -321,8 +321,9 @@ class ChannelModel:
 
     def _connection(self, body: events.ConnectionChanged, at: int) -> None:
         if body.state == "connected" and self.connection.state != "connected":
-            self.live_since = self.view.now().wall
-            if self._cut_at is not None and at - self._cut_at >= _BLINK:
+            if self._cut_at is None:  # what was said during a cut comes late
+                self.live_since = at
+            elif at - self._cut_at >= _BLINK:
                 self.note(cut_words(self._cut_at, at), at)
             self._cut_at = None
         elif self.connection.state == "connected" and body.state != "connected":
