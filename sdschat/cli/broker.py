@@ -96,12 +96,12 @@ def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
 
 
 def invitation(config: BrokerConfig, address: Address) -> str:
-    """Return the line that others type to talk over this broker."""
+    """Return what others type to talk over this broker."""
     place = next(places(config, address))
     whole = str(place) if place.user is None else str(place).replace("://", f"://{place.user}@", 1)
     options = "" if config.tls is None else " --ca-file FILE"
     who = "others on this machine" if place.loopback else "others"
-    return f"{who} type: sdschat join CHANNEL --broker {whole}{options}"
+    return f"{who} type:\n  sdschat join CHANNEL --broker {whole}{options}"
 
 
 async def _serve(config: BrokerConfig, address: Address) -> int:

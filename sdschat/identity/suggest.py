@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-_ALIKE: Final = 0.5  # of 1; two typing errors in a short name are still found
+_ALIKE: Final = 0.6  # of 1; two letters that changed places in a short name are still found
 
 
 def nearest(name: str, known: Iterable[str], alike: float = _ALIKE) -> str | None:

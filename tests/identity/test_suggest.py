@@ -15,8 +15,9 @@ def test_nothing_is_near_a_name_of_other_letters() -> None:
 
 
 def test_a_higher_measure_lets_fewer_names_pass() -> None:
-    assert nearest("abcd", ["abxy"]) == "abxy"
-    assert nearest("abcd", ["abxy"], 0.6) is None
+    assert nearest("abcd", ["abdc"]) == "abdc"
+    assert nearest("abcd", ["abdc"], 0.8) is None
+    assert nearest("nonsense", ["open", "search"]) is None
 
 
 def test_the_question_names_it_with_its_prefix() -> None:
