@@ -64,7 +64,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "clock": ("broken clock rule", "broken clock rules"),
 }
 AGREES = "agrees"
-_ALONE = "nobody to compare with; what this one node has shows no fault"
+ALONE: Final = "nobody to compare with"
+_ALONE = f"{ALONE}; what this one node has shows no fault"
 
 
 def sentence(channels: Sequence[AuditChannel]) -> str:

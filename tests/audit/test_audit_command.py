@@ -178,6 +178,12 @@ def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
     assert "older" not in found.stdout
 
 
+def test_a_profile_that_never_connected_is_said_to_be_so(field: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    Store.open(new, SdsCodec()).close()
+    assert f"not read: {new}: nothing in it says whose it is: it never connected" in ask(field, new).stdout
+
+
 def test_the_last_message_deleted_is_told_too(field: Path) -> None:
     place, message_id = nth(field, "bob", len(WORDS) - 1)
     change(field, "bob", "DELETE FROM log WHERE place = ?", place)

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from sdschat.audit.compare import compare_rows
-from sdschat.audit.report.data import duration, report_data
+from sdschat.audit.report.data import duration, report_data, shown_channels
 from sdschat.audit.report.tables import repair_note
-from sdschat.audit.schemas import MetricsRepair
+from sdschat.audit.schemas import AuditChannel, MetricsRepair
 from sdschat.audit.sources.databases import databases
-from sdschat.audit.verdict import DEFAULT
+from sdschat.audit.verdict import DEFAULT, Audit
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
 from tests.audit.worlds import event
 from tests.needs import needs_module, needs_program
@@ -249,3 +249,24 @@ def test_half_of_the_deliveries_counts_those_of_every_way(untouched: Path) -> No
     html = page(report_data(found, silver, DEFAULT, START))
     assert f"<b>{duration(1_000)}</b><span>half delivered within</span>" in html
     assert "place in the log that all should have" in html
+
+
+def test_one_message_of_one_node_has_no_empty_picture_and_agrees_with_nobody(tmp_path: Path) -> None:
+    html = made(talk(tmp_path, ("ann",), ("alone",)))
+    assert "What happened when" not in html
+    assert ">agrees<" not in html
+    assert html.count(">nobody to compare with</span>") == 2  # at the top, and at the node
+    assert "<title>sdschat report: nobody to compare with</title>" in html
+    (held,) = (each for each in drawn(html) if "place in the log that all should have" in json.dumps(each))
+    assert '"values": [1]' in json.dumps(held["layer"][0]["encoding"]["x"]["axis"])
+
+
+def test_channels_that_differ_come_first_then_those_with_the_most_nodes() -> None:
+    nothing = {name: 0 for name in AuditChannel._fields}
+    rows = [("alpha", 1, True), ("beta", 3, True), ("gamma", 2, False), ("delta", 3, True)]
+    channels = [
+        AuditChannel(**nothing | {"run_id": "field", "channel": name, "nodes": nodes, "converged": agrees})  # type: ignore[arg-type]
+        for name, nodes, agrees in rows
+    ]
+    shown = shown_channels(Audit(channels, [], [], [], []))
+    assert [row.channel for row in shown] == ["gamma", "beta", "delta", "alpha"]

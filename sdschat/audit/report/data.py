@@ -82,9 +82,12 @@ def sources_of(nodes: Iterable[Node]) -> dict[tuple[str, str, str], str]:
 
 
 def shown_channels(audit: Audit) -> list[AuditChannel]:
-    """Return the channels that are drawn, the worst ones first."""
-    worst = sorted(audit.channels, key=lambda row: (row.converged, -row.missing - row.faults, row.run_id, row.channel))
-    return worst[:_MOST_CHANNELS]
+    """Return the channels that are drawn, the worst ones first, then those with the most nodes."""
+
+    def place(row: AuditChannel) -> tuple[bool, int, int, str, str]:
+        return row.converged, -row.missing - row.faults, -row.nodes, row.run_id, row.channel
+
+    return sorted(audit.channels, key=place)[:_MOST_CHANNELS]
 
 
 def of_channel(figures: Figures, key: Channel) -> Figures:

@@ -17,9 +17,10 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
 from sdschat.audit.tables.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
-from sdschat.audit.verdict import channel_sentence, counted, sentence
+from sdschat.audit.verdict import ALONE, channel_sentence, counted, sentence
 
 _MOVE: Final = (
+    "A row for each node, with a tick for each delivery, and a bar where it was not running, was silent or had ended. "
     "Drag a picture sideways to move in time, turn the wheel with Shift to zoom, double-click to go back. Point at "
     "anything for its figures; click a name in the legend to see one receiver alone."
 )
@@ -44,11 +45,13 @@ def page(data: ReportData, cache: Path | None = None) -> str:
     """Return the page as one self-contained file. `cache`: a folder that makes the next page sooner."""
     audit = data.audit
     bad = "" if audit.agreed else " bad"
+    alone = bool(audit.channels) and all(channel.nodes == 1 for channel in audit.channels)
+    result = "not agreed" if not audit.agreed else ALONE if alone else "agreed"
     shown = shown_channels(audit)
     body = [
         '<p class="kicker">sdschat · report</p>',
         f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
-        f'<span class="pill">{"agreed" if audit.agreed else "not agreed"}</span></div>',
+        f'<span class="pill">{result}</span></div>',
     ]
     drawn = Pictures(cache)
     for channel in shown:
@@ -59,8 +62,7 @@ def page(data: ReportData, cache: Path | None = None) -> str:
         left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")
         body.append(f'<p class="note">{left} in the tables of the lake.</p>')
     body.append(section("Where this comes from", "", tables.provenance(data)))
-    title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
-    return document(title, "".join(body), drawn)
+    return document(f"sdschat report: {result}", "".join(body), drawn)
 
 
 def section(heading: str, note: str, inner: str) -> str:
@@ -104,7 +106,10 @@ def _tiles(part: _Part) -> str:
 def _course(part: _Part) -> Iterator[str]:
     audit = part.data.audit
     faults = [row for row in part.of(audit.findings) if row.kind in FAULTS]
-    picture = timeline(Scene(part.figures, part.of(audit.nodes), part.of(audit.missing), faults, part.named))
+    missing = part.of(audit.missing)
+    if part.channel.messages <= 1 and not (part.figures.curve or faults or missing):
+        return  # one message that nobody else has makes empty lanes
+    picture = timeline(Scene(part.figures, part.of(audit.nodes), missing, faults, part.named))
     if picture is not None:
         yield section("What happened when", _MOVE, part.drawn.place(picture))
 
@@ -129,7 +134,7 @@ def _agreement(part: _Part) -> Iterator[str]:
     yield section(
         "Declared gaps", "What nodes say themselves that they do not have.", tables.findings(data, told, named)
     )
-    yield section("Nodes", "", tables.nodes(nodes, findings, named))
+    yield section("Nodes", "", tables.nodes(nodes, findings, named, part.channel.nodes == 1))
 
 
 def _answers(part: _Part) -> Iterator[str]:

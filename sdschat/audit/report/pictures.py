@@ -64,11 +64,12 @@ def convergence(
         legend=alt.Legend(title=None, orient="bottom", symbolType="square"),
     )
     scale = alt.Scale(domain=[1, messages + 1], nice=False)
+    whole = list(range(1, messages + 1)) if messages <= _LABELLED else alt.Undefined
     x = alt.X(
         "from:Q",
         title="place in the log that all should have (1: the oldest message)",
         scale=scale,
-        axis=alt.Axis(format="d", tickMinStep=1),
+        axis=alt.Axis(format="d", tickMinStep=1, values=whole),
     )
     boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5, strokeOpacity=0.4)
     dots = alt.Chart(data(marks)).mark_point(shape="diamond", size=90, filled=True, color="#b3261e", stroke="white")

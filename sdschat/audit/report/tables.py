@@ -18,7 +18,7 @@ from sdschat.audit.schemas import (
     MetricsRejected,
     MetricsRepair,
 )
-from sdschat.audit.verdict import LOST, Lacking, counted, first_rows, node_words
+from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50
@@ -116,10 +116,13 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
     return table(("Node", "What", "Place", "Dated (UTC)", "Message", "In detail", "Look at it"), found, (2,))
 
 
-def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named) -> str:
+def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named, alone: bool) -> str:
+    """List the nodes. `alone`: there is only one, which agrees with nobody."""
     told = []
     for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
-        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(node_words(row, found))}</span>'
+        said = node_words(row, found)
+        said = ALONE if alone and said == AGREES else said
+        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(said)}</span>'
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
         seen = f'<span class="t">{times}</span>'
         told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", seen, pill])

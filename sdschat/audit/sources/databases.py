@@ -75,7 +75,7 @@ Open = Callable[[bytes], Opened]
 
 _WRONG_USE: Final = 2
 MAGIC: Final = b"SQLite format 3\0"
-NOBODYS: Final = "nothing in it says whose it is: it was never used"
+NOBODYS: Final = "nothing in it says whose it is: it never connected"
 EMPTY: Final = "it is empty, and no database of sdschat"
 REMEMBERED: Final = 200_000  # decoded packets kept for the next database
 ROWS: Final = 10_000  # rows of a batch
