@@ -21,7 +21,7 @@ __all__ = ["field", "untouched"]
 HERE = Path(__file__).parent
 PATIENCE = 1_800  # seconds: the first test starts Spark, perhaps on a busy machine
 # With so little work, most of the time would go into good compilation.
-QUICK_TO_START = ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+QUICK_TO_START = ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

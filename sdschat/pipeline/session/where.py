@@ -94,7 +94,7 @@ _FEW_ROWS: Final = NOT_COMPILED | {
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
 # Java compiles once, and not again and better; its collector of one thread takes no time from the others at the start.
-QUICK_TO_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+QUICK_TO_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m")
 _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -106,7 +106,6 @@ _LOCAL: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, list files without a job
     "spark.io.compression.codec": "lz4",
 }
-_COMPILED_QUERIES: Final = "spark.sql.codegen.cache.maxEntries"  # an audit has more than the 100 that are kept else
 _MOST_PARTITIONS: Final = 8
 
 
@@ -120,7 +119,6 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
     conf: dict[str, str] = {}
     if where.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
-        conf[_COMPILED_QUERIES] = "1000"
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
     if where.kind is TargetKind.LOCAL:
         conf |= _LOCAL
