@@ -90,13 +90,14 @@ def _bytes(path: Path) -> bytes:
 def _killed(path: Path, die_at: int) -> int:
     """Live until a statement of the database, and return the number of steps that were reported as saved."""
     reading, writing = os.pipe()
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         os.close(reading)
         _live_and_leave(path, die_at, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         told = pipe.read()
-    assert os.WIFSIGNALED(os.wait()[1])
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     return max(told, default=0)
 
 
