@@ -76,6 +76,7 @@ def _answers(spark: SparkSession, folder: Path) -> Both:
     judge.audit(lake)
     grain = of_lake.measure(lake, keep=True)
     found = of_lake.figures(lake, grain, wanted.channels)
+    lake.forget()
     return Both(silver, log, wanted, figures(silver, wanted), lake, found)
 
 
