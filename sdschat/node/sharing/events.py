@@ -28,6 +28,7 @@ from sdschat import __version__
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.record import is_members_channel
+from sdschat.node.view.user_texts import silent_nicks
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.journal import KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
@@ -100,7 +101,7 @@ def from_database(
     info, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)
-    nicks = _silent_nicks(reader, channel) | dict(present or {})
+    nicks = silent_nicks(reader.value, channel) | dict(present or {})
     nicks |= {sender_id_of(key): nick for key, nick, _ in reader.keys() if nick}  # noqa: SIM118
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
     for line, message in _messages(reader, channel, lines):
@@ -117,16 +118,6 @@ def _read(reader: Reader, channel: str, since: int) -> tuple[ChannelInfo, list[J
         if _info(reader, channel) == info:
             break
     return info, rows
-
-
-def _silent_nicks(reader: Reader, channel: str) -> dict[str, str]:
-    """Return the nicks of those who were here in an earlier run and said nothing, by sender id."""
-    try:
-        return {
-            str(name): str(nick) for name, nick in json.loads(reader.value(f"view.nicks.{channel}") or b"{}").items()
-        }
-    except (ValueError, AttributeError):
-        return {}
 
 
 def _info(reader: Reader, channel: str) -> ChannelInfo:

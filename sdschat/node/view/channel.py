@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.node import Node
 from sdschat.node.view import live
-from sdschat.node.view.user_texts import UserTexts
+from sdschat.node.view.user_texts import UserTexts, silent_nicks
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.node.view.verifying import is_verified
 from sdschat.sds.values import Message
@@ -225,10 +225,7 @@ class ChannelConversation:
 
     def _nicks_of_before(self) -> dict[str, str]:
         if self._kept_nicks is None:
-            try:
-                self._kept_nicks = dict(json.loads(self._state.value(f"nicks.{self.name}") or "{}"))
-            except (ValueError, TypeError):
-                self._kept_nicks = {}
+            self._kept_nicks = silent_nicks(self._state.store.value, self.name)
         return self._kept_nicks
 
     # State of the user.

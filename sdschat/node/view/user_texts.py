@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from sdschat.store.errors import StoreError
@@ -30,3 +31,13 @@ class UserTexts:
         except StoreError:
             return False
         return True
+
+
+def silent_nicks(value: Callable[[str], bytes | None], channel: str) -> dict[str, str]:
+    """Return the nicks of those who were here in an earlier run and said nothing, by sender id. `value` reads what is
+    saved by a name."""
+    try:
+        found = json.loads(value(f"view.nicks.{channel}") or b"{}")
+        return {str(sender_id): str(nick) for sender_id, nick in found.items()}
+    except (ValueError, AttributeError):
+        return {}
