@@ -19,7 +19,8 @@ WHERE COALESCE(again, TRUE);
 
 -- What does the latest of them say? Others may have the same mark, which is there since numbers are ordered sooner.
 CREATE TABLE relogged AS
-SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage
+SELECT run_id, channel, node, message_id, own, damage, received_ms, raw, bytes, content_bytes, filter_bytes,
+  history_bytes, request_bytes
 FROM (
   SELECT m.*, ROW_NUMBER() OVER (
       PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC
@@ -29,42 +30,32 @@ FROM (
 ) AS messages
 WHERE rank = 1 AND NOT gone;
 
--- Which node has which message, by a log or by a journal?
-CREATE VIEW possessed AS
-SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.received_ms,
-  'log' AS origin, m.damage
+-- Which reading of a message counts? The latest.
+CREATE VIEW kept AS
+SELECT m.run_id, m.channel, m.node, m.message_id, m.own, m.damage, m.received_ms, m.raw, m.bytes, m.content_bytes,
+  m.filter_bytes, m.history_bytes, m.request_bytes
 FROM bronze_message AS m
 LEFT ANTI JOIN reread AS t ON t.mark = XXHASH64(m.run_id, m.channel, m.node, m.message_id)
 WHERE NOT m.gone
 UNION ALL
-SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, 'log', damage
-FROM relogged
-UNION ALL
-SELECT run_id, channel, node, message_id, lamport, sender, deps, '', own, received_ms, 'journal', CAST(NULL AS STRING)
-FROM heard;
+SELECT run_id, channel, node, message_id, own, damage, received_ms, raw, bytes, content_bytes, filter_bytes,
+  history_bytes, request_bytes
+FROM relogged;
 
--- Which of these nodes are in the channel by that?
+-- Which node has which message, by a log or by a journal?
 CREATE VIEW had AS
 SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms
-FROM possessed AS c
+FROM (
+  SELECT run_id, channel, node, message_id, received_ms, 'log' AS origin FROM kept
+  UNION ALL
+  SELECT run_id, channel, node, message_id, received_ms, 'journal' FROM heard
+) AS c
 JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin;
 
 -- Which nodes are in each channel?
 CREATE VIEW seen AS
 SELECT run_id, channel, node, first_ms, last_ms
 FROM silver_presence;
-
--- Which reading of a message counts? The latest.
-CREATE VIEW kept AS
-SELECT *
-FROM (
-  SELECT run_id, channel, node, message_id, own, damage, gone, raw, bytes, content_bytes, filter_bytes, history_bytes,
-    request_bytes, ROW_NUMBER() OVER (
-      PARTITION BY run_id, channel, node, message_id ORDER BY as_of DESC, read_ms DESC
-    ) AS rank
-  FROM bronze_message
-) AS readings
-WHERE rank = 1 AND NOT gone;
 
 -- How long are the parts of the packets in logs, and of those that were recorded?
 CREATE VIEW packet AS

@@ -4,15 +4,13 @@ CREATE TABLE event AS SELECT run_id, channel, node, boot, ROW_NUMBER() OVER (PAR
 
 CREATE TABLE reread AS SELECT DISTINCT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message WHERE COALESCE(again, TRUE);
 
-CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, damage FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
+CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, own, damage, received_ms, raw, bytes, content_bytes, filter_bytes, history_bytes, request_bytes FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
 
-CREATE VIEW possessed AS SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, m.deps, m.digest, m.own, m.received_ms, 'log' AS origin, m.damage FROM bronze_message AS m ANTI JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id) WHERE NOT m.gone UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, deps, digest, own, received_ms, 'log', damage FROM relogged UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, deps, '', own, received_ms, 'journal', TRY_CAST(NULL AS TEXT) FROM heard;
+CREATE VIEW kept AS SELECT m.run_id, m.channel, m.node, m.message_id, m.own, m.damage, m.received_ms, m.raw, m.bytes, m.content_bytes, m.filter_bytes, m.history_bytes, m.request_bytes FROM bronze_message AS m ANTI JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id) WHERE NOT m.gone UNION ALL SELECT run_id, channel, node, message_id, own, damage, received_ms, raw, bytes, content_bytes, filter_bytes, history_bytes, request_bytes FROM relogged;
 
-CREATE VIEW had AS SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms FROM possessed AS c JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin;
+CREATE VIEW had AS SELECT c.run_id, c.channel, c.node, c.message_id, c.received_ms FROM (SELECT run_id, channel, node, message_id, received_ms, 'log' AS origin FROM kept UNION ALL SELECT run_id, channel, node, message_id, received_ms, 'journal' FROM heard) AS c JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin;
 
 CREATE VIEW seen AS SELECT run_id, channel, node, first_ms, last_ms FROM silver_presence;
-
-CREATE VIEW kept AS SELECT * FROM (SELECT run_id, channel, node, message_id, own, damage, gone, raw, bytes, content_bytes, filter_bytes, history_bytes, request_bytes, ROW_NUMBER() OVER (PARTITION BY run_id, channel, node, message_id ORDER BY as_of DESC, read_ms DESC) AS rank FROM bronze_message) AS readings WHERE rank = 1 AND NOT gone;
 
 CREATE VIEW packet AS SELECT run_id, channel, 'log' AS source, 'message' AS kind, message_id AS packet, COALESCE(bytes, 0) AS bytes, COALESCE(content_bytes, 0) AS content_bytes, COALESCE(filter_bytes, 0) AS filter_bytes, COALESCE(history_bytes, 0) AS history_bytes, COALESCE(request_bytes, 0) AS request_bytes FROM kept WHERE NOT bytes IS NULL UNION ALL SELECT run_id, channel, 'tap', kind, tap || ' ' || TRY_CAST(seq AS TEXT), COALESCE(bytes, 0), COALESCE(content_bytes, 0), COALESCE(filter_bytes, 0), COALESCE(history_bytes, 0), COALESCE(request_bytes, 0) FROM bronze_packet;
 

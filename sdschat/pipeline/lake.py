@@ -8,7 +8,7 @@ the tables that have no rows. Large tables, and what is asked of them, are compi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sdschat.lake.asked import OnBatches
 
 FEW: Final = 50_000  # rows
-_KEPT: Final[Mapping[str, str]] = {}
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
 _WORD: Final = re.compile(r"\w+")
 
@@ -61,9 +60,7 @@ class Lake(Asked):
         Return their number too."""
         folder = f"{PLACES[table]}/spark-{uuid4()}"
         place = f"{self.tables.root}/{folder}"
-        bucket = [BUCKET] if table in BUCKETED else []
-        kept = rows.selectExpr(*columns(table), *(f"{BUCKET_OF} AS {each}" for each in bucket))
-        count = _write(kept, place, bucket)
+        count = _write(_with_bucket(table, rows), place, *([BUCKET] if table in BUCKETED else []))
         sizes = self.spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(as_it_is(place))
         name = folder.rpartition("/")[2]
         found = [(row.path.rpartition(f"/{name}/")[2], row.length) for row in sizes.select("path", "length").collect()]
@@ -127,7 +124,7 @@ class Lake(Asked):
         """
         self._scratch = self._scratch or self.tables.scratch()
         place = f"{self._scratch}/{name}-{uuid4()}"
-        count = _write(rows, place, options=_QUICK)
+        count = _write(rows, place, **_QUICK)
         return self._held_if_few(self.spark.read.schema(rows.schema).parquet(as_it_is(place)), count)
 
     def _held_if_few(self, rows: DataFrame, count: int) -> tuple[DataFrame, bool]:
@@ -136,8 +133,7 @@ class Lake(Asked):
         return self._held(rows.toArrow(), rows.schema), False
 
     def _replace_few(self, table: type, rows: DataFrame) -> DataFrame:
-        bucket = [f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []
-        found = rows.selectExpr("*", *bucket).toArrow().cast(full_schema(table))
+        found = _with_bucket(table, rows).toArrow().cast(full_schema(table))
         self.tables.replace(table, found, self.buckets)
         return self._held(found.select(list(columns(table))), ddl(table))
 
@@ -171,7 +167,12 @@ class Lake(Asked):
         self._large.clear()
 
 
-def _write(rows: DataFrame, place: str, parts: Sequence[str] = (), options: Mapping[str, str] = _KEPT) -> int:
+def _with_bucket(table: type, rows: DataFrame) -> DataFrame:
+    """Return the columns of a table, and the bucket of each row where it has buckets."""
+    return rows.selectExpr(*columns(table), *([f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []))
+
+
+def _write(rows: DataFrame, place: str, *parts: str, **options: str) -> int:
     """Write the rows as Parquet files, and return their number."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
