@@ -16,7 +16,7 @@ import pyte
 import pytest
 
 from sdschat.tui.plain.line_editor import EditedLine, WholeLines, line_input
-from sdschat.tui.plain.lines import TypedLine, folded, typed_line
+from sdschat.tui.plain.lines import PASTE, PASTE_END, TypedLine, folded, typed_line
 from tests.cli.processes import command
 from tests.transport.worlds import free_port
 from tests.tui.terminal import PATIENCE, Terminal
@@ -39,18 +39,18 @@ CTRL_U, CTRL_W, BACK, ESC = "\x15", "\x17", "\x7f", "\x1b"
     ],
 )
 def test_keys_are_no_text(typed: str, text: str) -> None:
-    assert typed_line(f"{typed}\n") == (text, False, False)
+    assert typed_line(f"{typed}\n") == TypedLine(text)
 
 
 @pytest.mark.parametrize("key", [F1, UP, "\x1b[1;3A", "\x1b\x1b[A", "\x1ba", "\x1b", CTRL_L, "\x1b[15~", f" {F1}{UP} "])
 def test_a_line_of_keys_alone_is_known_as_one(key: str) -> None:
-    text, keys, goes_on = typed_line(f"{key}\r\n")
+    text, keys, goes_on, _ = typed_line(f"{key}\r\n")
     assert (text.strip(), keys, goes_on) == ("", True, False)
 
 
 def test_an_empty_line_and_alt_enter_are_no_keys_that_are_missed() -> None:
-    assert typed_line("\n") == ("", False, False)
-    assert typed_line("half\x1b\n") == ("half", False, True)
+    assert typed_line("\n") == TypedLine("")
+    assert typed_line("half\x1b\n") == TypedLine("half", goes_on=True)
 
 
 def test_lines_break_at_words_and_none_of_them_looks_like_another() -> None:
@@ -89,7 +89,7 @@ def test_no_key_is_sent_and_ctrl_c_leaves_at_the_second_press(tmp_path: Path, te
         terminal.until(lambda: terminal.text().count("Ctrl+C again leaves.") == 2, "it asks again")
         terminal.press(CTRL_C)
         assert terminal.wait() == 0
-        assert terminal.written.endswith(b"\n")
+        assert terminal.written.removesuffix(b"\x1b[?2004l").endswith(b"\n")
         assert "): hasty" not in terminal.text()
         assert b"{1b}" not in terminal.written
 
@@ -210,6 +210,53 @@ def test_keys_that_are_read_in_pieces_are_whole_and_one_that_does_nothing_is_tol
         assert s.press("two\r") == ["\ntwo"]
 
     edited(story)
+
+
+def test_a_paste_of_many_lines_is_one_message_with_its_line_ends(tmp_path: Path) -> None:
+    with Terminal([*join("lobby"), "--plain"], tmp_path, size=(100, 40), controlling=True) as terminal:
+        terminal.until_text("/help lists the commands")
+        terminal.until(lambda: b"\x1b[?2004h" in terminal.written, "the terminal is asked to mark pastes")
+        terminal.press(f"see: {PASTE}def f():\r  return 1\r\x1b[31m/quit\r{PASTE_END}")
+        terminal.until_text("3 lines were pasted: Enter sends them as one message, Ctrl+U drops them.")
+        terminal.enter("")
+        terminal.until_text("(queued): see: def f():")
+        terminal.until_text("return 1 /quit")
+        terminal.press(f"{PASTE}one\ntwo{PASTE_END}{CTRL_U}")
+        terminal.enter("/quit")
+        assert terminal.wait() == 0
+        lines = [line.strip() for line in terminal.written.decode().splitlines()]
+        assert not any(line.endswith((": two", ": one", ": return 1")) for line in lines)
+        assert b"[200~" not in terminal.written
+        assert terminal.written.rfind(b"\x1b[?2004l") > terminal.written.rfind(b"\x1b[?2004h")
+        assert terminal.restored_modes()
+
+
+def test_a_paste_that_comes_in_pieces_is_whole_and_one_line_of_it_is_sent_by_enter_alone() -> None:
+    async def story(s: Typed) -> None:
+        assert s.press("a\x1b[20") == []
+        assert s.press("0~one\r\n\ttwo\x1b[2") == []
+        assert s.line.take(b"01~") == [TypedLine("", pasted=2)]
+        assert s.press("!\r") == ["aone\n\ttwo!"]
+        assert s.line.take(f"{PASTE}one\r{PASTE_END}".encode()) == []
+        assert s.press("\r") == ["one"]
+        s.press(f"{PASTE}never ends")
+        s.line.drop()
+        assert s.press("b\r") == ["b"]
+
+    edited(story)
+
+
+def test_a_paste_that_a_pipe_or_a_simple_terminal_marks_is_one_message() -> None:
+    async def story() -> list[str]:
+        reading, writing = os.pipe()
+        os.write(writing, f"a {PASTE}one\ntwo\nthree{PASTE_END}\nfour\n".encode())
+        os.close(writing)
+        with open(os.devnull, "w") as out:
+            found = [line.text async for lines in WholeLines(reading, out).typed() for line in lines]
+        os.close(reading)
+        return found
+
+    assert asyncio.run(story()) == ["a one\ntwo\nthree", "four"]
 
 
 def test_lines_that_come_together_have_what_is_half_typed_below_them_once() -> None:

@@ -14,7 +14,17 @@ from typing import Final, NamedTuple, Protocol, TextIO
 from rich.cells import cell_len, split_graphemes
 
 from sdschat.node.stdin import chunk, lines
-from sdschat.tui.plain.lines import ESCAPE, KEY, TypedLine, is_text, typed_line, width_of
+from sdschat.tui.plain.lines import (
+    ESCAPE,
+    KEY,
+    PASTE,
+    PASTE_END,
+    TypedLine,
+    is_text,
+    pasted_text,
+    typed_line,
+    width_of,
+)
 
 _SIMPLE: Final = ("", "dumb", "emacs")  # terminals that cannot clear a line
 _AGAIN: Final = 0.1  # seconds: lines that come together have what is half typed below them once
@@ -25,6 +35,7 @@ _BEGUN: Final = re.compile(r"\x1b+(?:O|\[(?:\[|[0-?]*[ -/]*))?\Z|\x9b[0-?]*[ -/]
 _KEY_MOST: Final = 64  # bytes of a key
 _ENTER: Final = "\r\n"
 _END, _LEFT, _LINE, _WORD = "\x04", "\x7f\b", "\x15", "\x17"  # Ctrl+D, Backspace, Ctrl+U, Ctrl+W
+_MARKS_PASTES, _MARKS_NONE = "\x1b[?2004h", "\x1b[?2004l"  # asks the terminal to mark what is pasted, or not to
 _REDRAW: Final = "\x0c\x12"  # Ctrl+L, Ctrl+R
 
 
@@ -56,13 +67,15 @@ class WholeLines:
         self._descriptor, self._out = descriptor, out
 
     async def typed(self) -> AsyncIterator[list[TypedLine]]:
-        begun = ""
+        begun, pasting = "", False
         async for found in lines(self._descriptor):
             whole = []
             for line in found:
-                typed = typed_line(line.decode(errors="replace"))
+                written = line.decode(errors="replace")
+                pasting = written.rfind(PASTE) > written.rfind(PASTE_END) or (pasting and PASTE_END not in written)
+                typed = typed_line(written)
                 text = begun + typed.text
-                begun = f"{text}\n" if typed.goes_on else ""
+                begun = f"{text}\n" if typed.goes_on or pasting else ""
                 if not begun:
                     whole.append(TypedLine(text, typed.keys and not text.strip()))
             yield whole
@@ -138,18 +151,27 @@ class EditedLine:
             self._timer.cancel()
         for number in (signal.SIGTSTP, signal.SIGCONT):
             asyncio.get_running_loop().remove_signal_handler(number)
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+        self._give_back()
 
     # Keys in.
 
     def _keys(self, text: str) -> list[str]:
-        """Return the keys in what was read: a letter, or the bytes of a key with a name."""
+        """Return the keys in what was read: a letter, the bytes of a key with a name, or the mark of a paste with all
+        that was pasted."""
         text, self._rest = self._rest + text, ""
         begun = _BEGUN.search(text)
         if begun is not None and len(begun[0]) <= _KEY_MOST:
             text, self._rest = text[: begun.start()], begun[0]
         found, at = [], 0
         while at < len(text):
+            if text.startswith(PASTE, at):
+                end = text.find(PASTE_END, at)
+                if end < 0:
+                    self._rest = text[at:] + self._rest
+                    break
+                found.append(text[at:end])
+                at = end + len(PASTE_END)
+                continue
             named = KEY.match(text, at)
             size = len(named[0]) if named is not None else 2 if text[at] == ESCAPE else 1
             found.append(text[at : at + size])
@@ -157,8 +179,11 @@ class EditedLine:
         return found
 
     def _press(self, key: str) -> TypedLine | None:
-        """Take a key. Return the line that it ends; or one without text, for a key that does nothing."""
+        """Take a key. Return the line that it ends; or one without text, for a key that does nothing, or for many lines
+        that were pasted."""
         self._show()
+        if key.startswith(PASTE):
+            return self._paste(pasted_text(key.removeprefix(PASTE)))
         if key in _ENTER:
             self._out.write("\n")
             line, self._text, self._missed = TypedLine(self._text), "", False
@@ -182,6 +207,12 @@ class EditedLine:
             self._missed = True
             return TypedLine("", keys=True)
         return None
+
+    def _paste(self, text: str) -> TypedLine | None:
+        """Add a text that was pasted: Enter sends it as one message, of how many lines it may be."""
+        for letter in text:
+            self._add(letter)
+        return TypedLine("", pasted=text.count("\n") + 1) if "\n" in text else None
 
     # The text on the terminal.
 
@@ -241,10 +272,18 @@ class EditedLine:
         modes[3] &= ~(termios.ICANON | termios.ECHO)
         modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
+        self._out.write(_MARKS_PASTES)
+        self._out.flush()
+
+    def _give_back(self) -> None:
+        """Leave the terminal as it was."""
+        self._out.write(_MARKS_NONE)
+        self._out.flush()
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def _stop(self) -> None:
         """Stop, as Ctrl+Z asks, with the terminal as it was."""
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+        self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _go_on(self) -> None:

@@ -90,17 +90,22 @@ def _pieces(text: str, first: int, room: int) -> Iterator[str]:
 
 
 ESCAPE: Final = "\x1b"
+PASTE, PASTE_END = "\x1b[200~", "\x1b[201~"  # what a terminal sends before and after a text that is pasted
 # Of a key with a name: ESC [ parameters letter, or ESC O letter; a second escape before it is Alt.
 KEY: Final = re.compile(r"\x1b*(?:\x1b\[|\x9b)(?:\[[A-E]|[0-?]*[ -/]*[@-~])|\x1b*\x1bO[ -~]")
 _ALT_ALONE: Final = re.compile(r"\s*(?:\x1b+[^\x1b\s]?\s*)+")  # a line of nothing but Esc, or Alt and a letter
 
 
 class TypedLine(NamedTuple):
-    """A line as it was meant. `keys`: there was a key in it, and nothing else. `goes_on`: Alt+Enter ended it."""
+    """A line as it was meant. `keys`: there was a key in it, and nothing else. `goes_on`: Alt+Enter ended it.
+
+    `pasted`: nothing is sent yet, and so many lines were pasted at once.
+    """
 
     text: str
     keys: bool = False
     goes_on: bool = False
+    pasted: int = 0
 
 
 def typed_line(line: str) -> TypedLine:
@@ -111,6 +116,12 @@ def typed_line(line: str) -> TypedLine:
     text = "" if _ALT_ALONE.fullmatch(bare) else "".join(filter(is_text, bare))
     keys = not text.strip() and any(not is_text(letter) for letter in written)
     return TypedLine(text, keys, goes_on and bool(text.strip()))
+
+
+def pasted_text(text: str) -> str:
+    """Return a text that was pasted, with its line ends but the last ones, and without keys and control characters."""
+    whole = KEY.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(letter for letter in whole if letter == "\n" or is_text(letter)).rstrip("\n")
 
 
 def is_text(letter: str) -> bool:

@@ -20,6 +20,7 @@ from sdschat.tui.plain.line_editor import LineInput, line_input
 
 _INTERRUPTED: Final = 130  # the exit code of whoever leaves in haste
 _NO_KEYS: Final = "That was a key, and only lines are read here: nothing was sent. /help lists what to type."
+_PASTED: Final = "{} lines were pasted: Enter sends them as one message, Ctrl+U drops them."
 _AGAIN: Final = "Ctrl+C again leaves. What was half typed is dropped."
 
 
@@ -84,5 +85,7 @@ async def _read(host: PlainHost, typing: LineInput, interrupts: Interrupts) -> N
             if line.text.strip():
                 if await host.input_handler.submit(line.text) and host.ended.is_set():
                     return
+            elif line.pasted:
+                host.show_notice(_PASTED.format(line.pasted))
             elif line.keys:
                 host.warn(_NO_KEYS)
