@@ -149,15 +149,8 @@ def _nick_width(width: int) -> int:
 
 def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: Surroundings) -> list[Line]:
     wide, start, room = _columns(width)
-    bar = line_style.glyphs.mention if entry.mention else " "
-    gutter = Segment(f"{bar} ", line_style.style("mention" if entry.mention else "text"))
-    below = [gutter, Segment(" " * (start - 2))]
-    time = _time(entry.at, width)
-    head: Line = [
-        gutter,
-        Segment(" " * len(time) if around.same_minute else time, line_style.style("time")),
-        _again(width, line_style) if around.same_author else _nick(entry, width, line_style),
-    ]
+    head = head_line(entry, width, line_style, around)
+    below = [head[0], Segment(" " * (start - 2))]
     lines: list[Line] = []
     if entry.quote is not None:
         quoted = fitted(_quote(entry, line_style), room, line_style.glyphs.cut)
@@ -181,6 +174,17 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
         marks = marks[1:]  # the details say it too: not worth a line of a small screen
     _add_marks(lines, marks, below, right, line_style)
     return lines
+
+
+def head_line(entry: MessageItem, width: int, line_style: LineStyle, around: Surroundings = ALONE) -> Line:
+    """Return the columns before the text of a message: the bar of what is to the user, the time, the nick."""
+    bar = line_style.glyphs.mention if entry.mention else " "
+    time = _time(entry.at, width)
+    return [
+        Segment(f"{bar} ", line_style.style("mention" if entry.mention else "text")),
+        Segment(" " * len(time) if around.same_minute else time, line_style.style("time")),
+        _again(width, line_style) if around.same_author else _nick(entry, width, line_style),
+    ]
 
 
 def _is_new(entry: MessageItem) -> bool:

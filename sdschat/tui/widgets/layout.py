@@ -11,7 +11,7 @@ from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
 from sdschat.tui.model.words import day_number
-from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
+from sdschat.tui.row_lines import Surroundings, day_line, head_line, item_lines, unread_line
 from sdschat.tui.themes import LineStyle
 
 _MINUTE: Final = 60_000
@@ -81,6 +81,17 @@ class Layout:
 
     def first_line(self, at: int) -> int:
         return self.above + self.starts[at]
+
+    def top_strip(self, at: int, offset: int, width: int, line_style: LineStyle) -> Strip:
+        """Return a line of a row as it is drawn at the top of the screen: that of a message names its author there,
+        who is named above it, out of sight."""
+        drawn = self.rows[at]
+        strip, leads = drawn.strips[offset], drawn.lead.day + drawn.lead.unread
+        named = offset == leads and not drawn.lead.same_author
+        if named or offset < leads or not isinstance(drawn.item, MessageItem):
+            return strip
+        head = Strip(head_line(drawn.item, width, line_style))
+        return Strip([*head, *strip.crop(head.cell_length)])
 
     def make(self, model: ChannelModel, width: int, line_style: LineStyle) -> None:
         """Lay out all rows of the model. Only new ones are drawn."""

@@ -25,6 +25,8 @@ from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 
+_LEAST_WIDTH: Final = 18
+
 
 class LogLines(ScrollView, can_focus=True):
     """Draws the visible lines of a layout. `LogView` decides which lines are visible."""
@@ -42,12 +44,18 @@ class LogLines(ScrollView, can_focus=True):
             return Strip.blank(width, base)
         drawn = self._layout_of_rows.rows[at]
         strip, message_id = drawn.strips[offset], drawn.item.message_id
+        if not y:
+            strip = self._layout_of_rows.top_strip(at, offset, self._drawn_width(), self.line_style)
         if message_id and message_id == self.model.selected and offset >= drawn.lead.day + drawn.lead.unread:
             mark = Segment(self.line_style.glyphs.chosen, Style(bold=True))
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
             base += self.line_style.style("chosen")
         strip = strip.crop_extend(0, width, base).apply_style(base)
         return self._with_selection(strip, line).apply_offsets(0, line)
+
+    def _drawn_width(self) -> int:
+        """Return the width for which rows are drawn."""
+        return max(_LEAST_WIDTH, self.scrollable_content_region.width)
 
     def _with_selection(self, strip: Strip, line: int) -> Strip:
         selection = self.text_selection
@@ -86,7 +94,6 @@ class WholeCells(ScrollBarRender):
 
 _MARGIN: Final = 40  # lines above and below the viewport that are kept in memory
 _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
-_LEAST_WIDTH: Final = 18
 
 
 class LogView(LogLines, can_focus=True):
@@ -193,7 +200,7 @@ class LogView(LogLines, can_focus=True):
 
     def _lay_out(self, model: ChannelModel) -> None:
         layout = self._layout_of_rows
-        width = max(_LEAST_WIDTH, self.scrollable_content_region.width)
+        width = self._drawn_width()
         layout.make(model, width, self.line_style)
         size = Size(width, layout.height)
         if size != self.virtual_size:
