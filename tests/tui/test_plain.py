@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.node.events import DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
+from sdschat.node.events import ConnectionChanged, DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
@@ -251,14 +251,17 @@ def test_help_says_how_to_read_each_topic_and_finds_every_line_with_some_words(t
             return s.text()[before:].splitlines()
 
         listed = await told("/help")
-        for topic in TOPICS:
-            assert any(line.startswith(f"*   /help {topic} ") for line in listed), topic
+        topics = [line.split()[2] for line in listed if line.startswith("*   /help ") and line.split()[2] in TOPICS]
+        assert topics == ["plain", *(topic for topic in TOPICS if topic not in ("chat", "plain"))]
+        headings = [line.split(maxsplit=3)[3] for line in listed if line.startswith("*   /help ")]
+        assert len(headings) == len(set(headings)), "no two topics have one title"
+        assert (await told("/help chat")) == (await told("/help plain"))
         everything = [line.removeprefix("*").strip() for topic in TOPICS for line in await told(f"/help {topic}")]
         for words in ("signed", "Epoch", "members key"):
             found = [line.removeprefix("*").strip() for line in await told(f"/help all {words}")]
             wanted = [line for line in everything if all(word in line.lower() for word in words.lower().split())]
             assert wanted
-            assert set(wanted) <= set(found), words
+            assert all(any(line in whole for whole in found) for line in wanted), words
         places = [line for line in await told("/help key") if line.startswith("* in ")]
         assert {"* in /help signs:", "* in /help private:", "* in /help:"} <= set(places)
         assert (await told("/help search"))[0].startswith("* /search WORDS")
@@ -267,6 +270,62 @@ def test_help_says_how_to_read_each_topic_and_finds_every_line_with_some_words(t
         assert "No line of the help has no such words." in s.text()
         assert not await s.enter("/help nonsense")
         assert "There is no command /nonsense" in s.text()
+
+    plain(tmp_path, story)
+
+
+def test_a_line_that_help_finds_says_what_it_is_about(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        assert await s.enter("/help away")
+        lines = s.text()[s.text().index("* in /help") :].splitlines()
+        assert lines[0] == "* in /help:", "what one can type comes first"
+        assert any(line.startswith("*   state_taken, fork sender_id") or "state_taken" in line for line in lines)
+        assert not any(line.startswith("*   the state of a member took") for line in lines), "a row without its head"
+        assert any("Write to one participant alone. Opens a conversation" in line for line in lines)
+
+    plain(tmp_path, story)
+
+
+def test_a_lost_connection_is_one_line_for_all_channels_in_sentences(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        def change(state: str, at: int, why: str = "", detail: str = "", retry_at: int = 0) -> str:
+            before = len(s.text())
+            for channel in ("lobby", "dev"):
+                body = ConnectionChanged(state, "mqtt://a:1", why, detail, retry_at)
+                s.host.hear(NodeEvent(channel, at, body))
+            return s.text()[before:]
+
+        await s.until("connected")
+        now = s.host.view.now().wall
+        gone = change("disconnected", now, "connection_lost", "The connection was lost.", now + 1000)
+        assert gone == (
+            "* offline: The connection was lost. What you write is kept. It is tried again by itself; /reconnect tries "
+            "now.\n"
+        )
+        assert change("connecting", now) == ""
+        assert change("disconnected", now, "connection_lost", "The connection was lost.", now + 2000) == ""
+        assert "Is it running? What you" in change("disconnected", now, "unreachable", "Is it running?", now + 3000)
+        assert change("connected", now + 61_000) == "* connected, after 1m offline\n"
+        assert s.text().splitlines().count("* connected") == 1
+
+    plain(tmp_path, story, "lobby", "dev")
+
+
+def test_states_are_words_without_signs(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        assert await s.enter("hello")
+        await s.until("acked 1: your message")
+        assert await s.enter("/why")
+        assert "* acked, sent once" in [" ".join(line.split()) for line in s.text().splitlines()]
+        assert await s.enter("/fault offline")
+        await s.until("offline on purpose.")
+        assert await s.enter("not now")
+        await s.until("(queued): not now")
+        assert await s.enter("/why")
+        assert "* queued, not sent yet" in [" ".join(line.split()) for line in s.text().splitlines()]
+        before = len(s.text())
+        assert await s.enter("/outbox")
+        assert re.search(r"\* +[0-9a-f]{4} queued, written", s.text()[before:])
 
     plain(tmp_path, story)
 

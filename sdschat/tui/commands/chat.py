@@ -65,6 +65,7 @@ def _outbox(host: Host, argument: str) -> None:
         entry = host.model.entry_for(shown)
         assert entry.fate is not None
         state, age = fate_words(entry.fate, glyphs)[0], duration(now - entry.received_at)
+        state = state if host.has_keys else state.partition(" ")[2]  # a sign alone is read out
         lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_words(entry, 60, glyphs.cut)}")
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")

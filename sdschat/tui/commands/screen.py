@@ -120,7 +120,7 @@ def _command_lines(host: Host) -> list[str]:
 
 def _topic_lines(host: Host) -> list[str]:
     """Return how to read the rest of the help, line after line: there is no page to turn and no filter."""
-    topics = {name: section.heading for name, section in _topics(host).items()}
+    topics = {name: section.heading for section, name in _named_topics(host).items()}
     return [
         "more help:",
         *(f"  {f'/help {name}':<{_USAGE}}  {heading}" for name, heading in topics.items()),
@@ -139,13 +139,12 @@ def _matching(host: Host, argument: str) -> list[str]:
     name = argument.lstrip("/")
     if host.has_keys or (not everywhere and (name in _topics(host) or host.registry.get(name) is not None)):
         return []
-    topics = {section: topic for topic, section in _topics(host).items()}  # each section once
-    pages = {f"/help {topic}": _page(host, topic) for topic in topics.values()}
     commands = (each for each in host.registry.commands if _is_of_use(host, each))
-    pages["/help"] = [f"{each.usage}: {' '.join(_about(host, each)[1:])}" for each in commands]
+    pages = {"/help": [f"{each.usage}: {'. '.join(_about(host, each)[1:])}" for each in commands]}
+    pages |= {f"/help {topic}": _page(host, topic) for topic in _named_topics(host).values()}
     lines: list[str] = []
     for place, page in pages.items():
-        found = [line for line in page if all(word in line.lower() for word in words)]
+        found = [line for line in _whole_rows(page) if all(word in line.lower() for word in words)]
         lines += [f"in {place}:", *(f"  {line.strip()}" for line in found)] if found else []
     if not lines and len(words) + everywhere > 1:
         raise CommandError(f"No line of the help has {clean(' '.join(words), limit=80)}.")
@@ -162,6 +161,22 @@ def _topics(host: Host) -> dict[str, Section]:
         return dict(TOPICS)
     instead = {"chat": TOPICS["plain"], "keys": KEYS_FOR_LINES, "signs": SIGNS_FOR_LINES}
     return {**TOPICS, **instead}
+
+
+def _named_topics(host: Host) -> dict[Section, str]:
+    """Return the topic of each section, once: where two topics are one section here, the last one."""
+    return {section: topic for topic, section in _topics(host).items()}
+
+
+def _whole_rows(page: list[str]) -> list[str]:
+    """Return the lines of a page, each row of a table as one line: the second part alone would say of nothing."""
+    rows: list[str] = []
+    for line in page:
+        if line.startswith(" " * _USAGE) and rows:
+            rows[-1] = f"{rows[-1].rstrip()}: {line.lstrip()}"
+        else:
+            rows.append(line)
+    return rows
 
 
 def _page(host: Host, name: str) -> list[str]:

@@ -136,7 +136,7 @@ class LensInspector:
         width = max(20, width)
         drawn = show(self._view_input(channel, selection, argument, width, glyphs))
         found = [part for line in drawn for part in folded(line, width)]
-        if glyphs is not ASCII:
+        if glyphs.cut != ASCII.cut:
             return found
         return [tuple((text.replace(UNICODE.cut, ASCII.cut), style) for text, style in line) for line in found]
 

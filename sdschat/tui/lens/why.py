@@ -83,7 +83,7 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         *paragraph(delivery_sentence(fate, view.people(), shown.received_at, view.peek.now), view.width, indent=2),
         line(
             "  ",
-            (f"{view.glyphs.queued} queued" if queued else signed, _STATES[fate.state]),
+            (f"{view.glyphs.queued} queued".lstrip() if queued else signed.lstrip(), _STATES[fate.state]),
             (f", sent {times(fate.sends)}" if fate.sends else ", not sent yet", "note"),
         ),
     ]

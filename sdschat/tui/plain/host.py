@@ -30,15 +30,15 @@ from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
-from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
 from sdschat.tui.plain.lens import PlainLens
-from sdschat.tui.plain.lines import INDENT, beginning, below, entry_line, folded, width_of
+from sdschat.tui.plain.lines import INDENT, ConnectionLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import fate_words
 
 _AROUND: Final = 10
+_MUCH: Final = 200  # messages of before: fetching fewer takes a moment
 
 
 class PlainLog:
@@ -97,7 +97,7 @@ class PlainHost(Host):
         self._wanted = list(channels)
         self._day = 0
         self._told: dict[str, int] = {}
-        self._offline: dict[str, str] = {}
+        self._connection = ConnectionLines()
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._phases: dict[str, Fate] = {}
         self._history: dict[str, str] = {}
@@ -258,7 +258,7 @@ class PlainHost(Host):
         elif isinstance(body, PresenceChanged):
             self._say_presence(name, body)
         elif isinstance(body, ConnectionChanged) and model is not None:
-            self._say_connection(name, model)
+            self._say_connection(name, model, event.time)
         elif isinstance(body, ev.StateChanged) and model is not None:
             self._say_state(name, model, body.message_id)
         elif isinstance(body, ev.RepairWanted | ev.DependenciesLost) and model is not None:
@@ -290,25 +290,29 @@ class PlainHost(Host):
             self._say_entry(entry, model.name)
 
     def _say_history(self, name: str, what: CatchingUp) -> None:
-        """Write when the fetching of history begins, stops and ends, but not every step of it."""
-        if self._history.get(name, "done") != what.state:
-            self._history[name] = what.state
-            done = f"what was said before is here: {count(what.total, 'message')}"
-            self._tell_of(name, done if what.state == "done" else history.sentence(what, what.since))
+        """Write when history has come, or is not fetched any further; that it is being fetched if there is much."""
+        before = self._history.get(name, "done")
+        if before == what.state or (what.state == "loading" and what.total < _MUCH):
+            return
+        self._history[name] = what.state
+        if what.state != "done":
+            self._tell_of(name, history.sentence(what, what.since).replace(" | ", "; "))
+        elif what.total:
+            self._tell_of(name, f"what was said before is here: {count(what.total, 'message')}")
 
     def _tell_of(self, channel: str, text: str) -> None:
         """Write a line of the program about a channel. Further lines of a text that it quotes are not like one."""
         place = f"{self.label(channel)}: " if self._named(channel) else ""
         self.say(f"* {place}{below(text)}")
 
-    def _say_connection(self, name: str, model: ChannelModel) -> None:
-        words = offline_words(model.connection, model.conversation.sync(), self.view.now().wall)
-        state = model.connection.state
-        if model.connection.why == "closed":
-            return  # this program closed it, to leave
-        if self._offline.get(name, "") != state and (state != "connecting" or name not in self._offline):
-            self._offline[name] = state
-            self._tell_of(name, words or "connected")
+    def _say_connection(self, name: str, model: ChannelModel, at: int) -> None:
+        """Write a change of the connection, once for all channels; the line says what the note of each would."""
+        self._skip_notes(model)
+        line = self._connection.line(model.connection, at)
+        if line and any(each.connection.state == "connected" for each in self.desktop.models.values() if each != model):
+            self._tell_of(name, line)
+        elif line:
+            self.say(f"* {line}")
 
     def _say_state(self, name: str, model: ChannelModel, message_id: str) -> None:
         entry = model.timeline.entries.get(message_id)

@@ -13,6 +13,7 @@ from sdschat.tui.model.words import ASCII
 
 _FIRST_VIEW: Final = "repair"
 _WIDTH: Final = 78
+_SPOKEN: Final = ASCII._replace(queued="", unacked="", maybe="", acked="")  # the word of a state stands beside it
 
 
 class PlainLens:
@@ -40,7 +41,8 @@ class PlainLens:
 def view_text(view: Conversations, name: str, channel: str, selection: str | None, argument: str = "") -> str:
     """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
     inspector = LensInspector(view.node, view)
+    glyphs = _SPOKEN if name == "why" else ASCII
     try:
-        return "\n".join(plain(line) for line in inspector.lines(name, channel, selection, argument, _WIDTH, ASCII))
+        return "\n".join(plain(line) for line in inspector.lines(name, channel, selection, argument, _WIDTH, glyphs))
     finally:
         inspector.close()

@@ -10,10 +10,13 @@ from typing import Final, NamedTuple, TextIO
 
 from rich.cells import cell_len
 
+from sdschat.node.events import ConnectionChanged
+from sdschat.transport.base import Why
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, Phase
-from sdschat.tui.model.words import clock, short, wrapped
+from sdschat.tui.model.words import clean, clock, duration, short, wrapped
 
+_DETAIL: Final = 300
 _BEGINNING: Final = 40  # letters of a message that tell it from others
 
 
@@ -44,6 +47,47 @@ def beginning(text: str) -> str:
     """Return the first words of a text: they say to whoever listens which message is meant."""
     words = " ".join(text.split())
     return words if len(words) <= _BEGINNING else f"{words[:_BEGINNING].rpartition(' ')[0] or words[:_BEGINNING]} ..."
+
+
+class ConnectionLines:
+    """The lines about the connection. All channels are on one broker, so each change is one line for all of them."""
+
+    def __init__(self) -> None:
+        self._reason = ""  # of the cut that was told and is not over
+        self._since = 0  # the time of it
+        self._begun = False  # how the first connection goes was told
+
+    def line(self, connection: ConnectionChanged, at: int) -> str:
+        """Return the line for a change, in sentences to be read out; empty for what was told already."""
+        match connection.state:
+            case "connecting" if not self._begun:
+                self._begun = True
+                return f"connecting to {clean(connection.address, limit=_DETAIL)}. What you write is kept until then."
+            case "connected" if self._reason:
+                self._reason = ""
+                return f"connected, after {duration(at - self._since)} offline"
+            case "connected" if not self._since:
+                self._since = at
+                return "connected"
+            case "disconnected" if connection.why != Why.CLOSED:  # this program closes it, to leave
+                return self._cut(connection, at)
+        return ""
+
+    def _cut(self, connection: ConnectionChanged, at: int) -> str:
+        on_purpose = connection.why == Why.OFFLINE
+        detail = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
+        reason = "on purpose" if on_purpose else detail.rstrip(".")
+        if reason == self._reason:
+            return ""
+        self._since = self._since if self._reason else at
+        self._reason = reason
+        end = "" if reason.endswith("?") else "."
+        if on_purpose:
+            return f"offline {reason}. What you write is kept. /fault online connects again."
+        again = "It is tried again by itself; /reconnect tries now."
+        if not connection.retry_at:
+            again = "It is not tried again by itself: /reconnect tries."
+        return f"offline: {reason}{end} What you write is kept. {again}"
 
 
 INDENT: Final = "    "  # before what goes on: it is like no line of the program, and like no message
