@@ -11,12 +11,12 @@ from typing import Final, NamedTuple, TextIO
 from rich.cells import cell_len
 
 from sdschat.node.events import ConnectionChanged
-from sdschat.transport.base import Why
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, Phase
 from sdschat.tui.model.words import clean, clock, duration, short, wrapped
 
 _DETAIL: Final = 300
+_ON_PURPOSE, _CLOSED = "offline", "closed"  # reasons: fault injection cut it; this program closed it, to leave
 _BEGINNING: Final = 40  # letters of a message that tell it from others
 
 
@@ -69,12 +69,12 @@ class ConnectionLines:
             case "connected" if not self._since:
                 self._since = at
                 return "connected"
-            case "disconnected" if connection.why != Why.CLOSED:  # this program closes it, to leave
+            case "disconnected" if connection.why != _CLOSED:
                 return self._cut(connection, at)
         return ""
 
     def _cut(self, connection: ConnectionChanged, at: int) -> str:
-        on_purpose = connection.why == Why.OFFLINE
+        on_purpose = connection.why == _ON_PURPOSE
         detail = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
         reason = "on purpose" if on_purpose else detail.rstrip(".")
         if reason == self._reason:
