@@ -108,6 +108,22 @@ def _table(block: str, glyphs: Glyphs) -> list[str]:
     return found
 
 
+def by_section(topics: Mapping[str, Section]) -> dict[Section, str]:
+    """Return the topic of each section, once: the last one, where two are one section."""
+    return {section: topic for topic, section in topics.items()}
+
+
+def whole_rows(page: list[str]) -> list[str]:
+    """Return the lines of a page, each row of a table as one line: the second part alone would say of nothing."""
+    rows: list[str] = []
+    for line in page:
+        if line.startswith(" " * _COLUMN) and rows:
+            rows[-1] = f"{rows[-1].rstrip()}: {line.lstrip()}"
+        else:
+            rows.append(line)
+    return rows
+
+
 # A key or another part of a screen that a text names.
 _OF_A_SCREEN: Final = re.compile(
     r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+\w+|Esc|Tab|PgUp|Enter|Left and right|mouse|cells?|panel|frames?"

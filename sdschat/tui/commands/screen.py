@@ -12,7 +12,9 @@ from sdschat.tui.manual import (
     SIGNS_FOR_LINES,
     TOPICS,
     Section,
+    by_section,
     lines_of,
+    whole_rows,
     without_keys,
 )
 from sdschat.tui.model.results import CommandError, Page
@@ -120,10 +122,10 @@ def _command_lines(host: Host) -> list[str]:
 
 def _topic_lines(host: Host) -> list[str]:
     """Return how to read the rest of the help, line after line: there is no page to turn and no filter."""
-    topics = {name: section.heading for section, name in _named_topics(host).items()}
+    topics = by_section(_topics(host)).items()
     return [
         "more help:",
-        *(f"  {f'/help {name}':<{_USAGE}}  {heading}" for name, heading in topics.items()),
+        *(f"  {f'/help {name}':<{_USAGE}}  {section.heading}" for section, name in topics),
         f"  {'/help COMMAND':<{_USAGE}}  More of a command",
         f"  {'/help WORDS':<{_USAGE}}  Every line of the help with these words",
         f"  {'/help all WORDS':<{_USAGE}}  The same, also for words that are a command or a topic",
@@ -141,10 +143,10 @@ def _matching(host: Host, argument: str) -> list[str]:
         return []
     commands = (each for each in host.registry.commands if _is_of_use(host, each))
     pages = {"/help": [f"{each.usage}: {'. '.join(_about(host, each)[1:])}" for each in commands]}
-    pages |= {f"/help {topic}": _page(host, topic) for topic in _named_topics(host).values()}
+    pages |= {f"/help {topic}": _page(host, topic) for topic in by_section(_topics(host)).values()}
     lines: list[str] = []
     for place, page in pages.items():
-        found = [line for line in _whole_rows(page) if all(word in line.lower() for word in words)]
+        found = [line for line in whole_rows(page) if all(word in line.lower() for word in words)]
         lines += [f"in {place}:", *(f"  {line.strip()}" for line in found)] if found else []
     if not lines and len(words) + everywhere > 1:
         raise CommandError(f"No line of the help has {clean(' '.join(words), limit=80)}.")
@@ -159,24 +161,7 @@ def _topics(host: Host) -> dict[str, Section]:
     """Return the topics of the manual, for this host."""
     if host.has_keys:
         return dict(TOPICS)
-    instead = {"chat": TOPICS["plain"], "keys": KEYS_FOR_LINES, "signs": SIGNS_FOR_LINES}
-    return {**TOPICS, **instead}
-
-
-def _named_topics(host: Host) -> dict[Section, str]:
-    """Return the topic of each section, once: where two topics are one section here, the last one."""
-    return {section: topic for topic, section in _topics(host).items()}
-
-
-def _whole_rows(page: list[str]) -> list[str]:
-    """Return the lines of a page, each row of a table as one line: the second part alone would say of nothing."""
-    rows: list[str] = []
-    for line in page:
-        if line.startswith(" " * _USAGE) and rows:
-            rows[-1] = f"{rows[-1].rstrip()}: {line.lstrip()}"
-        else:
-            rows.append(line)
-    return rows
+    return {**TOPICS, "chat": TOPICS["plain"], "keys": KEYS_FOR_LINES, "signs": SIGNS_FOR_LINES}
 
 
 def _page(host: Host, name: str) -> list[str]:
