@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import click
@@ -14,11 +14,13 @@ from sdschat.cli.json_events import state_name
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.cli.timber import as_object, privacy_of, removal_words, status_of
+from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import private_state
 from sdschat.node.view.packet_report import packet_report
+from sdschat.node.view.user_texts import silent_nicks
 from sdschat.sds.values import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
@@ -65,6 +67,7 @@ _LABELS: Final = {
     "via": "came by",
     "how": "evidence",
     "floor": "complete since",
+    "error_rate": "wrong by chance",
 }
 
 
@@ -72,49 +75,94 @@ def _label(name: str) -> str:
     return _LABELS.get(name, name.replace("_", " "))
 
 
-def print_report(report: dict[str, Any], most: int) -> None:
-    for line in _lines(report, most):
-        click.echo(line)
+# Values as people read them; JSON keeps the names.
+_WORDS: Final = {
+    ("verdict", "known"): "signed, by a key known before",
+    ("verdict", "new"): "signed, by a key never met before",
+    ("verdict", "unsigned"): "unsigned: nothing vouches for its sender",
+    ("verdict", "bad_signature"): "bad signature: its author did not sign this",
+    ("verdict", "not_member"): "not shown: its author was no member of this private channel",
+    ("verdict", "mismatched"): "signed by another than it says, or under another id",
+    ("how", "mention"): "named it",
+    ("how", "filter"): "its filter has it",
+    ("how", "range"): "its log is the same",
+    ("state", "possibly_acked"): "perhaps acked",
+    ("via", "live"): "as it was sent",
+}
+_OF_OWN: Final = {"via": "you wrote it here", "verdict": "signed, by your key"}
+_RAREST: Final = 10**15  # a chance of one in more is no chance
 
 
-def _lines(report: dict[str, Any], most: int, indent: str = "") -> Iterator[str]:
-    for name, value in report.items():
-        label = f"{indent}{_label(name)}"
+class _Text:
+    """A report as lines. `nicks`: by sender id, which stands with its nick."""
+
+    def __init__(self, most: int, nicks: Mapping[str, str]) -> None:
+        self._most = most
+        self._nicks = nicks
+
+    def lines(self, report: dict[str, Any], indent: str = "") -> Iterator[str]:
+        for name, value in report.items():
+            label = f"{indent}{_label(name)}"
+            if isinstance(value, dict):
+                yield f"{label}:" if value else f"{label}: none"
+                yield from self.lines(value, indent + "  ")
+            elif isinstance(value, list | tuple):
+                yield f"{label}: {len(value) or 'none'}"
+                for entry in value[: self._most]:
+                    yield f"{indent}  - {self._entry(entry)}"
+                if len(value) > self._most:
+                    yield f"{indent}  … {len(value) - self._most} more; --json has all of them"
+            elif report.get("own") is True and name in _OF_OWN:
+                yield f"{label}: {_OF_OWN[name]}"
+            else:
+                yield f"{label}: {self._value(name, value)}"
+
+    def _entry(self, entry: Any) -> str:
+        if not isinstance(entry, dict):
+            return self._value("", entry)
+        return ", ".join(
+            f"{_label(name).partition(' (')[0]} {self._value(name, value)}"
+            for name, value in entry.items()
+            if value not in (None, []) and not (name == "error_rate" and not value)
+        )
+
+    def _value(self, name: str, value: Any) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if value is None:
+            return "-"
+        if isinstance(value, int) and name in _MOMENTS:
+            return moment(value) if value else "-"
+        if name == "error_rate":
+            return _chance(value)
+        if name == "bytes" and isinstance(value, int):
+            return f"{value:,}"
+        if isinstance(value, list | tuple):
+            return " ".join(self._value("", each) for each in value) or "-"
         if isinstance(value, dict):
-            yield f"{label}:" if value else f"{label}: none"
-            yield from _lines(value, most, indent + "  ")
-        elif isinstance(value, list | tuple):
-            yield f"{label}: {len(value) or 'none'}"
-            for entry in value[:most]:
-                yield f"{indent}  - {_entry(entry)}"
-            if len(value) > most:
-                yield f"{indent}  … {len(value) - most} more; --json has all of them"
-        else:
-            yield f"{label}: {_value(name, value)}"
+            return f"({self._entry(value)})"
+        text = _WORDS.get((name, value)) or safe(str(value))
+        if name == "bloom_filter":
+            text = text.replace("% full since ", "% full, complete since ")
+        nick = self._nicks.get(text) if name == "sender_id" else None
+        return f"{text} ({safe(nick)})" if nick else text
 
 
-def _entry(entry: Any) -> str:
-    if not isinstance(entry, dict):
-        return _value("", entry)
-    return ", ".join(
-        f"{_label(name).partition(' (')[0]} {_value(name, value)}"
-        for name, value in entry.items()
-        if value not in (None, [])
-    )
+def _chance(share: float) -> str:
+    """Return a chance as people read it: 1 in 18,000,000."""
+    if not share:
+        return "never"
+    if share * _RAREST < 1:
+        return f"less than 1 in {_RAREST:,}"
+    return f"1 in {int(float(f'{1 / share:.2g}')):,}"
 
 
-def _value(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "-"
-    if isinstance(value, int) and name in _MOMENTS:
-        return moment(value) if value else "-"
-    if isinstance(value, list | tuple):
-        return " ".join(_value("", each) for each in value) or "-"
-    if isinstance(value, dict):
-        return f"({_entry(value)})"
-    return safe(str(value))
+def _nicks(reader: Reader, channel: str) -> dict[str, str]:
+    return silent_nicks(reader.value, channel) | {
+        sender_id_of(key): nick
+        for key, nick, _ in reader.keys()  # noqa: SIM118
+        if nick
+    }
 
 
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
@@ -145,13 +193,15 @@ def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) ->
             report = _channel(chosen, reader, name)
         else:
             report = _message(reader, chosen, name, message)
+        nicks = {} if as_json else _nicks(reader, name)
         removal = removal_words(private_state(reader, name), own_id(chosen))
     if as_json:
         click.echo(json.dumps(report, separators=(",", ":")))
     else:
         if removal:
             click.echo(removal)
-        print_report(report, _SHOWN)
+        for line in _Text(_SHOWN, nicks).lines(report):
+            click.echo(line)
 
 
 def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> dict[str, Any]:

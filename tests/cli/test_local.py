@@ -17,11 +17,13 @@ from sdschat.cli.output import counted, parse_moment, safe
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
+from sdschat.sds.values import Evidence, Put, Table
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import ROOT, command, environment, run
 from tests.needs import needs_module
 from tests.node.worlds import InMemory
 
+EVIDENCE = {"filter": 5.7e-11, "range": 2.0**-64, "mention": 0.0}  # chance that it is wrong, by its kind
 START = 1_760_000_000_000
 
 
@@ -206,6 +208,30 @@ def test_inspect_a_message(home: Path, lines: Lines) -> None:
     assert "\x1b" not in shown
     assert "Lamport time (orders the log): 2" in shown
     assert not re.search(r"\b1[0-9]{12}\b", shown), "a time without a unit"
+    assert f"sender id: {report['sender_id']} (ann)" in shown
+    assert "verdict: signed, by your key" in shown
+    assert "came by: you wrote it here" in shown
+    assert "% full, complete since " in shown
+
+
+def test_inspect_gives_figures_and_evidence_as_people_read_them(home: Path, lines: Lines) -> None:
+    (first, *_) = (line["message"]["message_id"] for line in lines("log", "lobby", "--json"))
+    evidence = tuple(Evidence("b" * 32, how, "p1", 1_800_000_000_000, rate) for how, rate in EVIDENCE.items())
+    with open_profile(database_path(home / "data" / "sdschat", "ann"), make_settings({})).store as store:
+        snapshot = store.channel("lobby").snapshot()
+        assert snapshot is not None
+        row = next(row for row in snapshot.outgoing if row.message_id == first)
+        with store.transaction() as transaction:
+            transaction.apply("lobby", [Put(Table.OUTGOING, first, row._replace(evidence=evidence))])
+    shown = run(home, "inspect", "lobby", first, "--name", "ann").stdout
+    assert "evidence its filter has it, packet id p1, at " in shown
+    assert "wrong by chance 1 in 18,000,000,000, signed yes" in shown
+    assert "evidence its log is the same, packet id p1" in shown
+    assert "wrong by chance less than 1 in 1,000,000,000,000,000" in shown
+    assert "evidence named it" in shown
+    assert not re.search(r"\de-\d", shown)
+    (report,) = lines("inspect", "lobby", first, "--json")
+    assert [found["error_rate"] for found in report["acknowledgement"]["evidence"]] == [*EVIDENCE.values()]
 
 
 def test_inspect_a_members_channel_in_words(tmp_path: Path) -> None:
