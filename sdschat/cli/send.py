@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -30,17 +31,19 @@ from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.output import safe
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import bursts
+from sdschat.identity.suggest import nearest
 from sdschat.node.events import (
     CatchingUp,
     DeliveryChanged,
     HandedOver,
+    MessageDelivered,
     NodeEvent,
     NotAMember,
     NotPublished,
     PresenceChanged,
 )
-from sdschat.node.private.record import is_link
-from sdschat.sds.events import StateChanged
+from sdschat.node.private.record import base_name, is_link
+from sdschat.sds.events import StateChanged, SyncReceived
 from sdschat.sds.values import AckState
 
 if TYPE_CHECKING:
@@ -102,6 +105,8 @@ def command(
       sdschat send lobby "are you there?" --wait acked --timeout 1m
       sdschat send lobby "between you and me" --to bob --name ann
 
+    Where CHANNEL is new to this profile and nobody is heard in it, a line on standard error says so.
+
     With - for TEXT, standard input is sent as it comes: lines that come together are one message, and a text too long
     for one message becomes several. Exit code 6: the wanted state was not reached in time. The message is saved, and
     sent again by the next command that joins the channel with this profile; so is a message to a participant (--to)
@@ -133,8 +138,10 @@ class _Sending:
         self._moved = asyncio.Event()
         self._refused = ""
         self._joins = is_link(order.channel)
+        self._known = node.profile.store.channels()  # before this channel is joined
         self._caught_up = asyncio.Event()
         self._no_member = ""  # why others do not show what we write
+        self._heard = False  # somebody who tells no presence
         self._news_at = 0.0  # monotonic time of the last change of presence, in seconds
 
     async def run(self) -> int:
@@ -143,6 +150,8 @@ class _Sending:
         await self._connect()
         if order.to:
             await self._find(order.to)
+        elif not (self._joins or order.channel in self._known):
+            await self._doubt()
         async for text in self._texts():
             self._send(text)
         if not self._sent:
@@ -188,6 +197,18 @@ class _Sending:
             raise CommandProblem(text, UNREACHABLE) from error
         except CommandProblem as problem:
             raise CommandProblem(f"{problem} {_NOT_KEPT}", problem.exit_code) from problem
+
+    async def _doubt(self) -> None:
+        """Say that nobody is heard in this channel, which is new to this profile: its name may be mistyped."""
+        channel, node = self._order.channel, self._node
+        ends = time.monotonic() + _PRESENCES
+        while time.monotonic() < ends:
+            if self._heard or node.sessions[channel].presence.online.keys() - {node.sender_id}:
+                return
+            await asyncio.sleep(_LOOK)
+        near = nearest(channel, [base_name(name) or name for name in self._known])
+        meant = f"Did you mean {near}?" if near else f"Others join it with: sdschat join {shlex.quote(channel)}"
+        say(f"nobody is in {safe(channel)} now, and {self._order.profile} was never in it. {meant}")
 
     async def _texts(self) -> AsyncIterator[str]:
         if self._order.text != "-":
@@ -249,6 +270,8 @@ class _Sending:
             self._no_member = body.why
         elif isinstance(body, CatchingUp) and body.state == CatchUpState.DONE:
             self._caught_up.set()
+        elif isinstance(body, SyncReceived) or (isinstance(body, MessageDelivered) and not body.said.own):
+            self._heard = True
         elif isinstance(body, PresenceChanged):
             self._news_at = time.monotonic()
         if isinstance(body, NotPublished) and body.message_id in self._open:

@@ -112,3 +112,22 @@ def test_a_profile_keeps_its_nick_until_another_is_given(tmp_path: Path, url: st
         ("third", "bob"),
         ("fourth", "bob"),
     ]
+
+
+def test_a_mistyped_channel_is_named_and_the_message_goes_there(tmp_path: Path, url: str) -> None:
+    def send(channel: str, *more: str, name: str = "ann") -> tuple[int, str]:
+        done = run(tmp_path, "send", channel, "hi", "--name", name, "--broker", url, *more)
+        assert len(done.stdout.split()) == 1, done
+        return done.returncode, done.stderr
+
+    bob = here(tmp_path, url, "--name", "bob")
+    assert send("lobby") == (0, "")
+    said = "nobody is in loby now, and ann was never in it. Did you mean lobby?\n"
+    assert send("loby") == (0, said)
+    assert send("loby") == (0, ""), "it is no new one any more"
+    code, told = send("loby2", "--wait", "acked", "--timeout", "2s")
+    assert (code, told.splitlines()[0]) == (6, "nobody is in loby2 now, and ann was never in it. Did you mean loby?")
+    named = "nobody is in a b now, and eve was never in it. Others join it with: sdschat join 'a b'\n"
+    assert send("a b", name="eve") == (0, named)
+    bob.kill(signal.SIGTERM)
+    assert send("lobby") == (0, ""), "known, and nobody is there"
