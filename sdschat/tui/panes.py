@@ -10,6 +10,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.widgets import Static
 
+from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
@@ -88,10 +89,12 @@ class Panes:
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
-            text.append_text(self._pill(shown, screen.width - text.cell_len))
             kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else len(_HELP) if screen.width >= _ROOM_FOR_HELP else 0
             between = f" {screen.line_style.glyphs.between} "
-            for part, drawn in self._parts(shown.name):
+            parts = [*self._parts(shown.name)]
+            first = cell_len(between + parts[0][0]) + kept if parts and screen.width >= _ROOM_FOR_KEYS else 0
+            text.append_text(self._pill(shown, screen.width - text.cell_len - first))
+            for part, drawn in parts:
                 if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
                     text.append(between).append(part, drawn)
         keys = next((keys for keys in (_KEYS, _HELP) if text.cell_len + len(keys) <= screen.width), "")
@@ -132,6 +135,8 @@ class Panes:
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
+        elif is_shut_out(screen.view.node, shown.name):
+            words, sign, name = "not a member", glyphs.alert, "refused"
         pill = f"{sign} {whole_parts(words, room - 3)}"
         return Text.assemble(" ", (pill, screen.line_style.style(name)))
 

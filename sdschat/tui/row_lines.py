@@ -68,29 +68,35 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
 
 def tick(fate: Fate, present: tuple[str, ...], line_style: LineStyle) -> Line:
     """Return the living tick of a message: who of those `present` is known to have it, perhaps has it, or says so
-    unsigned. Once all of them are known to have it, one quiet sign is left."""
+    unsigned; then who was here when it was written, and went away without it. Once all of them are known to have it,
+    one quiet sign is left."""
     glyphs = line_style.glyphs
     if fate.full:
         return [Segment(glyphs.acked, line_style.style("time"))]
     if not present or fate.word or fate.past or fate.phase is Phase.QUEUED:
         words, name = fate_words(fate, glyphs)
         return [Segment(words, line_style.style(name))]
-    known = len(fate.known.intersection(present))
+    absent = fate.absent(present)
+    known, all_of_them = len(fate.known.intersection(present)), len(present) + len(absent)
     style = line_style.style("acked" if known else "maybe" if fate.perhaps else "unacked")
-    counted = Segment(f" {known}/{len(present)}", style)
-    if len(present) > _MOST_CELLS:
-        filled = known * _MOST_CELLS // len(present)
+    counted = Segment(f" {known}/{all_of_them}", style)
+    if all_of_them > _MOST_CELLS:
+        filled = known * _MOST_CELLS // all_of_them
         return [Segment(glyphs.full * filled + glyphs.empty * (_MOST_CELLS - filled), style), counted]
-    return [*(Segment(cell(fate, one, glyphs), line_style.nick_style(one)) for one in present), counted]
+    cells = [Segment(cell(fate, one, glyphs), line_style.nick_style(one)) for one in present]
+    cells += [Segment(cell(fate, one, glyphs, here=False), line_style.nick_style(one)) for one in absent]
+    return [*cells, counted]
 
 
-def cell(fate: Fate, participant: str, glyphs: Glyphs) -> str:
+def cell(fate: Fate, participant: str, glyphs: Glyphs, *, here: bool = True) -> str:
     """Return the sign for what is known of one participant."""
     if participant in fate.known:
         return glyphs.known
     if participant in fate.perhaps:
         return glyphs.maybe
-    return glyphs.unproven if participant in fate.unproven else glyphs.nothing
+    if participant in fate.unproven:
+        return glyphs.unproven
+    return glyphs.nothing if here else glyphs.away
 
 
 _WIDE: Final = 70  # columns from which there is room for long nicks and ids
@@ -112,6 +118,7 @@ class Surroundings(NamedTuple):
     present: tuple[str, ...] = ()  # ids of the others who are here, each with a cell beside own messages
     same_author: bool = False  # as of the message right above, so that the nick is said
     same_minute: bool = False  # likewise, so that the time is said
+    only_member: bool = False  # of a private channel: nobody could confirm anything
 
 
 ALONE: Final = Surroundings()
@@ -169,7 +176,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
         rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
         lines.append([*below, Segment(fitted(rest, room, line_style.glyphs.cut), line_style.style("note"))])
     right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
-    marks = _marks(entry, wide, line_style, around.present)
+    marks = _marks(entry, wide, line_style, around)
     if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):
         marks = marks[1:]  # the details say it too: not worth a line of a small screen
     _add_marks(lines, marks, below, right, line_style)
@@ -249,7 +256,7 @@ def _linked(text: str, low: int, high: int, style: Style, line_style: LineStyle)
     return [segment for segment in found if segment.text]
 
 
-def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, present: tuple[str, ...]) -> list[Line]:
+def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surroundings) -> list[Line]:
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: list[Line] = []
     if entry.remark:
@@ -257,7 +264,9 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, present: tuple
     if entry.late:
         marks.append([Segment("late", line_style.style("late"))])
     if entry.fate is not None:
-        marks.append(tick(entry.fate, present, line_style))
+        waits_for_nobody = around.only_member and entry.fate.phase is Phase.UNACKED
+        only = [Segment("no other member", line_style.style("time"))]
+        marks.append(only if waits_for_nobody else tick(entry.fate, around.present, line_style))
     if wide and line_style.ids:
         marks.append([Segment(short(entry.message_id), line_style.style("id"))])
     return marks

@@ -20,27 +20,27 @@ from tests.tui.stage import Stage, staged
 async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(stage: Stage) -> None:
     await stage.enter("/create garden")
     await stage.until_text("garden~")
-    await stage.until_text("private, epoch 1")
+    await stage.until_text("private, key 1")
     await stage.until_text("by a link: /invite makes one")
     assert "sdschat join" not in stage.text()
     link, picture = await invited(stage)
     assert decoded(picture) == link
 
 
-@staged("lobby", size=(100, 60))
+@staged("lobby", size=(120, 60))
 async def test_a_channel_that_gives_nothing_older_says_so_and_each_invite_changes_its_key(stage: Stage) -> None:
     await stage.enter("/create garden since-join")
-    await stage.until_text("private, history since joining, epoch 1")
+    await stage.until_text("private, history since joining, key 1")
     link, picture = await invited(stage)
     assert decoded(picture) == link
     await stage.press("escape")
-    await stage.until_text("epoch 2")
+    await stage.until_text("key 2")
 
 
 @staged("lobby", size=(100, 60), extends=install)
 async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_and_by_nick(stage: Stage) -> None:
     await stage.enter("/create garden private members")
-    await stage.until_text("private members, epoch 1")
+    await stage.until_text("private members, key 1")
     link, picture = await invited(stage)
     assert decoded(picture) == link
     await stage.enter("the first post")
@@ -52,7 +52,7 @@ async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_a
 @staged("lobby", size=(120, 30))
 async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_needs(stage: Stage) -> None:
     await stage.enter("/create garden")
-    await stage.until_text("private, epoch 1")
+    await stage.until_text("private, key 1")
     await stage.enter("/invite 2 7d")
     await stage.settle()
     needed = re.search(r"needs a terminal of (\d+) lines", stage.text())
@@ -68,7 +68,7 @@ async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_ne
 @staged("lobby", size=(100, 60), theme="light")
 async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_modules(stage: Stage) -> None:
     await stage.enter("/create garden")
-    await stage.until_text("private, epoch 1")
+    await stage.until_text("private, key 1")
     link, picture = await invited(stage)
     blocks = set("█▀▄")
     drawn = [segment for strip in stage.app.screen._compositor.render_strips() for segment in strip]
@@ -81,7 +81,7 @@ async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_module
 @staged("lobby", size=(100, 60))
 async def test_an_invite_goes_away_with_esc_and_is_kept_in_no_log_and_no_file(stage: Stage) -> None:
     await stage.enter("/create garden")
-    await stage.until_text("private, epoch 1")
+    await stage.until_text("private, key 1")
     await stage.enter("/log on")
     await stage.enter("the first post")
     await stage.until_text("the first post")
@@ -104,7 +104,7 @@ async def test_an_invite_goes_away_with_esc_and_is_kept_in_no_log_and_no_file(st
 @staged("lobby", size=(100, 60), syncs=True)
 async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: Stage) -> None:
     await stage.enter("/create garden")
-    await stage.until_text("private, epoch 1")
+    await stage.until_text("private, key 1")
     link, _ = await invited(stage)
     await stage.press("escape")
     bob, cleo = (stage.world.start(name, link, before=extension.install) for name in ("bob", "cleo"))
@@ -119,7 +119,13 @@ async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: St
     assert [line.strip(" │").rpartition(", ")[2] for line in stage.lines() if "  bob  " in line] == ["admin"]
     await stage.press("escape")
     await stage.enter("/remove cleo")
+    assert "cleo would be removed" in stage.hint()
+    assert "/remove cleo yes does it." in stage.hint()
+    assert "3 here" in stage.text(), "it asks first"
+    await stage.enter_instead("/remove cleo yes")
     await stage.until_text("2 here")
+    assert stage.hint() == "cleo is removed, and reads nothing that is written from now on."
+    assert "this channel has a new key, its 2nd" in stage.text()
     assert cleo.node.sender_id in stage.app.node.sessions[garden].presence.online, "cleo's program stays"
     await stage.enter("bob alone reads this")
     await stage.until_text("bob alone reads this")
@@ -130,6 +136,34 @@ async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: St
     assert stage.app.model.present == (bob.node.sender_id,)
     peers = peek(stage.app.node.sessions[garden], stage.app.node.sender_id, stage.app.node.clock.now()).peers
     assert [peer.sender_id for peer in peers] == [bob.node.sender_id]
+
+
+@staged("lobby", size=(80, 24))
+async def test_who_removes_the_last_other_member_is_told_what_that_means(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private")
+    assert "alone here" in stage.lines()[0], "the number of the key is no reason to leave it out"
+    await stage.enter("/invite 2 7d")
+    await stage.settle()
+    link = stage.app.clipboard
+    await stage.press("escape")
+    bob = stage.world.start("bob", link)
+    await stage.until_text("2 here")
+    bob.node.send(stage.app.channel, "hello from bob")
+    await stage.until_text("hello from bob")
+    await stage.enter("/ban bob")
+    assert "bob would be banned" in stage.hint()
+    await stage.enter_instead("/remove nobody yes")
+    assert "is called nobody" in stage.hint()
+    await stage.enter_instead("/remove bob yes")
+    await stage.until_text("alone here")
+    assert stage.hint().endswith("You are the only member now.")
+    await stage.enter("said to nobody")
+    await stage.until(lambda: any("said to nobody" in line and "no other member" in line for line in stage.log()))
+    assert any("removed bob" in line and "no other member" in line for line in stage.log())
+    assert "unacked" not in "\n".join(stage.log())
+    await stage.press("alt+up")
+    assert "You are the only member here, so nobody could confirm it" in stage.app.panes.said("details")
 
 
 async def invited(stage: Stage) -> tuple[str, list[str]]:

@@ -180,12 +180,17 @@ class PrivateChannel(PassiveExtension):
             self.roster, self.record.secrets, message, last_joining(self.own_key, self.operations.every())
         )
 
-    def remove(self, sender_id: str, *, banned: bool = False) -> str:
-        """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
+    def removable(self, sender_id: str, *, banned: bool = False) -> bytes:
+        """Return the key of a member whom we may remove. Raises ValueError where we may not."""
         if banned and self.own_key != self.record.genesis.creator_key:
             raise ValueError(f"Only the creator of {self.record.name} bans. Admins remove members.")
         target = member_key(self.roster, sender_id, self.record.name)
         require_rank_above(self.roster, self.own_key, target, self.record.name)
+        return target
+
+    def remove(self, sender_id: str, *, banned: bool = False) -> str:
+        """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
+        target = self.removable(sender_id, banned=banned)
         remain = [key for key in self.roster.members if key != target]
         secret = secrets.token_bytes(SECRET_BYTES)
         operation = make_removal(target, self.roster.seen, remain, secret, banned=banned)

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _NICKS_KEPT: Final = 256
 
 
+def _by_name(nick: str, sender_id: str) -> tuple[bool, str, str]:
+    """Return the place of a participant in the order of names. Those without a name come last."""
+    return not nick, nick.casefold(), sender_id
+
+
 class ChannelConversation:
     """A `Conversation` with everybody in the channel; it may be read before the channel is joined."""
 
@@ -180,7 +185,7 @@ class ChannelConversation:
         if session is None:
             return []
         found = live.people(session, self._node.sender_id, self._node.nick, self._node.clock.now())
-        return [
+        named = [
             person._replace(
                 nick=person.nick or self.nick_of(person.sender_id) or self.presence_nick(person.sender_id),
                 verified=is_verified(self._node, person.sender_id),
@@ -188,6 +193,9 @@ class ChannelConversation:
             )
             for person in found
         ]
+        here = [person for person in named if person.online]
+        here.sort(key=lambda person: (not person.own, *_by_name(person.nick, person.sender_id)))
+        return [*here, *(person for person in named if not person.online)]
 
     def _hidden(self, sender_id: str) -> str:
         gate = self._node.gate
@@ -197,7 +205,9 @@ class ChannelConversation:
         session = self.session
         if session is None:
             return ()
-        return tuple(one for one in session.presence.online if not session.is_outsider(one))
+        here = {one: nick for one, nick in session.presence.online.items() if not session.is_outsider(one)}
+        names = {one: nick or self.nick_of(one) or self.presence_nick(one) for one, nick in here.items()}
+        return tuple(sorted(names, key=lambda one: _by_name(names[one], one)))
 
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""

@@ -12,7 +12,20 @@ if TYPE_CHECKING:
     from sdschat.node.node import Node
     from sdschat.node.private.membership import PrivateChannel
 
-__all__ = ["Privacy", "appoint", "create", "invite", "is_private", "join_command", "privacy", "remove"]
+__all__ = [
+    "Privacy",
+    "appoint",
+    "create",
+    "invite",
+    "is_only_member",
+    "is_private",
+    "is_shut_out",
+    "join_command",
+    "members_of_these",
+    "privacy",
+    "removable",
+    "remove",
+]
 
 
 class Privacy(NamedTuple):
@@ -66,8 +79,9 @@ def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
     return _private(node, channel).invite(node.clock.now().wall, uses=uses, lasts=lasts)
 
 
-def remove(node: Node, channel: str, who: str, *, banned: bool = False) -> None:
-    """Remove a member, by nick or by the beginning of an id. Raises ValueError."""
+def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> str:
+    """Return the sender id of the member with this nick, or whose id begins so, whom we may remove. Raises
+    ValueError."""
     session = node.sessions.get(channel)
     if session is not None and session.private is None:
         raise ValueError(
@@ -75,7 +89,34 @@ def remove(node: Node, channel: str, who: str, *, banned: bool = False) -> None:
             "somebody says; /create makes a private channel."
         )
     private = _private(node, channel)
-    private.remove(member_called(private, who), banned=banned)
+    sender_id = member_called(private, who)
+    private.removable(sender_id, banned=banned)
+    return sender_id
+
+
+def remove(node: Node, channel: str, sender_id: str, *, banned: bool = False) -> None:
+    """Remove a member. Raises ValueError."""
+    _private(node, channel).remove(sender_id, banned=banned)
+
+
+def is_only_member(node: Node, channel: str) -> bool:
+    """True for a private channel with no member but us. A members' channel says by itself who has what."""
+    found = privacy(node, channel)
+    return found is not None and found.is_member and found.members == 1 and not found.of_posts
+
+
+def is_shut_out(node: Node, channel: str) -> bool:
+    """True for a private channel of which we are no member."""
+    found = privacy(node, channel)
+    return found is not None and not found.is_member
+
+
+def members_of_these(node: Node, channel: str, ids: frozenset[str]) -> frozenset[str]:
+    """Return those of these participants who are members; of an open channel all of them."""
+    session = node.sessions.get(channel)
+    if session is None or session.private is None:
+        return ids
+    return frozenset(one for one in ids if not session.is_outsider(one))
 
 
 def appoint(node: Node, channel: str, who: str, granted: bool) -> None:

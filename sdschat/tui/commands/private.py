@@ -103,21 +103,35 @@ def _time(word: str) -> int:
 
 
 def _remove(host: Host, argument: str) -> None:
-    if not argument:
-        raise CommandError("/remove needs a member: /remove carol.")
-    try:
-        private.remove(host.view.node, host.room, argument)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    _put_out(host, "remove", argument)
 
 
 def _ban(host: Host, argument: str) -> None:
-    if not argument:
-        raise CommandError("/ban needs a member: /ban carol.")
+    _put_out(host, "ban", argument)
+
+
+def _put_out(host: Host, command: str, argument: str) -> None:
+    """Remove or ban a member: with `yes` behind the name, else say what it would do."""
+    name, _, sure = argument.rpartition(" ") if argument.endswith(" yes") else (argument, "", "")
+    if not name:
+        raise CommandError(f"/{command} needs a member: /{command} carol.")
+    banned = command == "ban"
     try:
-        private.remove(host.view.node, host.room, argument, banned=True)
+        sender_id = private.removable(host.view.node, host.room, name, banned=banned)
+        who = host.model.name_of(sender_id)
+        would = "banned" if banned else "removed"
+        if not sure:
+            host.warn(
+                f"{who} would be {would}: with a new key, which {who} does not get, and no link that was given "
+                f"away is of use any more. /{command} {clean_name(name)} yes does it."
+            )
+            return
+        state = private.privacy(host.view.node, host.room)
+        private.remove(host.view.node, host.room, sender_id, banned=banned)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    alone = " You are the only member now." if state is not None and state.members <= 2 else ""  # with the removed one
+    host.warn(f"{who} is {would}, and reads nothing that is written from now on.{alone}")
 
 
 def _admin(host: Host, argument: str) -> None:
@@ -158,20 +172,21 @@ COMMANDS = (
     ),
     Command(
         "remove",
-        "/remove NICK",
+        "/remove NICK [yes]",
         "Remove a member, and change the key",
         _remove,
-        details="The creator may, and admins. Who is removed reads nothing afterwards, and keeps what they have.",
+        details="It asks first; yes does it. The creator may, and admins. Who is removed reads nothing afterwards, and "
+        "keeps what they have.",
         complete=_people,
         group="private",
     ),
     Command(
         "ban",
-        "/ban NICK",
+        "/ban NICK [yes]",
         "Remove a member for good: only your own invite brings them back",
         _ban,
-        details="Only the creator of the channel bans. It is a key that is banned: whoever has an unused link can come "
-        "back with another one, so links that were given away are of no use after it.",
+        details="It asks first; yes does it. Only the creator of the channel bans. It is a key that is banned: whoever "
+        "has an unused link can come back with another one, so links that were given away are of no use after it.",
         complete=_people,
         group="private",
     ),

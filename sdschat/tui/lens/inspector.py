@@ -14,6 +14,7 @@ from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.members import MembersConversation, has_members, peek_members
+from sdschat.node.view.private import is_only_member
 from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
@@ -168,6 +169,7 @@ class LensInspector:
             peek_members(node, channel),
             tuple(_carried(injection)),
             log.people,
+            is_only_member(node, channel),
             log.journey if isinstance(log, MembersConversation) else None,
         )
 

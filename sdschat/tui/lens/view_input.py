@@ -132,6 +132,7 @@ class ViewInput(NamedTuple):
     members: MembersPeek | None = None  # of a members' channel
     carried: tuple[str, ...] = ()  # effects of the faults so far, in words
     people: Callable[[], list[Participant]] = list  # everybody who is here or was heard
+    only_member: bool = False  # of a private channel
     journey: Callable[[str], PostJourney] | None = None  # of an own post of a members' channel, by id
 
     def who(self, sender_id: str | None) -> str:

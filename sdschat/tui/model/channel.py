@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from sdschat.node import events
 from sdschat.node.events import CatchingUp, KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.private import is_only_member, members_of_these
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.event_notes import DETAIL, cut_words, left_over, note_of, over_limit_note
@@ -57,8 +59,8 @@ class ChannelModel:
         self.total = 0
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
-        self.present: tuple[str, ...] = ()  # ids of the others who are here, in the order in which they came
-        self._fates = OwnFates()
+        self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
+        self._fates = OwnFates(partial(members_of_these, view.node, conversation.channel))
         self._rows = MessageRows(view, conversation, self.timeline, self._fates, self.late)
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
@@ -134,7 +136,8 @@ class ChannelModel:
             return ""
         conversation, now = self.conversation, self.view.now().wall
         own, people = conversation.own(entry.message_id), conversation.people()
-        return fate_sentence(entry, entry.fate, own, people, now, conversation.partner())
+        only = is_only_member(self.view.node, self.name)
+        return fate_sentence(entry, entry.fate, own, people, now, conversation.partner(), only_member=only)
 
     def gap_sentence(self, message_id: str) -> str | None:
         gap = self.timeline.gaps.get(message_id)
@@ -336,10 +339,9 @@ class ChannelModel:
     def _look_around(self) -> None:
         """Note who else is here now, in a private channel of its members alone. Without a connection it stays as it
         was: nobody can come or leave."""
-        present = self.conversation.present()
-        if present == self.present or self.connection.state != "connected":
+        if self.connection.state != "connected":
             return
-        self.present = present
+        self.present = present = self.conversation.present()
         for message_id in self._fates.gathered(present):
             row, fate = self.timeline.entries.get(message_id), self._fates.of(message_id)
             if row is not None:

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node.view.members import PostJourney
-from sdschat.node.view.values import OwnFate, Participant
+from sdschat.node.view.values import AckState, OwnFate, Participant
 from sdschat.tui.model.words import ago, duration, listed, nick_text, short
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason
 
 
-def delivery_sentence(own: OwnFate, people: list[Participant], written_at: int, now: int) -> str:
-    """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved."""
+def delivery_sentence(
+    own: OwnFate, people: list[Participant], written_at: int, now: int, *, only_member: bool = False
+) -> str:
+    """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved;
+    `only_member`: of a private channel."""
+    if only_member and own.state is AckState.UNACKED:
+        return "You are the only member here, so nobody could confirm it."
     known = {found.sender_id for found in own.evidence if found.proven}
     perhaps = {found.sender_id for found in own.evidence if found.signed} - known
     others = sorted((person for person in people if not person.own), key=name_of)

@@ -58,7 +58,7 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
             who = f"{nick_text(nick)} ({short(store_id, 8)})"
             return f"the Store {who} is not asked any more: {clean(detail, limit=DETAIL)}", Tone.ALERT
         case events.EpochChanged(number):
-            return f"the key of this channel was changed: epoch {number}", Tone.INFO
+            return f"this channel has a new key, its {ordinal(number)}: only who is a member now can read on", Tone.INFO
         case events.NotAMember(why):
             return clean(why, limit=DETAIL), Tone.ALERT
         case events.SavingFailed(detail):

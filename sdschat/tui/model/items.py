@@ -40,8 +40,9 @@ class Fate(NamedTuple):
     unproven: frozenset[str] = _NOBODY  # they say without a signature that they have it
     refused: str = ""  # reason of the broker or this machine not to take it, while nobody has it
     word: str = ""  # stands for the word of the phase, in a members' channel
-    full: bool = False  # at some moment everybody who was here was known to have it
+    full: bool = False  # at some moment all who were here, and all it was for, were known to have it
     past: bool = False  # acknowledged before this program started, for who was here then
+    addressed: frozenset[str] = _NOBODY  # who was here when it was written
 
     def moved(self, to: Fate) -> Fate:
         """Return the state after new evidence. It only goes forward: known evidence stays."""
@@ -56,13 +57,24 @@ class Fate(NamedTuple):
             to.word or self.word,
             self.full or to.full,
             self.past or to.past,
+            self.addressed or to.addressed,
         )
 
     def among(self, present: tuple[str, ...]) -> Fate:
-        """Return the state for who is here now: full if all of them are known to have the message."""
-        if self.full or not present or not self.known.issuperset(present):
+        """Return the state for who is here now: full if all of them, and all who were here when the message was
+        written, are known to have it."""
+        if self.full or not present or not self.known.issuperset((*present, *self.addressed)):
             return self
         return self._replace(full=True)
+
+    def but_for_removed(self, members: Callable[[frozenset[str]], frozenset[str]]) -> Fate:
+        """Return the state without waiting for whom `members` leaves out."""
+        found = members(self.addressed)
+        return self if found == self.addressed else self._replace(addressed=found)
+
+    def absent(self, present: tuple[str, ...]) -> list[str]:
+        """Return who was here when the message was written, is not here now, and is not known to have it."""
+        return sorted(self.addressed.difference(present) - self.known)
 
     def refuse(self, why: str) -> Fate:
         """Return the state after a refusal. It counts only while nobody has the message."""

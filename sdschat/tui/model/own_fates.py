@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -36,13 +37,16 @@ def fate_of(phase: Phase, evidence: tuple[Evidence, ...]) -> Fate:
 class OwnFates:
     """The states of own messages by id: of those that are not acknowledged, and of the last acknowledged ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, members: Callable[[frozenset[str]], frozenset[str]] = frozenset) -> None:
+        """`members`: return those of some participants who take part; a private channel removes members."""
+        self._members = members
         self._open: dict[str, Fate] = {}
         self._acked: dict[str, Fate] = {}
         self._present: tuple[str, ...] = ()
+        self._addressed: frozenset[str] = frozenset()  # the same ones; the states of all messages of this time share it
 
     def queued(self, message_id: str) -> None:
-        self._open[message_id] = Fate(Phase.QUEUED)
+        self._open[message_id] = Fate(Phase.QUEUED, addressed=self._addressed)
 
     def read(self, entry: MessageItem, conversation: Conversation) -> Fate:
         """Return the state of an own message, from the node where it is not known here."""
@@ -65,12 +69,14 @@ class OwnFates:
         return fate
 
     def gathered(self, present: tuple[str, ...]) -> list[str]:
-        """Take who else is here now, by id. Return the ids of the messages that all of them are known to have now."""
-        self._present = present
+        """Take who else is here now, by id. Return the ids of the messages that all of them are known to have now, or
+        that waited for somebody who was removed."""
+        self._present, self._addressed = present, frozenset(present)
         done = []
         for states in (self._open, self._acked):
             for message_id, fate in states.items():
-                if not fate.full and (moved := fate.among(present)).full:
+                moved = fate if fate.full else fate.but_for_removed(self._members).among(present)
+                if moved is not fate:
                     states[message_id] = moved
                     done.append(message_id)
         return done

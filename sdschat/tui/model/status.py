@@ -100,7 +100,7 @@ def privacy_words(privacy: Privacy) -> str:
     kind = "private members" if privacy.of_posts else "private"
     if privacy.since_join:
         kind += ", history since joining"
-    return f"{kind}, epoch {privacy.epoch}" if privacy.is_member else f"{kind}, not a member"
+    return f"{kind}, key {privacy.epoch}" if privacy.is_member else f"{kind}, not a member"
 
 
 def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int) -> str:
@@ -133,11 +133,13 @@ def fate_sentence(
     people: list[Participant],
     now: int,
     partner: Participant | None = None,
+    *,
+    only_member: bool = False,
 ) -> str:
     """Return everything about the state of an own message, first in one sentence who has not confirmed it and when the
     next chance is; then how often it was sent, and the evidence.
 
-    `partner`: the reader of a direct message; None for a message to the channel.
+    `partner`: the reader of a direct message; None for a message to the channel. `only_member`: of a private channel.
     """
     age = now - entry.received_at
     if fate.refused:
@@ -148,7 +150,7 @@ def fate_sentence(
         return "acked | who has it is not remembered"
     if not own.sends and own.state is AckState.UNACKED:
         return f"queued for {duration(age)}: saved here, and sent once there is a connection"
-    told = [delivery_sentence(own, people, entry.received_at, now)]
+    told = [delivery_sentence(own, people, entry.received_at, now, only_member=only_member)]
     if partner is not None and not partner.online and own.state is AckState.UNACKED:
         told = [_absence(partner)]
     sent = f", sent {times(own.sends)}" if own.sends else ""

@@ -203,10 +203,11 @@ class Glyphs(NamedTuple):
     known: str  # in a cell: who is known to have a message
     unproven: str  # in a cell: who says so without a signature
     nothing: str  # in a cell: who told nothing of it yet
+    away: str  # likewise, of somebody who is not here any more
 
 
-UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○")  # noqa: RUF001
-ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-")
+UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫")  # noqa: RUF001
+ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_")
 
 
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from textual.strip import Strip
 
+from sdschat.node.view.private import is_only_member
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
@@ -49,7 +50,7 @@ class Layout:
         self.below = 0
         self.version = -1  # version of the timeline that was laid out
         self._first: Key | None = None
-        self._present: tuple[str, ...] = ()  # ids of those for whom cells were drawn
+        self._around = Surroundings()  # that were drawn for
         self._cache: dict[Place, Drawn] = {}
 
     def clear(self) -> None:
@@ -101,8 +102,8 @@ class Layout:
         rows: list[Drawn] = []
         previous_day, unread_above = -1, model.unread_line.after
         before: Item | None = None  # the row right above
-        regathered = self._present != model.present
-        self._present = present = model.present
+        around = Surroundings(model.present, only_member=is_only_member(model.view.node, model.name))
+        regathered, self._around = self._around != around, around
         for item in timeline.items:
             drawn = cache.get(item.place)
             if drawn is None or drawn.item is not item:
@@ -112,7 +113,7 @@ class Layout:
             before = item
             if not drawn.strips or drawn.lead != lead or (regathered and isinstance(item, MessageItem) and item.own):
                 drawn.lead = lead
-                drawn.strips = _draw(item, lead, width, line_style, now, present)
+                drawn.strips = _draw(item, lead, width, line_style, now, around)
             if lead.day:
                 previous_day = drawn.day
             if unread:
@@ -152,8 +153,8 @@ def _who(entry: MessageItem) -> tuple[str, str, str, bool]:
     return entry.sender_id, entry.nick, entry.tag, entry.verified
 
 
-def _draw(item: Item, lead: Lead, width: int, line_style: LineStyle, now: int, present: tuple[str, ...]) -> list[Strip]:
-    surroundings = Surroundings(present, lead.same_author, lead.same_minute)
+def _draw(item: Item, lead: Lead, width: int, line_style: LineStyle, now: int, around: Surroundings) -> list[Strip]:
+    surroundings = around._replace(same_author=lead.same_author, same_minute=lead.same_minute)
     lines = item_lines(item, width, line_style, now, surroundings)
     if lead.unread:
         lines.insert(0, unread_line(width, line_style))

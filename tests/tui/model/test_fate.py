@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.tui.model.items import Fate, Phase
+from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 from sdschat.tui.row_lines import fate_words, tick
 from sdschat.tui.themes import LineStyle
@@ -55,6 +56,30 @@ def test_above_eight_participants_the_tick_is_a_bar() -> None:
 def test_when_all_who_are_here_have_it_one_sign_is_left_for_good() -> None:
     fate = Fate(Phase.ACKED, some(*HERE)).among(HERE)
     assert drawn(fate, HERE) == drawn(fate, (*HERE, "eve")) == "✓"
+
+
+def test_who_went_away_without_it_keeps_a_cell_of_another_sign() -> None:
+    fate = Fate(Phase.ACKED, some("bob"), addressed=some(*HERE)).among(("bob", "dave"))
+    assert drawn(fate, ("bob", "dave")) == "●○▫ 1/3"
+    fate = fate.moved(Fate(Phase.ACKED, some("dave"))).among(("bob", "dave"))
+    assert drawn(fate, ("bob", "dave")) == "●●▫ 2/3"
+    assert drawn(fate, ("bob", "dave"), ASCII) == "++_ 2/3"
+    back = fate.moved(Fate(Phase.ACKED, some("carol"))).among(HERE)
+    assert drawn(back, HERE) == "✓"
+    perhaps = Fate(Phase.ACKED, some("bob", "dave"), some("carol"), addressed=some(*HERE))
+    assert drawn(perhaps.among(("bob", "dave")), ("bob", "dave")) == "●●◐ 2/3"
+
+
+def test_who_is_removed_from_a_private_channel_is_waited_for_no_more() -> None:
+    members = {"bob", "carol", "dave"}
+    fates = OwnFates(lambda ids: frozenset(ids & members))
+    fates.gathered(HERE)
+    fates.queued("m")
+    fates.move("m", Fate(Phase.ACKED, some("bob", "dave")), None)
+    assert fates.gathered(("bob", "dave")) == []
+    members.remove("carol")
+    assert fates.gathered(("bob", "dave")) == ["m"]
+    assert (fates.of("m") or Fate(Phase.QUEUED)).full
 
 
 def test_with_nobody_here_the_tick_is_a_word() -> None:
