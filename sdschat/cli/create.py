@@ -22,6 +22,14 @@ _NOT_SINCE_JOIN: Final = (
 )
 
 
+_RIGHTS: Final = (
+    "You may remove members (sdschat remove), and so may admins whom you appoint; nobody can change or delete what is "
+    "written."
+)
+_OF_POSTS: Final = "Whoever wrote a post may change and delete it, and you may delete any."
+_RIGHTS_OF_POSTS: Final = f"You may remove members (sdschat remove), and so may admins whom you appoint. {_OF_POSTS}"
+
+
 @click.command("create")
 @click.argument("channel")
 @click.option("--private", is_flag=True, help="Only those who are invited can read and write.")
@@ -85,7 +93,7 @@ def command(
         name = _create_private(profile, channel, policy, chosen.settings.timber if members else None)
         state = private_state(store, name)
         assert state is not None
-        made = f"{name} is made, and {chosen.nick} is its creator."
+        made = f"{name} is made, and {chosen.nick} is its creator. {_RIGHTS_OF_POSTS if members else _RIGHTS}"
         if since_join:
             say(f"{made} Who joins gets nothing from before their invite: make each when needed, sdschat invite {name}")
             return
@@ -126,7 +134,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
             raise CommandProblem(str(error), WRONG_USE) from error
     name = record.channel
     say(
-        f"{name} is made, and {chosen.nick} is its first member. Others knock with: sdschat join {name}{where}. "
-        "This is its data set:"
+        f"{name} is made, and {chosen.nick} is its first member. {_OF_POSTS} "
+        f"Others knock with: sdschat join {name}{where}. This is its data set:"
     )
     click.echo(record.data_set.hex())

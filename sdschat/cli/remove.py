@@ -13,7 +13,7 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
-from sdschat.node.private.people import member_called
+from sdschat.node.private.people import member_called, require_may_remove
 
 _NEWS = 10.0  # seconds in which we may still hear of those who joined while we were away
 _LOOK = 0.1
@@ -43,6 +43,10 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
 
 async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool) -> int:
     name = node.named(channel)
+    try:
+        require_may_remove(node.profile, name)  # before anything is joined
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     wanted: list[str] = []
 
@@ -53,8 +57,7 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool
     node.listen(hear)
     await first_connection(node, name, embedded=embedded)
     private = node.sessions[name].private
-    if private is None:
-        raise CommandProblem(f"{channel} is an open channel: nobody can be removed from it.", WRONG_USE)
+    assert private is not None
     try:
         wanted.append(private.remove(await _find(private, nick), banned=ban))
     except ValueError as error:

@@ -8,6 +8,7 @@ import json
 import shutil
 import signal
 import subprocess
+import time
 from base64 import b32encode, b64decode, b64encode, urlsafe_b64encode
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from sdschat.identity.packets import SIZES
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
 from tests.qr import BLOCKS, decoded
-from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, quick
+from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, free_port, quick
 
 
 def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> None:
@@ -65,6 +66,29 @@ def test_each_mistake_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ..
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_create_says_who_may_remove_and_delete(tmp_path: Path) -> None:
+    told = run(tmp_path, "create", "shed", "--private", "--name", "ann").stderr
+    assert "You may remove members (sdschat remove), and so may admins whom you appoint" in told
+    assert "nobody can change or delete what is written" in told
+    for kind in (["--members"], ["--members", "--private"]):
+        told = run(tmp_path, "create", f"yard{len(kind)}", *kind, "--name", "ann").stderr
+        assert "Whoever wrote a post may change and delete it, and you may delete any." in told
+
+
+def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path) -> None:
+    """There is no broker, so that a refusal after a connection would be another one."""
+    url = f"mqtt://127.0.0.1:{free_port()}"
+    link = run(tmp_path, "create", "garden", "--private", "--name", "ann", "--broker", url).stdout.strip()
+    for name, channel, words in (
+        ("eve", "garden", "garden is no private channel of this profile"),
+        ("bob", link, "You are no member of garden~"),
+        ("bob", "garden", "You are no member of garden~"),
+    ):
+        done = run(tmp_path, "remove", channel, "carol", "--name", name, "--broker", url)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+        assert words in done.stderr
 
 
 def test_a_link_that_is_altered_or_has_expired_is_refused_in_a_line(tmp_path: Path) -> None:
@@ -268,6 +292,15 @@ def _removal(home: Path, broker: str) -> None:
             each.until_event("connection", state="connected")
         bob.say("hello")
         carol.until(lambda lines: "hello" in carol.texts(lines), "carol heard nothing")
+        bob.kill(signal.SIGINT)
+        begun = time.monotonic()
+        forbidden = run(home, "remove", "garden", "zoe", "--name", "bob", "--timing", "demo")
+        assert forbidden.returncode == 2
+        assert "you are a member without rights" in forbidden.stderr
+        assert time.monotonic() - begun < 8, "it looks for zoe first"
+        bob = Pipe(home, "garden", "--name", "bob")
+        stack.callback(bob.kill, signal.SIGKILL)
+        bob.until_event("connection", state="connected")
         # Ann was away while they joined: she hears of carol's joining when she comes.
         removed = run(home, "remove", "garden", "carol", "--name", "ann", "--timing", "demo")
         assert removed.returncode == 0, removed.stderr

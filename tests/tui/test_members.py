@@ -291,6 +291,21 @@ def test_a_channel_that_is_made_is_told_above_the_input_and_not_in_the_log(tmp_p
     asyncio.run(run())
 
 
+def test_who_has_left_is_refused_a_deletion_before_it_is_asked_about(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, "ann", "lobby", changes=SHORT, extends=install) as made:
+            await made.enter("/create garden members")
+            await made.until_text("you are its first member")
+            await made.enter("mine")
+            await made.until_text("mine")
+            await made.enter("/leave yes")
+            await made.until_text("You have left garden")
+            await made.enter_instead("/delete")
+            await made.until_text("Not deleted: you have left garden")
+
+    asyncio.run(story())
+
+
 def test_a_channel_of_another_kind_refuses_in_words(tmp_path: Path) -> None:
     async def run() -> None:
         async with stage(tmp_path, "ann", "lobby", extends=install) as made:

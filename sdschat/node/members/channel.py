@@ -124,7 +124,7 @@ class MembersChannel:
         """Post a text, which may answer a post. Return its message id."""
         if not text:
             raise ValueError("A message needs some text.")
-        self._require_voice()
+        self.require_voice()
         name = self.engine.say(text, self._now(), self.told.name(reply_to) if reply_to else None)
         return self._made(name)
 
@@ -132,7 +132,7 @@ class MembersChannel:
         """Change a post of ours. Return the id of the edit."""
         if not text:
             raise ValueError("A message needs some text. To take it back, delete it.")
-        self._require_voice()
+        self.require_voice()
         draft = self.told.draft(message_id)
         if draft is None:
             return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
@@ -141,7 +141,7 @@ class MembersChannel:
 
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""
-        self._require_voice()
+        self.require_voice()
         draft = self.told.draft(message_id)
         if draft is None:
             return self._made(self.engine.delete(self.told.name(message_id), self._now()))
@@ -172,7 +172,7 @@ class MembersChannel:
 
     def invite(self, who: str) -> str:
         """Let somebody in, by nick or by id. Return their sender id."""
-        self._require_voice()
+        self.require_voice()
         key = DirectPeers(self._session.presence, self._gate).find(who).key
         private = self._session.private
         if private is not None and key not in private.roster.members:
@@ -254,7 +254,7 @@ class MembersChannel:
         """Ask those for the state who are members of the private channel now."""
         self.engine.join(self._announced.data_set, self._contacts(), self._now())
 
-    def _require_voice(self) -> None:
+    def require_voice(self) -> None:
         """Raise ValueError, for a person, if we were removed, so that nobody would open what we write."""
         if self._session.private is not None:
             self._session.private.require_voice()

@@ -1,13 +1,16 @@
-"""Members of a private channel by the name that a person types."""
+"""Members of a private channel by the name that a person types, and who may remove any."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from sdschat.identity.signing import sender_id_of
+from sdschat.node.private.record import private_state
+from sdschat.node.private.rights import require_right_to_remove
 
 if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
+    from sdschat.node.profile import Profile
 
 
 def member_called(private: PrivateChannel, name: str) -> str:
@@ -22,3 +25,20 @@ def member_called(private: PrivateChannel, name: str) -> str:
     if found:
         raise ValueError(f"{len(found)} members are called {name}. Give the beginning of an id: {known}.")
     raise ValueError(f"No member of {private.record.name} is called {name}. There are: {known}.")
+
+
+def require_may_remove(profile: Profile, channel: str) -> None:
+    """Raise ValueError where this profile may remove nobody, by what it has saved of the channel (its full name)."""
+    state = private_state(profile.store, channel)
+    if state is None:
+        raise ValueError(
+            f"{channel} is no private channel of this profile, and nobody is removed from an open one. Choose who made "
+            "it with --name or --profile; sdschat channels lists the channels of a profile."
+        )
+    try:
+        require_right_to_remove(state.roster, profile.identity.public_key, channel)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} Choose one of those with --name or --profile, or ask them. If you were made one meanwhile, join "
+            "it once."
+        ) from error

@@ -14,12 +14,20 @@ def member_key(roster: Roster, sender_id: str, channel: str) -> bytes:
     return found
 
 
+def require_right_to_remove(roster: Roster, own_key: bytes, channel: str) -> None:
+    """Raise ValueError where we may remove nobody."""
+    own = roster.rank(own_key)
+    if own is None:
+        raise ValueError(f"You are no member of {channel}: only its creator and admins remove members.")
+    if own < Rank.ADMIN:
+        raise ValueError(f"Only the creator of {channel} and admins remove members; you are a member without rights.")
+
+
 def require_rank_above(roster: Roster, own_key: bytes, target: bytes, channel: str) -> None:
     """Raise ValueError where we may not remove this member."""
+    require_right_to_remove(roster, own_key, channel)
     own, other = roster.rank(own_key), roster.rank(target)
     if target == own_key:
         raise ValueError("You cannot remove yourself. Ask an admin, or leave with /leave.")
-    if own is None or own < Rank.ADMIN:
-        raise ValueError(f"Only the creator of {channel} and admins remove members.")
-    if other is not None and own <= other:
+    if own is not None and other is not None and own <= other:
         raise ValueError("You cannot remove the creator, nor another admin unless you are the creator.")

@@ -35,6 +35,7 @@ def _edit(host: Host, argument: str) -> None:
 def _delete(host: Host, argument: str) -> None:
     try:
         members = members_of(host.view.node, host.room)
+        members.require_voice()
         *words, last = argument.split() or [""]
         word = " ".join(words if last == "yes" else [*words, last])
         message_id = _named(host, word) if word else _chosen(host)

@@ -35,7 +35,9 @@ def _create(host: Host, argument: str) -> None:
     host.show_channel(name)
     older = " Who joins gets nothing that was written before." if since_join else ""
     host.answer(
-        f"{clean_name(name)} is private: only those read it whom you invite.{older} /invite makes a link.", _CREATED
+        f"{clean_name(name)} is private: only those read it whom you invite.{older} /invite makes a link. "
+        "You may /remove members, and so may admins (/admin NICK); nobody can change or delete what is written.",
+        _CREATED,
     )
 
 
@@ -48,7 +50,11 @@ def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
     host.show_channel(name)
     what = "a private members' channel" if secret else "a members' channel"
     how = "/invite makes a link, and /invite NICK lets in who came by it" if secret else "/invite NICK lets others in"
-    host.answer(f"{clean_name(name)} is {what}, and you are its first member. {how}.", _CREATED)
+    host.answer(
+        f"{clean_name(name)} is {what}, and you are its first member. {how}. "
+        "Whoever wrote a post may /edit and /delete it, and you may delete any.",
+        _CREATED,
+    )
 
 
 def _invite(host: Host, argument: str) -> None:
