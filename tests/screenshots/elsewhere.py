@@ -52,7 +52,7 @@ async def _first(folder: Path, theme: str, shoot: Shoot) -> None:
 async def _private(folder: Path, theme: str, shoot: Shoot) -> None:
     async with stage(folder, "ann", theme=theme, size=_SIZE) as s:
         await s.enter("/create sealed")
-        await s.until_text("private, epoch 1")
+        await s.until_text("private, key 1")
         await shoot("private", s.app, s.pilot)
         await s.enter("/invite")
         await s.until_text("sdschat:")

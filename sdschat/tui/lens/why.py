@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final
 
 from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.values import AckState, Evidence, Message, MessageKind, Shown
-from sdschat.tui.lens.trace import PacketSeen, TimedEvent
+from sdschat.tui.lens.trace import UNPROVEN, PacketSeen, TimedEvent
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short, times
@@ -33,6 +33,8 @@ _WAYS: Final = {
     "store": "came by store, from a Store",
 }
 _QUIET: Final = 60_000
+_LATER: Final = 16  # messages of a participant that are looked at
+_STEPS: Final = 200  # messages in between that are followed
 _NO_ANSWER: Final = {  # why a planned answer of ours was not sent
     "answered_by_other": "another sent it",
     "peer_has_it": "who asked has it by now",
@@ -89,6 +91,7 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         ),
     ]
     lines += _timeline(view, message_id, fate.evidence)
+    lines += _why_only_perhaps(view, message_id, fate.evidence)
     now = view.peek.now
     if fate.state is AckState.ACKED:
         return lines
@@ -96,6 +99,38 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
         lines += paragraph(again, view.width, "note", 2)
     return lines + _what_is_needed(view)
+
+
+def _why_only_perhaps(view: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
+    """Explain why a later message, which somebody is known to have, is no proof that they have the one before it."""
+    for piece in evidence:
+        trace = view.trace.peers.get(piece.sender_id)
+        if piece.proven or trace is None:
+            continue
+        has = (one for one, how in reversed(trace.proven.items()) if how != UNPROVEN)
+        later = next((one for one in islice(has, _LATER) if _comes_after(view, one, message_id)), None)
+        if later is not None:
+            who = view.who(piece.sender_id)
+            text = (
+                f"{who} is known to have {short(later)}, which follows it. This proves nothing here: a program that "
+                "joined in between, or gave this one up as lost, has the later one without it."
+            )
+            return paragraph(text, view.width, indent=2)
+    return []
+
+
+def _comes_after(view: ViewInput, later: str, message_id: str) -> bool:
+    """True if a message depends on another one, as far as the trace remembers the messages in between."""
+    waiting, seen = [later], {later}
+    while waiting and len(seen) < _STEPS:
+        found = view.trace.log.get(waiting.pop())
+        for before in () if found is None else found.dependencies:
+            if before == message_id:
+                return True
+            if before not in seen:
+                seen.add(before)
+                waiting.append(before)
+    return False
 
 
 def _what_is_needed(view: ViewInput) -> list[Line]:

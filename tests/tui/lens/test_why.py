@@ -6,9 +6,12 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.events import MessageDelivered, NodeEvent
+from sdschat.node.view.values import OwnFate
 from sdschat.sds.events import DuplicateReceived, MessageResent, Pushed, RepairResponded
-from sdschat.sds.values import AckState, Message
-from sdschat.tui.lens.trace import LensTrace
+from sdschat.sds.values import AckState, Evidence, Message
+from sdschat.tui.lens import why
+from sdschat.tui.lens.trace import UNPROVEN, LensTrace
+from sdschat.tui.lens.view_input import plain
 from sdschat.tui.lens.why import unasked
 from sdschat.tui.model.words import UNICODE
 from sdschat.wire.sds_codec import SdsCodec
@@ -91,6 +94,31 @@ def test_the_cause_of_a_message_that_came_by_sync_is_what_the_packets_show(tmp_p
             assert cause("live").startswith("a resend of its author; no filter of ours went out meanwhile")
             assert "a resend of its author, or a push" in cause("live", written + 30_000)
             assert "a comparison of the logs" in cause("sync", written + 30_000)
+
+    asyncio.run(story())
+
+
+def test_a_later_message_that_is_known_does_not_prove_the_one_before_and_it_is_said_why(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            first, second, third = (look.say("ann", text) for text in ("first", "second", "third"))
+            await look.own.until_texts("first", "second", "third")
+            bob = look["bob"].node.sender_id
+            view = look.eye._view_input(ROOM, first, "", 300, UNICODE)
+            perhaps = Evidence(bob, "filter", "p", 1, 1e-4)
+            shown = view._replace(fate=lambda _: OwnFate(AckState.POSSIBLY_ACKED, 1, 0, (perhaps,)))
+            says = "which follows it. This proves nothing here: a program that joined in between"
+            view.trace.peers.pop(bob, None)
+            assert says not in "\n".join(map(plain, why.view(shown)))
+            view.trace.peer(bob).prove(third, UNPROVEN)
+            assert says not in "\n".join(map(plain, why.view(shown))), "nobody is known to have a later one"
+            view.trace.peer(bob).prove(third, "mention")
+            text = "\n".join(map(plain, why.view(shown)))
+            assert f"bob is known to have {third[:4]}, {says}, or gave this one up as lost" in text
+            assert "perhaps" in text
+            last = view._replace(selection=third, fate=shown.fate)
+            assert says not in "\n".join(map(plain, why.view(last))), "nothing follows the last one"
+            assert second
 
     asyncio.run(story())
 
