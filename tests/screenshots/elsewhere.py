@@ -93,7 +93,6 @@ async def _theatre(folder: Path, theme: str, shoot: Shoot) -> None:
             company.split()
             for nick, text in (("ann", "the left side"), ("bob", "the right side"), ("carol", "of the cut")):
                 company.say(nick, text)
-            app.tell("The left half cannot hear the right half.")
             await pilot.pause(0.5)
             await shoot("theatre-cut", app, pilot)
             await pilot.press("f1")

@@ -51,7 +51,6 @@ async def film(folder: Path) -> list[Frame]:
 
             async def shoot(text: str, until: Callable[[], bool], least: float = 0.0) -> None:
                 """Look on until something is true; keep each picture that differs from the one before."""
-                app.tell(text)
                 began = shown = time.monotonic()
                 while not until() or time.monotonic() - began < least:
                     assert time.monotonic() - began < _PATIENCE, text

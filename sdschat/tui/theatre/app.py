@@ -31,8 +31,20 @@ _FRAMED: Final = (70, 22)  # from which there is a frame around help
 _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
-_KEYS: Final = "1-6 cut · s split · m mend · l loss · k kill · space pause · → step · Enter write · ? help · q quit"
-_SHORT_KEYS: Final = "1-6 cut  s split  m mend  l loss  k kill  ? help  q quit"
+_APART: Final = 2.0  # seconds for which logs differ before it is said: each message takes a moment
+_KEYS: Final = (
+    "1-6 cut",
+    "s split",
+    "m mend",
+    "l loss",
+    "k kill",
+    "space pause",
+    "→ step",
+    "Enter write",
+    "? help",
+    "q quit",
+)
+_DISPENSABLE: Final = ("→ step", "l loss", "s split")  # where there is no room for all; help has them
 _HELP: Final = """\
 Four participants, each a real node with its own database.
 Behind each name stands the fingerprint of its log.
@@ -43,7 +55,7 @@ Behind each name stands the fingerprint of its log.
   m            mends all links, and ends the loss
   l            loses packets on all links, or no more
   Tab, k       chooses one of them; kills and restarts it
-  space, →     pauses the script; plays its next act
+  space, →     pauses the script, as your faults do; next act
   Enter        writes for ann; Esc goes back to the keys
   q            quits
 
@@ -120,6 +132,9 @@ class TheatreApp(Ending):
         self._looked_at = 0.0
         self._met_at = float("-inf")  # when the logs last became equal
         self._equal = True
+        self._differ_since = time.monotonic()
+        self._parted = False  # they came apart for longer than a message takes
+        company.tell = self.tell
 
     # Making the screen.
 
@@ -152,7 +167,19 @@ class TheatreApp(Ending):
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
         )
-        self.keys.update(self._plain(_KEYS if width > len(_KEYS) + 2 else _SHORT_KEYS))
+        self.keys.update(self._plain(self._keys(width - 2)))
+
+    def _keys(self, room: int) -> str:
+        """Return the keys that there is room for."""
+        keys = [*_KEYS]
+        for between in (" · ", "  "):
+            if len(between.join(keys)) <= room:
+                return between.join(keys)
+        for one in _DISPENSABLE:
+            keys.remove(one)
+            if len("  ".join(keys)) <= room:
+                break
+        return "  ".join(keys)
 
     def _plain(self, text: str) -> str:
         return text if self.line_style.glyphs is UNICODE else text.replace(" · ", " | ").replace("→", "right")
@@ -178,6 +205,14 @@ class TheatreApp(Ending):
         equal = len(found) == 1 and "" not in found
         if equal and not self._equal:
             self._met_at = now
+            if self._parted:
+                self.tell("The four logs are equal: one order for all, also of what was said apart.")
+            self._parted = False
+        if equal:
+            self._differ_since = now
+        elif now - self._differ_since > _APART and not self._parted and self.company.cut:
+            self._parted = True
+            self.tell(f"The logs have come apart: there are {len(found - {''})} different ones.")
         self._equal = equal
         flash = now - self._met_at < _FLASH
         for nick, pane in self.panes.items():
@@ -232,7 +267,7 @@ class TheatreApp(Ending):
         for true, remark in (
             (self.company.cut, f"{len(self.company.cut)} of {len(LINKS)} links cut"),
             (self.company.loss, f"{self.company.loss:.0%} of all packets lost"),
-            (self.player.paused, "paused"),
+            (self.player.paused, "the script waits: space"),
         ):
             if true:
                 text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
@@ -253,18 +288,23 @@ class TheatreApp(Ending):
             self.action_help()
 
     def action_turn(self, number: int) -> None:
+        self.player.halt()
         self.company.turn(LINKS[number - 1])
 
     def action_split(self) -> None:
+        self.player.halt()
         self.company.split()
 
     def action_mend(self) -> None:
+        self.player.halt()
         self.company.mend()
 
     def action_loss(self) -> None:
+        self.player.halt()
         self.company.lose(0.0 if self.company.loss else self.player.loss)
 
     def action_restart(self) -> None:
+        self.player.halt()
         self.player.restart(self.chosen)
 
     def action_choose(self, step: int) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from sdschat.node.node import Node
 from sdschat.node.sync import extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
+from sdschat.tui.model.words import count
 from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
 from sdschat.tui.theatre.watched_group import WatchedGroup
 
@@ -17,13 +18,15 @@ _AWAY: Final = 2.5  # seconds between the end of a node and its next start
 
 
 class Company(WatchedGroup):
-    """The four, the links that are cut between them, and those that are away."""
+    """The four, the links that are cut between them, and those that are away. `tell` hears what was done to them, be
+    it by a key or by the script."""
 
     def __init__(self, group: LocalGroup) -> None:
         super().__init__(group)
         self.cut: set[Link] = set()
         self.loss = 0.0
         self.away: set[str] = set()  # those that are not running now
+        self.tell: Callable[[str], object] = str
 
     async def open(self) -> None:
         """Start all nodes. Raises TimeoutError if no broker could be started."""
@@ -44,21 +47,35 @@ class Company(WatchedGroup):
         """Cut a link, or mend it. Return True if it is cut now."""
         cut = link not in self.cut
         self._set((link,), cut)
+        both = " and ".join(link)
+        others = f" Still cut: {count(len(self.cut), 'link')}." if self.cut else ""
+        self.tell(f"Cut: {both} do not hear one another." if cut else f"Mended: {both} hear one another.{others}")
         return cut
 
     def split(self) -> None:
         """Cut all links between the left two and the right two."""
-        self._set((LINKS[number] for number in BETWEEN_SIDES), True)
+        between = {LINKS[number] for number in BETWEEN_SIDES}
+        if not between <= self.cut:
+            self._set(between, True)
+            self.tell("Cut: ann and carol, at the left, do not hear bob and dave.")
 
     def mend(self) -> None:
+        """Mend all links, and lose no more packets."""
+        was_cut, lost = bool(self.cut), bool(self.loss)
+        self.loss = 0.0
         self._set(LINKS, False)
-        self.lose(0.0)
+        if was_cut:
+            self.tell("All links are mended: watch the gaps close.")
+        elif lost:
+            self.tell("No packet is lost any more.")
 
     def lose(self, share: float) -> None:
         """Lose this share of all packets, in both directions."""
         self.loss = share
         for nick in PEOPLE:
             self._apply(nick)
+        lost = f"Of all packets {share:.0%} get lost: what is missing is asked for, and sent again."
+        self.tell(lost if share else "No packet is lost any more.")
 
     def _set(self, links: Iterable[Link], cut: bool) -> None:
         for link in links:
@@ -82,12 +99,14 @@ class Company(WatchedGroup):
         if nick in self.away:
             return
         self.away.add(nick)
+        self.tell(f"The program of {nick} is killed; its database stays.")
         try:
             self.models[nick].view.close()
             await self.group.restart(nick, self._present, _AWAY)
         finally:
             self.away.discard(nick)
         self._apply(nick)
+        self.tell(f"The program of {nick} runs again: it fetches what was said meanwhile.")
 
     # What is seen of them.
 

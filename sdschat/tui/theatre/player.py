@@ -28,6 +28,10 @@ class ScriptPace:
         self.paused = not self.paused
         self._moved.set()
 
+    def halt(self) -> None:
+        """Stop the script: somebody else acts now."""
+        self.paused = True
+
     def step(self) -> None:
         """Play the next act now."""
         self.steps += 1

@@ -26,7 +26,7 @@ class Deed(StrEnum):
     MEND = "mend"
     LOSS = "loss"
     KILL = "kill"  # and start again
-    TELL = "tell"
+    TELL = "tell"  # what holds whatever the person has done meanwhile
     MEET = "meet"  # wait until all logs are equal, but not for ever: the person may have cut a link
 
 
@@ -45,8 +45,7 @@ ACTS: Final = (
     TheatreAct(0.3, Deed.TELL, text="Four nodes, four databases. Equal logs have one fingerprint: see the names."),
     *_says(("ann", "hello, all"), ("bob", "hi ann"), ("dave", "good morning"), ("carol", "morning")),
     TheatreAct(2.0, Deed.MEET),
-    TheatreAct(1.0, Deed.TELL, text="Now the left half cannot hear the right half."),
-    TheatreAct(0.3, Deed.SPLIT),
+    TheatreAct(1.3, Deed.SPLIT),
     *_says(
         ("ann", "the left side"),
         ("bob", "the right side"),
@@ -54,19 +53,16 @@ ACTS: Final = (
         ("dave", "goes its own way"),
         ("ann", "who hears me?"),
     ),
-    TheatreAct(3.0, Deed.TELL, text="The logs have come apart. The links are mended: watch the gaps close."),
-    TheatreAct(0.3, Deed.MEND),
+    TheatreAct(3.3, Deed.MEND),
     *_says(("bob", "there you are"), ("carol", "I read it all"), pause=1.5),
     TheatreAct(0.5, Deed.MEET),
-    TheatreAct(2.0, Deed.TELL, text="One order for all, also of what was said apart. Now packets get lost."),
-    TheatreAct(0.3, Deed.LOSS),
+    TheatreAct(2.3, Deed.LOSS),
     *_says(("dave", "half of this"), ("ann", "gets lost"), ("bob", "on the way"), ("carol", "and comes again")),
     TheatreAct(0.5, Deed.MEET),
     TheatreAct(1.0, Deed.MEND),
-    TheatreAct(0.5, Deed.TELL, text="Dave's program is killed while others talk, and starts again."),
-    TheatreAct(0.3, Deed.KILL, "dave"),
+    TheatreAct(0.8, Deed.KILL, "dave"),
     *_says(("bob", "where is dave?"), ("dave", "here again"), pause=2.0),
     TheatreAct(0.5, Deed.MEET),
     TheatreAct(3.0, Deed.TELL, text="It begins again. Cut links yourself: 1 to 6; m mends. Enter writes for ann."),
-    TheatreAct(2.0, Deed.MEND),
+    TheatreAct(2.0, Deed.MEND),  # says nothing where there is nothing to mend
 )

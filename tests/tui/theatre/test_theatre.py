@@ -65,6 +65,36 @@ def test_logs_part_at_a_cut_and_come_together_when_it_is_mended(tmp_path: Path) 
         assert terminal.restored()
 
 
+def test_the_caption_says_what_has_really_happened_and_a_fault_by_hand_halts_the_script(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(""), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("hello, all", "space pause", "Enter write", "m mend", "k kill", "? help", "q quit")
+        terminal.press("1")
+        terminal.until_text("Cut: ann and bob do not hear one another.", "the script waits: space")
+        terminal.press("2")
+        terminal.until_text("Cut: ann and carol do not hear one another.")
+        terminal.press("1")
+        terminal.until_text("Mended: ann and bob hear one another. Still cut: 1 link.")
+        terminal.press("s")
+        terminal.until_text("Cut: ann and carol, at the left, do not hear bob and dave.")
+        terminal.press("\rapart\r")
+        terminal.escape()
+        terminal.until_text("The logs have come apart: there are")
+        terminal.press("m")
+        terminal.until_text("All links are mended")
+        terminal.until_text("The four logs are equal")
+        terminal.press("l")
+        terminal.until_text("get lost: what is missing is asked for")
+        terminal.press("m")
+        terminal.until_text("No packet is lost any more.")
+        terminal.press("k")
+        terminal.until_text("The program of dave is killed")
+        terminal.until_text("The program of dave runs again")
+        assert "left half" not in terminal.text(), "the script said no word of what it did not do"
+        terminal.press(" ")
+        terminal.until(lambda: "the script waits" not in terminal.text(), "space lets it go on")
+
+
 def test_help_is_whole_in_the_smallest_terminal(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=LEAST) as terminal:
