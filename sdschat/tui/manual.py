@@ -7,12 +7,13 @@ written once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Final, NamedTuple
 
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs
 
+FIRST_STEPS: Final = "first steps"  # the page of help that one reads first
 FOR_PROGRAMS: Final = "cli/README.md"
 
 
@@ -140,6 +141,29 @@ def without_keys(text: str) -> str:
         for line in lines
     )
     return "\n".join(line for line in kept if line.strip())
+
+
+# What only a person at the machine can do: a command of the program, or a file of its settings.
+_OF_THE_MACHINE: Final = re.compile(r"\bsdschat(?!\w)|\btui\.toml\b|\bthemes/|--\w")
+_FOR_VISITORS: Final = (
+    "-  You are a visitor: the chat runs on the machine that this page is from, and its files and programs are not "
+    "for you. Others join by opening the address of this page; with ?name=ann behind it they choose a name. This "
+    "browser finds your name, key and history again when it comes back.",
+    "",
+)
+
+
+def for_visitors(lines: Sequence[str], *, begins: bool = False) -> list[str]:
+    """Return lines without what a visitor in a browser cannot do. `begins`: they are the first ones that one reads."""
+    found = list(_FOR_VISITORS) if begins else []
+    for line in lines:
+        if not _OF_THE_MACHINE.search(line):
+            found.append(line)
+        elif not line.startswith("    "):  # an example is left out whole
+            parts = re.split(r"(?<=[.;]) (?=\S)", line)
+            kept = " ".join(part for part in parts if not _OF_THE_MACHINE.search(part)).rstrip("; ")
+            found += [kept] if kept.strip("- ") else []
+    return found
 
 
 def _with_signs(text: str, glyphs: Glyphs) -> str:

@@ -22,6 +22,7 @@ from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
+from sdschat.tui.manual import FIRST_STEPS, for_visitors
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.line_input import InputHistory
@@ -120,8 +121,10 @@ class ScreenHost(Window, App[int]):
     def answer(self, text: str, title: str, renew: Callable[[], str] | None = None, *, stays: bool = False) -> None:
         """Show a short answer above the input, and a longer one on a sheet; what is written goes on in the input."""
         lines = text.split("\n")
+        if self.view.guest:
+            lines = for_visitors(lines) or lines
         if not stays and len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
-            self.warn(text)
+            self.warn("\n".join(lines))
         else:
             self.sheet.open([Page(title, lines, renew=renew)])
 
@@ -130,6 +133,11 @@ class ScreenHost(Window, App[int]):
         if self.sheet.page is not None and self.sheet.page.title in [page.title for page in pages]:
             self.close_sheet()
             return
+        if self.view.guest:
+            pages = [
+                page if page.runs else page._replace(lines=for_visitors(page.lines, begins=page.title == FIRST_STEPS))
+                for page in pages
+            ]
         self.panes.hint("")
         self.sheet.marked = self.log_view.line_style.marked
         if not self.sheet.has_focus:
@@ -186,6 +194,8 @@ class ScreenHost(Window, App[int]):
         tall = (
             f"The picture needs a terminal of {high} lines. Make it higher, or see sdschat invite --qr in another one."
         )
+        if self.view.guest:
+            tall, words = "The picture needs a higher window.", " ".join(for_visitors([words]))
         lines = [words, text, *([tall] if picture and self.height < high else []), *picture]
         self.sheet.open([Page(title, lines, marks=[()] * len(lines))])  # no part of the picture is a first column
         self.copy_to_clipboard(text)

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from sdschat.cli.web.server import Visitors
+from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from tests.browser import browser
 from tests.cli.processes import Pipe, command, environment, run
 from tests.transport.worlds import free_port
@@ -57,6 +58,12 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
             await tab.type("/export stolen.txt")
             await tab.press("Enter", 13)
             await tab.sent("not for guests")
+            await tab.press("F1", 112)
+            await tab.sent("You are a visitor: the chat runs on the machine that this page is from")
+            assert "sdschat join" not in await tab.ask("window.received")
+            await tab.press("Escape", 27)
+            viewport = "document.querySelector('.xterm-viewport')"
+            assert await tab.ask(f"{viewport}.offsetWidth === {viewport}.clientWidth"), "a strip for a scrollbar"
             await tab.picture(tmp_path / "picture.png", 1000, 600, "typed in a browser", "message lobby")
 
     with serving(tmp_path / "server", *broker) as address:
@@ -65,6 +72,18 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
     (key,) = (tmp_path / "server").rglob("visitors/*/profiles/visitor/identity.key")
     assert key.stat().st_mode & 0o077 == 0
     bob.kill(signal.SIGTERM)
+
+
+def test_a_visitor_is_told_nothing_that_only_a_shell_can_do() -> None:
+    lines = [
+        "first: sdschat join lobby",
+        "    sdschat demo   plays",
+        "Give it away. sdschat invite prints one; /join works.",
+    ]
+    assert for_visitors(lines) == ["Give it away. /join works."]
+    assert for_visitors(["plain"], begins=True)[0].startswith("-  You are a visitor")
+    for topic in TOPICS.values():
+        assert "sdschat join" not in " ".join(for_visitors(lines_of(topic)))
 
 
 def test_pages_of_others_and_a_visitor_too_many_are_refused(tmp_path: Path) -> None:

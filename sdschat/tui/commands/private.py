@@ -74,9 +74,10 @@ def _invite(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     how_many = f"{uses} may" if uses else "whoever has it may"
     until = "" if not lasts else f", for {argument.split()[-1]}"
+    way = "/join LINK" if host.view.guest else "/join LINK or sdschat join LINK"
     words = (
-        f"An invite: {how_many} join by it{until}, with /join LINK or sdschat join LINK. Give it to people, not to "
-        f"places. Where it is hard to copy from here, sdschat invite {host.room} prints one."
+        f"An invite: {how_many} join by it{until}, with {way}. Give it to people, not to places. Where it is hard to "
+        f"copy from here, sdschat invite {host.room} prints one."
     )
     host.show_secret(link, _INVITE, words, qr_lines(link, dark_ink=host.on_light))
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import (
+    FIRST_STEPS,
     KEYS_FOR_LINES,
     SIGNS,
     SIGNS_FOR_LINES,
@@ -21,7 +22,6 @@ from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
-FIRST_STEPS: Final = "first steps"
 _OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
 _USAGE: Final = 22  # columns of a command and its arguments
 _GROUPS: Final = {
