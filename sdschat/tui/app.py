@@ -270,6 +270,7 @@ class ChatApp(Ending, KeyedHost):
     def _chosen(self, message: LogView.Chosen) -> None:
         if message.log is self.log_view:
             self.panes.draw_details()
+            self.panes.frames.draw()
             self.lens.select(message.message_id)
             self.draw_soon()  # fewer late messages are left to look at, perhaps
 

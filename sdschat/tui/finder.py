@@ -15,16 +15,18 @@ from sdschat.node.tasks import start
 from sdschat.node.view.searching import HistorySearch
 from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, said_by, step_hit, wanted_by
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import reason_text
+from sdschat.tui.model.words import fitted, reason_text
 from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM_FOR_WORDS: Final = 18  # columns for the words, before the keys get any
+_BESIDE: Final = 9  # columns for what stands before the words, and between
+_MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 
 
 class FindInput(Input):
-    KEYS: ClassVar = ()  # they stand beside the number of hits
+    named_keys: ClassVar = ()  # they stand beside the number of hits
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,up", "app.find_on(-1)", "Older hit", show=False),
         Binding("shift+enter,down", "app.find_on(1)", "Newer hit", show=False),
@@ -45,7 +47,7 @@ class FindBar(Horizontal):
 
     def __init__(self, typed: Callable[[], None], *, id: str) -> None:
         """`typed` is called when the words change."""
-        self.words = FindInput(placeholder="words  from:nick  since:2d  before:10:00", compact=True)
+        self.words = FindInput(placeholder=_MAY_SAY, compact=True)
         self._found = Static("", id="found", markup=False)
         super().__init__(Static("find", markup=False), self.words, self._found, id=id)
         self._typed = typed
@@ -59,11 +61,12 @@ class FindBar(Horizontal):
         self.say(text, keys=keys)
 
     def say(self, text: str, *, keys: bool = False) -> None:
-        """Show a text, and the keys behind it that there is room for."""
+        """Show a text, and the keys behind it that there is room for. What may be written comes first."""
         self._said = text, keys
-        room = self.size.width - _ROOM_FOR_WORDS
+        room = self.size.width - (_ROOM_FOR_WORDS if self.words.value else len(_MAY_SAY) + _BESIDE)
         told = (" | ".join(filter(None, (text, named))) for named in (_KEYS if keys else ("",)))
-        self._found.update(next((each for each in told if cell_len(each) <= room), text))
+        fits = next((each for each in told if cell_len(each) <= room), None)
+        self._found.update(fitted(text, max(0, room)).rstrip() if fits is None else fits)
 
 
 class Finder:
@@ -108,7 +111,7 @@ class Finder:
             self._pause = self.bar.set_timer(_PAUSE, self._begin)
 
     def _begin(self) -> None:
-        start(self._find(), lambda error: self._say(reason_text(error), keys=False))
+        start(self._find(), lambda error: self._refuse(reason_text(error)))
 
     async def _find(self) -> None:
         host, model, text = self._host, self._host.model, self.words.value
@@ -120,7 +123,7 @@ class Finder:
         try:
             wanted = wanted_by(host, text)
         except CommandError as error:
-            self._say(str(error), keys=False)
+            self._refuse(str(error))
             return
         search = self._search = HistorySearch(host.node, model.conversation, wanted, FOUND)
         found = await search.run()
@@ -150,7 +153,12 @@ class Finder:
             page = hits_page(self._host)
             self._host.show_pages([page], page.title)
         except CommandError as error:
-            self._say(str(error), keys=False)
+            self._refuse(str(error))
+
+    def _refuse(self, text: str) -> None:
+        """Say what is wrong with the words: above the input, where there is room for a sentence."""
+        self._say("")
+        self._host.refuse(text)
 
     def _say(self, text: str, *, keys: bool = True) -> None:
         self.bar.say(text, keys=keys)

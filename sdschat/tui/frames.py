@@ -29,7 +29,7 @@ class Frames:
     def __init__(self, screen: Window, *lists: Widget) -> None:
         self._screen = screen
         self._lists = lists
-        self._keys = _INPUT_KEYS
+        self._focused: Widget | None = None
         self._answered = ""  # in words, the message that the next one answers
         self._others: list[tuple[str, str]] = []  # the channels that are not shown, and what a click does
         self.ruled = False  # a line stands above the input, and on it the other channels
@@ -52,7 +52,7 @@ class Frames:
 
     def focus(self, widget: Widget) -> None:
         """Name the keys of what has the focus now."""
-        self._keys = getattr(widget, "KEYS", _INPUT_KEYS)
+        self._focused = widget
         self.draw()
 
     def answer(self, words: str) -> None:
@@ -92,8 +92,9 @@ class Frames:
         channels.border_title = "channels"
 
     def _named_keys(self) -> Sequence[str]:
-        if self._keys is not _INPUT_KEYS:
-            return self._keys
+        keys: Sequence[str] | None = getattr(self._focused, "named_keys", None)
+        if keys is not None:
+            return keys
         if self._answered:
             return _KEYS_OF_ANSWER
         if self._screen.view.recorded:

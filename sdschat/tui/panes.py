@@ -14,7 +14,7 @@ from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
-from sdschat.tui.model.words import clean, nick_text, short, when, whole_parts, wrapped
+from sdschat.tui.model.words import clean, fitted, nick_text, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
@@ -23,6 +23,8 @@ WIDER: Final = 120  # and for two
 WIDEST: Final = 140  # and for the list of channels beside the log and the Lens
 LOW: Final = 14  # lines below which the Lens has all of the room, not its lower half
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
+_LOW: Final = 20  # lines below which the details of a message have few of them, and none beside a sheet
+_FEW: Final = 2
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
 _ROOM_FOR_HELP: Final = 60  # and from which help has one
@@ -190,7 +192,7 @@ class Panes:
     def _details(self) -> str:
         screen, name = self._screen, self._screen.desktop.shown
         model = screen.desktop.models.get(name)
-        if model is None or model.selected is None:
+        if model is None or model.selected is None or (screen.reads_sheet and screen.height < _LOW):
             return ""
         at = model.timeline.index_of_message(model.selected)
         item = None if at is None else model.timeline.items[at]
@@ -202,11 +204,17 @@ class Panes:
         told = first_sentence(model.told_of(item)) or provenance(item, when(item.at, now))
         if screen.height <= _TINY:  # the log needs the lines
             return told
+        room = screen.width - 2
+        if screen.height < _LOW and len(lines := wrapped(told, room)) > _FEW:
+            end = " | F5"
+            last = lines[_FEW - 1][0]
+            told = told[:last] + fitted(told[last:], room - len(end), screen.line_style.glyphs.cut).rstrip() + end
+            return told
         told = told.rstrip(".")
         whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
-        if cell_len(whole) <= screen.width - 2:
+        if cell_len(whole) <= room:
             return whole
-        shorter, room = f"{told} | F5 all of it", screen.width - 2
+        shorter = f"{told} | F5 all of it"
         return shorter if len(wrapped(shorter, room)) == len(wrapped(told, room)) else told  # no line for that alone
 
     def hint(self, text: str, *, wrong: bool = False) -> None:

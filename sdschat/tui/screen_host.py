@@ -127,6 +127,7 @@ class ScreenHost(Window, App[int]):
             self.warn("\n".join(lines))
         else:
             self.sheet.open([Page(title, lines, renew=renew)])
+            self.panes.draw_details()
 
     def show_pages(self, pages: Sequence[Page], title: str) -> None:
         """Show pages on the sheet, which takes the keys; if it shows them already, close it."""
@@ -143,6 +144,7 @@ class ScreenHost(Window, App[int]):
         if not self.sheet.has_focus:
             self._from_log = self.log_view.has_focus
         self.sheet.open(pages, title)
+        self.panes.draw_details()
         self.screen.set_focus(self.sheet)  # now: letters of a filter may follow
 
     def close_sheet(self) -> None:
@@ -150,6 +152,7 @@ class ScreenHost(Window, App[int]):
             back = self.log_view if self._from_log else self.composer
             self.screen.set_focus(self.finder.words if self.finder is not None and self.finder.is_open else back)
         self.sheet.close()
+        self.panes.draw_details()
 
     def warn(self, text: str) -> None:
         self._say(text, wrong=False)
@@ -284,6 +287,10 @@ class ScreenHost(Window, App[int]):
     @property
     def lens_open(self) -> bool:
         return self.lens.is_open
+
+    @property
+    def reads_sheet(self) -> bool:
+        return self.sheet.page is not None
 
     def mount_lens(self, panel: Widget) -> None:
         self.query_one("#body").mount(panel)

@@ -31,6 +31,11 @@ class Window(Host):
     @abstractmethod
     def lens_open(self) -> bool: ...
 
+    @property
+    @abstractmethod
+    def reads_sheet(self) -> bool:
+        """True while a sheet lies over the log."""
+
     @abstractmethod
     def mount_lens(self, panel: Widget) -> None: ...
 

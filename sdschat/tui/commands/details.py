@@ -39,6 +39,12 @@ def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
     yield _about("written", f"{day_and_time(entry.sent_at or entry.at)}{by}")
     if not entry.own:
         yield _about("here", day_and_time(entry.received_at))
+    if entry.reply_to:
+        original = model.conversation.message(entry.reply_to)
+        text = "not here" if original is None else _in_short(host, model, model.entry_for(original))
+        yield _about("answers", f"{short(entry.reply_to, 8)} {text}")
+        if original is not None:
+            yield _about("", f"{'p in the log (F6), or ' if host.has_keys else ''}/original, jumps there")
     label = "follows"
     for name in entry.dependencies:
         before = model.conversation.message(name)

@@ -107,7 +107,7 @@ class LensTabs(Widget):
 class LensBody(ScrollView, can_focus=True):
     """The lines of the view."""
 
-    KEYS: ClassVar = ("Left Right views", "Up Down scroll", "F2 close", "Esc back")  # named on the screen
+    named_keys: ClassVar = ("Left Right views", "Up Down scroll", "F2 close", "Esc back")  # named on the screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "Previous view", show=False),
         Binding("right,l", "turn(1)", "Next view", show=False),

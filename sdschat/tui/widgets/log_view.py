@@ -99,15 +99,6 @@ _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
 class LogView(LogLines, can_focus=True):
     """Shows a `ChannelModel`. Visible lines never move unless the user is at the end of the log."""
 
-    KEYS: ClassVar = (
-        "r answer",
-        "i details",
-        "t thread",
-        "p original",
-        "o open link",
-        "y copy",
-        "Esc back",
-    )  # named on the screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
         Binding("down,j", "choose(1)", "Next message", show=False),
@@ -153,6 +144,13 @@ class LogView(LogLines, can_focus=True):
         self.following = True
         self._moving = False
         self._pointed: Item | None = None  # the row below the mouse
+
+    @property
+    def named_keys(self) -> tuple[str, ...]:
+        """The keys that the screen names: that to the original only while an answer is selected."""
+        entry = None if self.model is None else self.model.timeline.entries.get(self.model.selected or "")
+        original = ("p original",) if entry is not None and entry.reply_to else ()
+        return ("r answer", "i details", *original, "t thread", "o open link", "y copy", "Esc back")
 
     # Rows.
 

@@ -55,7 +55,7 @@ def _matching(lines: Sequence[str], words: Sequence[str]) -> Iterator[int]:
 class Sheet(ScrollView, can_focus=True):
     """Shows one of several pages. Typed letters filter its lines; Esc, which the application handles, closes it."""
 
-    KEYS: ClassVar = ()  # its own frame names them
+    named_keys: ClassVar = ()  # its own frame names them
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "turn(1)", "Next page", show=False),
         Binding("shift+tab,left", "turn(-1)", "Previous page", show=False),

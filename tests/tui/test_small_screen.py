@@ -1,0 +1,70 @@
+"""What a screen of 60 columns and 15 lines keeps whole. Keys are bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.stage import Stage, staged
+from tests.tui.terminal import Terminal
+from tests.tui.test_terminal_keys import CHOSEN, ESC, join
+
+SMALL = (60, 15)
+
+
+def test_an_answer_names_its_original_and_the_key_that_leads_to_it(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=SMALL) as terminal:
+        terminal.until_text("message lobby")
+        for text in ("the question", "something else", "more of it"):
+            terminal.enter(text)
+            terminal.until_text(text)
+        terminal.press(f"{ESC}[1;3A" * 3)
+        terminal.until_text(CHOSEN, "the question")
+        terminal.press(f"{ESC}[17~r")
+        terminal.until_text("answer to ann")
+        terminal.enter("the answer")
+        terminal.until_text("↳ ann: the question")
+        terminal.press(f"{ESC}[17~k")
+        terminal.until_text("r answer", "i details", "p original")
+        terminal.press("\r")
+        terminal.until_text("answers", "ann: the question", "p in the log (F6), or /original, jumps there")
+        terminal.escape()
+        terminal.press("p")
+        terminal.until(
+            lambda: (
+                any(CHOSEN in line and line.endswith("unacked") for line in terminal.text().splitlines())
+                and "p original" not in terminal.text()
+            ),
+            "p jumps nowhere",
+        )
+        chosen = next(line for line in terminal.text().splitlines() if CHOSEN in line)
+        assert "the question" in chosen
+
+
+def test_the_search_clips_nothing(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=SMALL) as terminal:
+        terminal.until_text("message lobby")
+        terminal.enter("the long rope")
+        terminal.until_text("the long rope")
+        terminal.press("\x06")
+        terminal.until_text("find words from:nick since:2d before:10:00")
+        terminal.press("since:someday rope")
+        terminal.until_text("someday is no time, such as 10:02, 2025-11-20, 2h, 3d or yesterday.")
+        terminal.until_text("find since:someday rope")
+        terminal.press("\x15")
+        terminal.until_text("find words from:nick")
+        terminal.press("rope")
+        terminal.until_text("1 of 1 ann,", "Tab list, Esc ends")
+
+
+@staged(size=(30, 15))
+async def test_the_sentence_on_a_message_leaves_room_for_the_log(s: Stage) -> None:
+    await s.enter("selected")
+    await s.press("alt+up")
+    assert "Nobody else was heard here yet" in s.app.panes.said("details")
+    assert s.app.panes.said("details").endswith("… | F5"), "the rest of it"
+    assert s.app.panes.details.size.height == 2
+    await s.press("f5")
+    assert "so nobody could confirm it" in " ".join(s.text().replace("│", " ").split())
+    assert s.app.panes.said("details") == "", "it stands on the sheet"
+    await s.press("escape")
+    assert s.app.panes.said("details").endswith("… | F5")
