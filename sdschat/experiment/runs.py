@@ -43,7 +43,7 @@ class SimRun(NamedTuple):
         return found
 
 
-_REVISION: Final = {"model": 2}  # raise it when the same setting and seed give other figures than before
+_REVISION: Final = {"model": 3}  # raise it when the same setting and seed give other figures than before
 
 
 def made_by(by: str) -> str:

@@ -13,13 +13,12 @@ np = needs_module("numpy")
 from sdschat.experiment.figures import NAMES, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model import packets
-from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, OncePerStep
+from sdschat.experiment.vector_model import run
+from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws
 from sdschat.experiment.vector_model.packets import Ears
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import run_model
 from sdschat.experiment.vector_model.wheel import (
-    Indices,
     ReadyParticipants,
     Wheel,
 )
@@ -77,12 +76,25 @@ def test_nobody_is_ready_before_their_time() -> None:
 
 
 def test_in_one_step_each_is_drawn_for_once() -> None:
-    random, draws = np.random.default_rng(1), OncePerStep(6)
-    some: Indices = np.array([1, 4])
-    first = draws.anew().of(some, random)
-    assert draws.of(np.array([4, 1, 5]), random)[:2].tolist() == first[::-1].tolist()
-    assert draws.everyone(random)[some].tolist() == first.tolist()
-    assert draws.anew().of(some, random).tolist() != first.tolist()
+    random = np.random.default_rng(1)
+    draws = StepDraws(random)
+    first = draws.of(np.array([1, 4]))
+    assert draws.of(np.array([4, 1, 5]))[:2].tolist() == first[::-1].tolist()
+    assert StepDraws(random).of(np.array([1, 4])).tolist() != first.tolist()
+
+
+def test_draws_are_even_and_independent_of_the_participant_and_of_the_step() -> None:
+    """By the largest distance of their distribution from the even one, and by correlations."""
+    random, count = np.random.default_rng(2), 100_000
+    steps = [StepDraws(random).of(np.arange(count)) for _ in range(20)]
+    for drawn in steps:
+        assert np.abs(np.sort(drawn) - (np.arange(count) + 0.5) / count).max() < 0.007
+        for apart in (1, 2, 64, 1_000, 32_768):
+            assert abs(np.corrcoef(drawn[apart:], drawn[:-apart])[0, 1]) < 0.02
+    between = np.corrcoef(np.array(steps)) - np.eye(len(steps))
+    assert np.abs(between).max() < 0.02
+    lost = (np.array(steps) < 0.05).sum(axis=0)
+    assert lost.var() == pytest.approx(20 * 0.05 * 0.95, rel=0.03)
 
 
 @pytest.mark.parametrize("count", [1, 3, 100])
@@ -96,22 +108,18 @@ def test_who_hears_does_not_depend_on_of_whom_it_is_asked(count: int) -> None:
     assert len(heard) > 0
 
 
-def test_drawing_only_for_those_who_matter_changes_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other way of drawing is for smaller groups, which are compared with the engine."""
+@pytest.mark.parametrize("push", [True, False])
+def test_skipping_what_tells_nobody_anything_changes_no_figure(monkeypatch: pytest.MonkeyPatch, push: bool) -> None:
+    """Step by step is the way of smaller groups, which are compared with the engine."""
+    setting = dataclasses.replace(MANY, push=push, tail=240_000)
 
     def figures(seeds: range) -> list[dict[str, float]]:
-        return [figures_of(run_model(dataclasses.replace(MANY, messages=1), seed)) for seed in seeds]
+        return [figures_of(run_model(setting, seed)) for seed in seeds]
 
-    few = figures(range(8))
-    plain = packets.Ears.__init__
-
-    def of_everybody(self: Ears, group: Group) -> None:
-        plain(self, group)
-        self._of_everyone()
-
-    monkeypatch.setattr(packets.Ears, "__init__", of_everybody)
+    skipping = figures(range(8))
+    monkeypatch.setattr(run, "skip_quiet", lambda group: None)
     every = figures(range(100, 108))
-    assert few[0] != every[0]
+    assert skipping[0] != every[0]
     for name in NAMES:
-        found = difference([each[name] for each in few], [each[name] for each in every], 0.01 / len(NAMES))
+        found = difference([each[name] for each in skipping], [each[name] for each in every], 0.01 / len(NAMES))
         assert found is None or found.agrees or abs(found.one - found.other) <= 0.005 * abs(found.one), (name, found)

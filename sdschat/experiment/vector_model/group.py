@@ -14,40 +14,38 @@ import numpy.typing as npt
 from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
-from sdschat.experiment.vector_model.wheel import Indices, ReadyParticipants, Wheel
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices, ReadyParticipants, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 
 Draws = npt.NDArray[np.float32]
 
 
-class OncePerStep:
-    __slots__ = ("_drawn_in", "_step", "_values")
+class StepDraws:
+    """One number from 0 to 1 per participant and step, drawn only for the participants that are asked for.
 
-    def __init__(self, count: int) -> None:
-        self._values: Draws = np.zeros(count, dtype=np.float32)
-        self._drawn_in = np.zeros(count, dtype=np.int32)
-        self._step = 0
+    It is a hash of the participant and of a number that is drawn for the step: nothing has to be remembered.
+    """
 
-    def anew(self) -> OncePerStep:
-        """Begin a new step: forget all earlier draws."""
-        self._step += 1
-        return self
+    __slots__ = ("_step",)
 
-    def of(self, who: Indices, random: np.random.Generator) -> Draws:
-        new = who[self._drawn_in[who] != self._step]
-        if len(new):
-            self._values[new] = random.random(len(new), dtype=np.float32)
-            self._drawn_in[new] = self._step
-        return self._values[who]
+    def __init__(self, random: np.random.Generator) -> None:
+        self._step = random.integers(1 << 32, dtype=np.uint32)
 
-    def everyone(self, random: np.random.Generator) -> Draws:
-        fresh = random.random(len(self._values), dtype=np.float32)
-        before = np.flatnonzero(self._drawn_in == self._step)
-        fresh[before] = self._values[before]
-        return fresh
+    def of(self, who: Indices) -> Draws:
+        mixed = who.astype(np.uint32)
+        mixed *= np.uint32(0x9E3779B1)
+        mixed += self._step
+        for factor in _FACTORS:  # an integer hash of full avalanche ("lowbias32")
+            mixed ^= mixed >> np.uint32(16)
+            mixed *= factor
+        mixed ^= mixed >> np.uint32(15)
+        drawn: Draws = (mixed >> np.uint32(8)).astype(np.float32)
+        drawn *= np.float32(2**-24)
+        return drawn
 
 
+_FACTORS: Final = (np.uint32(0x21F0AAAD), np.uint32(0xD35A2D97))
 Array = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -70,7 +68,6 @@ class Group:
         config = setting.config()
         self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
-        self.draws = OncePerStep(setting.participants)
         self.record: Record = empty_record(setting, seed)
         self.now = 0
         self.wheel = Wheel(max(1, setting.latency // 10), self._still)
@@ -84,19 +81,21 @@ class Group:
         count, draw = setting.participants, self.random
         self.count = count
         self.everyone: Indices = np.arange(count)
-        self.boot: Array = draw.integers(0, setting.warm_up + 1, count)
+        self.boot: Times = draw.integers(0, setting.warm_up + 1, count, dtype=np.int32)
         self.hash = draw.integers(0, 2**64, count, dtype=np.uint64)
         self.have: Masks = np.zeros(count, dtype=np.uint16)
         self.shown: Masks = np.zeros(count, dtype=np.uint16)
         self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, but delivery does not wait for them
         self.missing: Masks = np.zeros(count, dtype=np.uint16)  # known to the participant as missing
-        self.spoke: Array = np.full(count, -NEVER)
-        self.due: Array = self.boot + draw.integers(0, self.config.push_delay_max + 1, count)
-        self.latest: Array = self.due.copy()
-        self.woken: Array = np.full(count, NEVER)  # time of the participant's next sync item on the wheel
-        self.wanted_high: Array = np.full(count, -1)  # the range whose filter is due to be sent: up to this message,
-        self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
-        self.answered_at: Array = np.full(count, -NEVER)
+        self.spoke = times((count,), -NEVER)
+        self.due: Times = self.boot + draw.integers(0, self.config.push_delay_max + 1, count, dtype=np.int32)
+        self.latest: Times = self.due.copy()
+        self.look_at = NEVER  # when the sync timers are looked at next
+        self.try_skip_at = 0  # when `skip_quiet` tries next
+        # The range whose filter is due to be sent: up to this message, from this join horizon on.
+        self.wanted_high = np.full(count, -1, dtype=np.int8)
+        self.wanted_low = times((count,), -1)
+        self.answered_at = times((count,), -NEVER)
         self.free = ReadyParticipants(
             count, -NEVER
         )  # time from which the participant may answer with such a filter again
@@ -131,6 +130,7 @@ class Group:
         self.asked = np.zeros(shape, dtype=np.int16)
         self.asked_at = times(shape, -NEVER)
         self.push_due = times(shape, NEVER)
+        self.push_next = [NEVER] * setting.messages  # when the planned pushes of a message are looked at next
         self.pushable = [
             ReadyParticipants(setting.participants) for _ in range(setting.messages)
         ]  # when each may plan a push
@@ -147,7 +147,7 @@ class Group:
         return np.uint16(1 << message)
 
     def has(self, message: int) -> Flags:
-        found: Flags = (self.have >> np.uint16(message)) & np.uint16(1) == 1
+        found: Flags = self.have & self.bit(message) != 0
         return found
 
     def here(self, who: Any = slice(None)) -> Flags:
@@ -174,10 +174,9 @@ class Group:
 
     def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
         """Return True for the participants whose item on the wheel is still due at that time."""
-        due: Any = {"sync": self.woken, "request": self.t_req, "push": self.push_due, "answer": self.answer_due}[what]
-        due = due[who] if due.ndim == 1 else due[message, who]
+        due = (self.t_req if what == "request" else self.answer_due)[message, who]
         over: Flags = due <= at
-        return over if what in ("sync", "request") else over & (due > at - self.wheel.step)
+        return over if what == "request" else over & (due > at - self.wheel.step)
 
     def arrived(self, message: int, who: Indices) -> None:
         self.have[who] |= self.bit(message)
@@ -200,9 +199,9 @@ class Group:
 
     # Timers of sync messages (as `sdschat.sds.steps.timing`).
 
-    def jitter(self, count: int) -> Array:
+    def jitter(self, count: int) -> Times:
         interval = self.config.sync_interval
-        return interval // 2 + self.random.integers(0, interval, count)
+        return self.random.integers(interval // 2, interval // 2 + interval, count, dtype=np.int32)
 
     def traffic_heard(self, who: Indices) -> None:
         if self.busy or not self.rules.syncs:
@@ -220,13 +219,13 @@ class Group:
         if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others
             lacking = who[self.missing[who] != 0]
             interval = self.config.sync_interval
-            turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking))
+            turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking), dtype=np.int32)
             self.due[lacking] = self.latest[lacking] = self.now + turn
         self.watch(who)
 
     def hurry(self, who: Indices) -> None:
         within = self.config.push_delay_max
-        due = self.now + 1 + self.random.integers(0, within, len(who))
+        due = self.now + 1 + self.random.integers(0, within, len(who), dtype=np.int32)
         due = np.maximum(due, self.spoke[who] + self.config.sync_interval // 2)
         self.due[who] = np.minimum(self.due[who], due)
         self.latest[who] = np.minimum(self.latest[who], self.due[who])
@@ -239,13 +238,24 @@ class Group:
         self.watch(who)
 
     def watch(self, who: Indices) -> None:
-        """Put the next sync of each participant on the wheel. It may come early, and is then put on again."""
-        if not self.rules.syncs:
-            return
-        early = who[self.due[who] < self.woken[who]]
-        self.woken[early] = self.due[early]
-        at = np.maximum(self.due[early], self.now + 1)
-        self.wheel.put_each(at + -at % self.sync_step, "sync", -1, early)
+        """See to it that the sync timers are looked at when the first of these participants is due."""
+        if len(who):
+            self._look_at(self.due[who])
+
+    def watch_all(self) -> None:
+        self.look_at = NEVER
+        self._look_at(self.due)
+
+    def _look_at(self, due: Times) -> None:
+        first = int(self.in_steps(due.min()))
+        if first < self.look_at and self.rules.syncs:
+            self.look_at = first
+            self.wheel.put(first, "sync", -1, NOBODY)
+
+    def in_steps(self, due: Any) -> Any:
+        """Return when syncs that are due at these times are sent: in the next step for them."""
+        at = np.maximum(due, self.now + 1)
+        return at + -at % self.sync_step
 
 
 class Logs:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group
+from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group, StepDraws
 from sdschat.experiment.vector_model.wheel import Indices
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
@@ -83,7 +83,7 @@ class Ears:
     def __init__(self, group: Group) -> None:
         self._group = group
         self._everyone: Draws | None = None
-        self._drawn = group.draws.anew()
+        self._drawn = StepDraws(group.random)
         self.loss = group.setting.loss
         self._loss = np.float32(self.loss)
         if group.heard is not None:
@@ -122,11 +122,11 @@ class Ears:
 
     def _of_everyone(self) -> Draws:
         if self._everyone is None:
-            self._everyone = self._drawn.everyone(self._group.random)
+            self._everyone = self._drawn.of(self._group.everyone)
         return self._everyone
 
     def _of(self, who: Indices) -> Draws:
-        return self._everyone[who] if self._everyone is not None else self._drawn.of(who, self._group.random)
+        return self._everyone[who] if self._everyone is not None else self._drawn.of(who)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ import numpy as np
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import Indices
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices
 from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 
@@ -25,26 +25,35 @@ def want_push(g: Group, message: int, who: Indices) -> None:
     config = g.config
     spread = config.push_delay_max - config.push_delay_min
     stretched = spread + spread * g.active_peers(who) // CROWD
-    delay = config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int64)
-    delay[(who == g.authors[message]) & (g.pushes[message, who] < AUTHOR_FIRST)] = config.push_delay_min
-    g.push_due[message, who] = g.now + delay
+    due = g.now + config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int32)
+    due[(who == g.authors[message]) & (g.pushes[message, who] < AUTHOR_FIRST)] = g.now + config.push_delay_min
+    g.push_due[message, who] = due
     g.pushable[message].put(who, NEVER)
-    g.wheel.put_each(g.now + delay, "push", message, who)
+    _look_at(g, message, int(due.min()))
 
 
-def due_pushes(g: Group, message: int, who: Indices) -> Indices:
-    due = g.push_due[message, who]
-    who = who[(due <= g.now) & (due > g.now - g.wheel.step)]
+def _look_at(g: Group, message: int, due: int) -> None:
+    """See to it that the planned pushes of a message are looked at when one is due."""
+    if due < g.push_next[message]:
+        g.push_next[message] = due
+        g.wheel.put(due, "push", message, NOBODY)
+
+
+def due_pushes(g: Group, message: int) -> Indices:
+    if g.push_next[message] > g.now:
+        return NOBODY
+    who = np.flatnonzero(g.push_due[message] <= g.now)
     if len(who):
         _settle(g, message, who)
+    g.push_next[message] = NEVER
+    _look_at(g, message, int(g.push_due[message].min()))
     return who
 
 
 def heard_again(g: Group, message: int, who: Indices) -> None:
     """Cancel the planned pushes of a message that another participant has sent again."""
-    meant = who[g.push_due[message, who] < NEVER]
-    if len(meant):
-        _settle(g, message, meant)
+    if len(who):
+        _settle(g, message, who)
 
 
 def _settle(g: Group, message: int, who: Indices) -> None:
@@ -180,8 +189,8 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
 
 def _differs(g: Group, high: int, of: int, whole: bool) -> Flags:
     """Return True where a participant lacks a message of a range filter, or differs from a fingerprint of a range."""
-    below = np.uint16((2 << high) - 1)
-    found: Flags = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
+    below, held = np.uint16((2 << high) - 1), np.uint16(of)
+    found: Flags = g.have & held & below != held & below if whole else g.shown & below != held
     return found
 
 

@@ -88,6 +88,7 @@ def requested_by_other(g: Group, message: int, who: Indices) -> None:
 
 
 def received(g: Group, message: int, who: Indices) -> None:
+    who = who[g.missing[who] & g.bit(message) != 0]
     g.t_req[message, who] = NEVER
     g.missing[who] &= ~g.bit(message)
 
@@ -151,7 +152,7 @@ def _rounded(g: Group, message: int, who: Indices) -> Array:
 
 def answered_by_other(g: Group, message: int, who: Indices) -> None:
     """Remove the entries for a received message from the incoming repair buffer."""
-    settle(g, message, who[g.asked_at[message, who] >= 0])
+    settle(g, message, who)
 
 
 def settle(g: Group, message: int, who: Indices) -> None:

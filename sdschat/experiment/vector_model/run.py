@@ -11,6 +11,7 @@ from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.group import Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
+from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.ranges import (
     due_pushes,
     heard_again,
@@ -28,6 +29,7 @@ from sdschat.experiment.vector_model.requests import (
     received,
     requested_by_other,
 )
+from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.sending import rearm_resend, resend, send_copy, send_message, send_syncs, wake
 from sdschat.experiment.vector_model.wheel import Indices, Item
 
@@ -101,16 +103,15 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
     if not len(senders):
         return
     first = any(packet.kind == "message" and packet.number == number for packet in step.sent)
-    heard = ears.any_of(senders)
     had = g.has(number)
     if first:
-        g.record.missed[number] = ~heard & g.here()
+        g.record.missed[number] = ~ears.any_of(senders) & g.here()
         g.record.missed[number, g.authors[number]] = False
-    _count_duplicates(g, number, senders, int(np.count_nonzero(heard & had)))
-    knew = np.flatnonzero(heard & had)
-    answered_by_other(g, number, knew)
-    heard_again(g, number, knew)
-    new = np.flatnonzero(heard & ~had)
+    _count_duplicates(g, number, senders, had, ears)
+    if g.record.requests[number]:
+        answered_by_other(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
+    heard_again(g, number, ears.who_of(np.flatnonzero(g.push_due[number] < NEVER), senders))
+    new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
         _take(g, number, new)
@@ -118,14 +119,17 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
             review_old_filter(g, number, new)
 
 
-def _count_duplicates(g: Group, number: int, senders: Indices, knew: int) -> None:
-    """Count the copies received by participants that had the message: exactly for one packet, by a draw for several."""
-    count = len(senders)
-    if count == 1:
-        g.record.duplicates[number] += knew
-    elif knew:
-        holders = int(np.count_nonzero(g.has(number)))
-        g.record.duplicates[number] += int(g.random.binomial(count * max(0, holders - 1), 1 - g.setting.loss))
+def _count_duplicates(g: Group, number: int, senders: Indices, had: Flags, ears: Ears) -> None:
+    """Count the copies received by participants that had the message.
+
+    For one packet in a group of moderate size that is exact; else it is drawn.
+    """
+    if len(senders) == 1 and g.heard is not None:
+        g.record.duplicates[number] += int(np.count_nonzero(had & ears.any_of(senders)))
+        return
+    holders = int(np.count_nonzero(had))
+    copies = len(senders) * max(0, holders - 1)
+    g.record.duplicates[number] += int(g.random.binomial(copies, 1 - g.setting.loss))
 
 
 def _take(g: Group, number: int, new: Indices) -> None:
@@ -221,9 +225,10 @@ def _conclude(g: Group, number: int, mentioned: bool) -> None:
 def run_model(setting: GroupSetting, seed: int) -> Record:
     g = Group(setting, seed)
     draw = Random(f"senders {seed}")
-    g.watch(g.everyone)
     for number in range(setting.messages):
         g.wheel.put(setting.sent_at(number), "send", number, draw.randrange(setting.participants))
+    g.watch_all()
+    skip_quiet(g)
     while (due := g.wheel.next(setting.until)) is not None:
         g.now, items = due
         step = Step()
@@ -233,6 +238,7 @@ def run_model(setting: GroupSetting, seed: int) -> Record:
             items = g.wheel.more(g.now)
         if step.sent:
             g.wheel.put(g.now + setting.latency, "hear", -1, step)
+        skip_quiet(g)
     return g.record
 
 
@@ -256,13 +262,13 @@ def _do(g: Group, step: Step, item: Item) -> None:
     if what == "hear":
         hear(g, content)
     elif what == "sync":
-        wake(g, step, content)
+        wake(g, step)
     elif what == "request":
         send_syncs(g, step, due_requests(g, message, content))
     elif what == "answer":
         send_copy(g, step, "answer", message, due_answers(g, message, content))
     elif what == "push":
-        send_copy(g, step, "push", message, due_pushes(g, message, content))
+        send_copy(g, step, "push", message, due_pushes(g, message))
     elif what == "send":
         send_message(g, step, content)
     else:

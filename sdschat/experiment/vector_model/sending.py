@@ -11,7 +11,6 @@ from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step, packet_bytes
 from sdschat.experiment.vector_model.ranges import may_want_push, no_longer_owed
 from sdschat.experiment.vector_model.requests import eligible, mark_requested
-from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import Indices
 
 NAME = "0123456789abcdef" * 2  # as long as a participant's id
@@ -77,7 +76,7 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
         return
     if not g.sent and g.busy:
         g.traffic_sent(who)
-        _note_quiet(g, len(who))
+        note_sent(g, PacketGroup("sync", -1, 0, 0, 0, -1, 0, False), len(who))
         return
     requested = eligible(g, who)
     shown = g.shown[who]
@@ -113,11 +112,6 @@ def _parted(key: int) -> list[int]:
     return found[::-1]
 
 
-def _note_quiet(g: Group, count: int) -> None:
-    if g.now >= g.setting.warm_up:
-        g.record.sent("sync", packet_bytes(NAME, 0, 0, 0, 0, g.setting.layout), count)
-
-
 def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
     """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`.
 
@@ -143,6 +137,11 @@ def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
 
 def _emit(g: Group, step: Step, packet: PacketGroup, senders: Indices, low: Array | None = None) -> None:
     step.add(packet, senders, low)
+    note_sent(g, packet, len(senders))
+
+
+def note_sent(g: Group, packet: PacketGroup, count: int) -> None:
+    """Count these packets and their bytes, unless the group is still warming up."""
     if g.now < g.setting.warm_up:
         return
     content = g.setting.content_bytes if packet.number >= 0 else 0
@@ -152,14 +151,11 @@ def _emit(g: Group, step: Step, packet: PacketGroup, senders: Indices, low: Arra
     held = packet.held.bit_count() if packet.kind in LIVE else packet.number
     layout = "waku" if g.rules.wide_filter else g.setting.layout
     size = packet_bytes(NAME, content, held, packet.named.bit_count(), packet.requested.bit_count(), layout, section)
-    g.record.sent(packet.kind, size, len(senders))
+    g.record.sent(packet.kind, size, count)
 
 
-def wake(g: Group, step: Step, who: Indices) -> None:
-    """Send the sync messages of these participants that are due now, and put the others on the wheel again."""
-    who = who[g.woken[who] <= g.now]
-    ready = who[g.due[who] <= g.now]
-    later = who[g.due[who] > g.now]
-    g.woken[who] = NEVER
-    g.watch(later)
-    send_syncs(g, step, np.unique(ready))
+def wake(g: Group, step: Step) -> None:
+    """Send the sync messages that are due now."""
+    if g.look_at <= g.now:
+        send_syncs(g, step, np.flatnonzero(g.due <= g.now))
+        g.watch_all()

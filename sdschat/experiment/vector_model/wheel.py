@@ -17,7 +17,7 @@ Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
 Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
 _WIDE: Final = 256  # number of steps in a stretch
-_NOBODY: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+NOBODY: Final[npt.NDArray[np.int64]] = np.zeros(0, dtype=np.int64)
 
 
 class _Put(NamedTuple):
@@ -52,7 +52,7 @@ class Wheel:
         self._puts += 1
         self._put_near(-(-at // self.step), self._puts, (what, message, content))
 
-    def put_each(self, times: npt.NDArray[np.int64], what: str, message: int, who: Indices) -> None:
+    def put_each(self, times: npt.NDArray[Any], what: str, message: int, who: Indices) -> None:
         """Add one item for each participant, each with its own time."""
         if not len(who):
             return
@@ -104,6 +104,18 @@ class Wheel:
             return self._items(slot)
         return []
 
+    def first(self, which: Callable[[str, Any], bool]) -> int:
+        """Return the time of the first item for which `which` is true of its kind and content; NEVER if none is.
+
+        Items put with `put_each` are not searched.
+        """
+        found = (
+            slot * self.step
+            for slot, items in self._near.items()
+            if any(which(what, content) for _, (what, _, content) in items)
+        )
+        return min(found, default=NEVER)
+
     def _items(self, slot: int) -> list[Item]:
         """Return the items of a step in the order in which they were added."""
         return [item for _, item in sorted(self._near.pop(slot), key=lambda each: each[0])]
@@ -140,10 +152,11 @@ class ReadyParticipants:
     def by(self, now: int, which: Callable[[], Flags] | None = None) -> Indices:
         """Return all participants that are ready and for which `which` is true, in order."""
         if self._first > now:
-            return _NOBODY
+            return NOBODY
         ready: Flags = self._times <= now
-        if not ready.any():
+        if which is not None:
+            ready &= which()
+        found: Indices = np.flatnonzero(ready)
+        if not len(found) and which is None:
             self._first = int(self._times.min())
-            return _NOBODY
-        found: Indices = np.flatnonzero(ready if which is None else ready & which())
         return found
