@@ -105,9 +105,8 @@ def figures_of(record: Record) -> dict[str, float]:
     misses = record.missed
     lost = int(misses.sum())
     others = s.messages * (s.participants - 1)
-    noticed = _seconds(record, record.noticed)[misses]
-    healed = _seconds(record, record.held)[misses]
-    shown = _seconds(record, record.shown)
+    noticed = _seconds(record, record.noticed, misses)
+    healed = _seconds(record, record.held, misses)
     again = {kind: int(counts.sum()) for kind, counts in record.copies.items()}
     duplicates = int(record.duplicates.sum())
     minutes = (s.until - s.warm_up) / 60_000
@@ -119,8 +118,8 @@ def figures_of(record: Record) -> dict[str, float]:
         "noticed_in_3": _share(noticed <= 3 * s.interval / 1000),
         "healed_p50": _percentile(healed, 50),
         "healed_p90": _percentile(healed, 90),
-        "consistent_in_6": _share(shown.ravel() <= 6 * s.interval / 1000),
-        "complete": float(shown.max(axis=1).mean()),
+        "consistent_in_6": float((record.shown <= 6 * s.interval).mean()),
+        "complete": float(_censored(record, record.shown.max(axis=1)).mean()),
         "unhealed": _share(~np.isfinite(record.held[misses])),
         "requests": int(record.requests.sum()) / s.messages,
         "answers": again["answer"] / s.messages,
@@ -138,16 +137,16 @@ def figures_of(record: Record) -> dict[str, float]:
     }
 
 
-def _seconds(record: Record, times: npt.NDArray[np.float32]) -> Numbers:
-    """Return the times in seconds. An event that never happened gets the time for which the message was watched."""
+def _seconds(record: Record, times: Times, which: Flags) -> Numbers:
+    """Return these times in seconds. An event that never happened gets the time for which the message was watched."""
     s = record.setting
-    watched = np.array([[s.until - s.sent_at(at)] for at in range(s.messages)], dtype=np.float64)
-    bounded: Numbers = np.minimum(times.astype(np.float64), watched) / 1000
-    return bounded
+    watched = [s.until - s.sent_at(at) for at in range(s.messages)]
+    rows = zip(times, which, watched, strict=True)
+    return np.concatenate([np.minimum(row[flags].astype(np.float64), most) for row, flags, most in rows]) / 1000
 
 
 def _censored(record: Record, times: npt.NDArray[np.float32]) -> Numbers:
-    return _seconds(record, times[:, np.newaxis])[:, 0]
+    return _seconds(record, times[:, np.newaxis], np.ones((len(times), 1), dtype=np.bool_))
 
 
 def _percentile(values: Numbers, at: float) -> float:

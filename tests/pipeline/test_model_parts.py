@@ -10,7 +10,7 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.experiment.figures import NAMES, figures_of
+from sdschat.experiment.figures import NAMES, empty_record, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
@@ -68,11 +68,24 @@ def test_who_has_nothing_to_do_any_more_is_not_told_when_the_time_comes() -> Non
 def test_nobody_is_ready_before_their_time() -> None:
     ready = ReadyParticipants(4)
     assert ready.by(NEVER - 1).tolist() == []
-    ready.put(np.array([1, 3]), np.array([50, 70]))
+    ready.put(np.array([1, 3]), np.array([50, 70]), 40)
     assert [ready.by(now).tolist() for now in (49, 50, 70)] == [[], [1], [1, 3]]
-    ready.put(np.array([1]), NEVER)
+    ready.put(np.array([1]), NEVER, 80)
     assert ready.by(100).tolist() == [3]
-    assert ready.by(100, lambda: np.array([True, True, True, False])).tolist() == []
+    ready.put(np.array([0, 1]), np.array([120, 90]), 100)
+    assert ready.by(110).tolist() == [1, 3]
+    ready.put(np.array([0]), 130, 110)
+    assert [ready.by(now).tolist() for now in (120, 130)] == [[1, 3], [0, 1, 3]]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_those_who_are_ready_are_asked_for_one_more_thing(ready: bool) -> None:
+    """With few of them, only they are asked; with many, everybody is."""
+    lacks = np.arange(100) % 2 == 0
+    free = ReadyParticipants(100, ready=ready)
+    free.put(np.array([4, 5, 6]), NEVER if ready else 10, 0)
+    expected = [at for at in range(100) if at % 2 == 0 and (at in (4, 6)) != ready]
+    assert free.by(20, lambda who: lacks[who]).tolist() == expected
 
 
 def test_in_one_step_each_is_drawn_for_once() -> None:
@@ -123,3 +136,9 @@ def test_skipping_what_tells_nobody_anything_changes_no_figure(monkeypatch: pyte
     for name in NAMES:
         found = difference([each[name] for each in skipping], [each[name] for each in every], 0.01 / len(NAMES))
         assert found is None or found.agrees or abs(found.one - found.other) <= 0.005 * abs(found.one), (name, found)
+
+
+def test_what_is_never_shown_is_not_consistent_however_short_the_time_is() -> None:
+    record = empty_record(GroupSetting(participants=4, messages=1, tail=10_000), 1)
+    record.shown[0, :3] = 100
+    assert figures_of(record)["consistent_in_6"] == 0.75

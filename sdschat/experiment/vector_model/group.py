@@ -6,6 +6,7 @@ Random numbers are drawn once per participant and step, and only for the partici
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -33,24 +34,28 @@ class StepDraws:
         self._step = random.integers(1 << 32, dtype=np.uint32)
 
     def of(self, who: Indices) -> Draws:
-        mixed = who.astype(np.uint32)
-        mixed *= np.uint32(0x9E3779B1)
-        mixed += self._step
-        for factor in _FACTORS:  # an integer hash of full avalanche ("lowbias32")
-            mixed ^= mixed >> np.uint32(16)
-            mixed *= factor
-        mixed ^= mixed >> np.uint32(15)
-        drawn: Draws = (mixed >> np.uint32(8)).astype(np.float32)
+        drawn: Draws = (self.bits(who) >> np.uint32(8)).astype(np.float32)
         drawn *= np.float32(2**-24)
         return drawn
 
+    def bits(self, who: Indices) -> npt.NDArray[np.uint32]:
+        mixed = who.astype(np.uint32)
+        mixed *= np.uint32(0x9E3779B1)
+        mixed += self._step
+        mixed ^= mixed >> np.uint32(16)  # an integer hash of full avalanche ("lowbias32")
+        mixed *= np.uint32(0x21F0AAAD)
+        mixed ^= mixed >> np.uint32(15)
+        mixed *= np.uint32(0xD35A2D97)
+        mixed ^= mixed >> np.uint32(15)
+        return mixed
 
-_FACTORS: Final = (np.uint32(0x21F0AAAD), np.uint32(0xD35A2D97))
+
 Array = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 WHO_IS_WHO: Final = 2_048  # up to this size the model knows who heard whom, and who lacks which messages of whom
 COARSE: Final = 3_000  # above this size the times of sync messages are rounded to half the latency
+_WINDOWS: Final = 100  # in a sync interval
 BUSY: Final = 300  # from this size on, every participant hears something in every half sync interval
 Masks = npt.NDArray[np.uint16]
 
@@ -91,14 +96,14 @@ class Group:
         self.due: Times = self.boot + draw.integers(0, self.config.push_delay_max + 1, count, dtype=np.int32)
         self.latest: Times = self.due.copy()
         self.look_at = NEVER  # when the sync timers are looked at next
+        self.window = 0  # `soon` has all participants whose sync is due before this time
+        self.soon: list[Indices] = []
         self.try_skip_at = 0  # when `skip_quiet` tries next
         # The range whose filter is due to be sent: up to this message, from this join horizon on.
         self.wanted_high = np.full(count, -1, dtype=np.int8)
         self.wanted_low = times((count,), -1)
         self.answered_at = times((count,), -NEVER)
-        self.free = ReadyParticipants(
-            count, -NEVER
-        )  # time from which the participant may answer with such a filter again
+        self.free = ReadyParticipants(count, ready=True)  # when the participant may answer with such a filter again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
@@ -112,34 +117,42 @@ class Group:
         shape = (setting.messages, setting.participants)
         self.sent = 0  # number of messages sent so far
         self.sent_mask = 0
-        self._settled = 0  # value of `sent` when all participants last had all messages
-        self._unaware: tuple[int, Indices] = (0, self.everyone)
+        self._lacking = NOBODY
+        self._arrived = False  # since `lacking` was determined
+        self._unaware: tuple[int, Indices] = (0, NOBODY)
         causal = min(self.rules.causal or self.config.causal_history, setting.messages)
         self.logs = Logs(setting.messages, causal)
         self.authors: list[int] = []
         self.filters: list[int] = []  # the messages in the filter of each message
-        self.author_heard = times(shape, -NEVER)  # when a live packet of its author was last heard
+        self.author_heard = np.zeros(shape, dtype=np.bool_)  # True: live packets of its author were heard since
         self.message_hash = self.random.integers(0, 2**64, setting.messages, dtype=np.uint64)
-        self.pair_hash = self.random.integers(0, 2**62, shape)
-        self.held_at = times(shape, NEVER)
+        self.pair_hash = [StepDraws(self.random) for _ in range(setting.messages)]  # of a message and a participant
         self.newest_at = [-NEVER] * setting.messages  # when a participant last received it
         self.t_req = times(shape, NEVER)
         self.attempts = np.zeros(shape, dtype=np.int8)
         self.suppressed = np.zeros(shape, dtype=np.bool_)
-        self.answer_due = times(shape, NEVER)
         self.asked = np.zeros(shape, dtype=np.int16)
-        self.asked_at = times(shape, -NEVER)
         self.push_due = times(shape, NEVER)
         self.push_next = [NEVER] * setting.messages  # when the planned pushes of a message are looked at next
         self.pushable = [
             ReadyParticipants(setting.participants) for _ in range(setting.messages)
         ]  # when each may plan a push
         self.pushes = np.zeros(shape, dtype=np.int8)
-        self.not_before = times(shape, -NEVER)
+        self.not_before: Times = np.zeros(shape, dtype=np.int32)
         self.witnesses = [0] * setting.messages
         self.acked = [False] * setting.messages
         self.resend_due = [NEVER] * setting.messages
         self.sends = [0] * setting.messages
+
+    # Most large groups need no repair request, and so no memory for responses.
+
+    @cached_property
+    def answer_due(self) -> Times:
+        return times((self.setting.messages, self.count), NEVER)
+
+    @cached_property
+    def asked_at(self) -> Times:
+        return times((self.setting.messages, self.count), -NEVER)
 
     # Queries.
 
@@ -156,21 +169,22 @@ class Group:
         return there
 
     @property
-    def settled(self) -> bool:
-        """True if all participants have all sent messages: then no packet tells anybody anything new."""
-        if self._settled < self.sent and bool((self.shown == np.uint16(self.sent_mask)).all()):
-            self._settled = self.sent
-        return self._settled == self.sent
+    def lacking(self) -> Indices:
+        """Return the participants that do not show all sent messages."""
+        if self._arrived:
+            self._lacking = self._lacking[self.shown[self._lacking] != np.uint16(self.sent_mask)]
+            self._arrived = False
+        return self._lacking
 
     @property
     def unaware(self) -> Indices:
-        """Return the participants that lack a message without knowing it. Only a repeated sending can add to them."""
+        """Return the participants that lack a message without knowing it. Only a new message can add to them."""
         sent, who = self._unaware
         if sent < self.sent:
-            who = self.everyone
-        lacking: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
-        self._unaware = (self.sent, lacking)
-        return lacking
+            who = self.lacking
+        found: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
+        self._unaware = (self.sent, found)
+        return found
 
     def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
         """Return True for the participants whose item on the wheel is still due at that time."""
@@ -180,7 +194,17 @@ class Group:
 
     def arrived(self, message: int, who: Indices) -> None:
         self.have[who] |= self.bit(message)
-        self.held_at[message, who] = self.newest_at[message] = self.now
+        self.record.held[message, who] = self.since(message)
+        self.newest_at[message] = self.now
+        self._arrived = True
+
+    def sending(self, author: int) -> int:
+        """Count the next message of the group, and return its number."""
+        self.authors.append(author)
+        self.sent_mask |= 1 << self.sent
+        self.sent += 1
+        self._lacking = self.everyone
+        return self.sent - 1
 
     def since(self, message: int) -> int:
         return self.now - self.setting.sent_at(message)
@@ -189,7 +213,7 @@ class Group:
         """Return True where the message came so recently that it may still be on its way to others."""
         if self.now - self.newest_at[message] >= self.config.push_grace:
             return np.zeros(len(who), dtype=np.bool_)
-        recent: Flags = self.now - self.held_at[message, who] < self.config.push_grace
+        recent: Flags = self.record.held[message, who] > self.since(message) - self.config.push_grace
         return recent
 
     def active_peers(self, who: Indices) -> Array:
@@ -240,14 +264,27 @@ class Group:
     def watch(self, who: Indices) -> None:
         """See to it that the sync timers are looked at when the first of these participants is due."""
         if len(who):
-            self._look_at(self.due[who])
+            due = self.due[who]
+            self.soon.append(who[due < self.window])
+            self._look_at(int(due.min()))
+
+    def due_syncs(self) -> Indices:
+        who = np.concatenate(self.soon)
+        return np.unique(who[self.due[who] <= self.now])
 
     def watch_all(self) -> None:
+        """Determine when the sync timers are looked at next. All of them are searched only once in a window."""
         self.look_at = NEVER
-        self._look_at(self.due)
+        self.soon = [who[self.due[who] < self.window] for who in self.soon]
+        first = min((int(self.due[who].min(initial=NEVER)) for who in self.soon), default=NEVER)
+        if first == NEVER:
+            first = int(self.due.min())
+            self.window = first + self.config.sync_interval // _WINDOWS
+            self.soon = [np.flatnonzero(self.due < self.window)]
+        self._look_at(first)
 
-    def _look_at(self, due: Times) -> None:
-        first = int(self.in_steps(due.min()))
+    def _look_at(self, due: int) -> None:
+        first = int(self.in_steps(due))
         if first < self.look_at and self.rules.syncs:
             self.look_at = first
             self.wheel.put(first, "sync", -1, NOBODY)

@@ -38,7 +38,7 @@ def skip_quiet(g: Group) -> None:
     shown = g.sent_mask
     high = g.sent - 1 if g.rules.ranges and g.config.push_enabled else -1
     note_sent(g, PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, high, shown, False), count)
-    g.look_at = NEVER
+    g.look_at, g.window, g.soon = NEVER, 0, []
     if end <= g.setting.until:
         g.watch_all()
 
@@ -59,7 +59,7 @@ def _quiet(g: Group) -> bool:
     return (
         all(g.acked[: g.sent])
         and g.now - arrived >= g.config.push_grace
-        and g.settled
+        and not len(g.lacking)
         and not (g.record.requests.any() and (g.answer_due[: g.sent] < NEVER).any())
     )
 

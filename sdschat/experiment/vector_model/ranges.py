@@ -6,10 +6,11 @@ Filters and ranges are evidence of missing messages; messages that a filter lack
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 
-from sdschat.experiment.vector_model.group import Array, Flags, Group
+from sdschat.experiment.vector_model.group import Array, Flags, Group, Times
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import NOBODY, Indices
@@ -25,11 +26,18 @@ def want_push(g: Group, message: int, who: Indices) -> None:
     config = g.config
     spread = config.push_delay_max - config.push_delay_min
     stretched = spread + spread * g.active_peers(who) // CROWD
-    due = g.now + config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int32)
+    due = g.now + config.push_delay_min + _spread(g, stretched)
     due[(who == g.authors[message]) & (g.pushes[message, who] < AUTHOR_FIRST)] = g.now + config.push_delay_min
     g.push_due[message, who] = due
-    g.pushable[message].put(who, NEVER)
+    g.pushable[message].put(who, NEVER, g.now)
     _look_at(g, message, int(due.min()))
+
+
+def _spread(g: Group, most: Array) -> Times:
+    """Return a time from 0 to the most of each participant, in milliseconds."""
+    drawn = g.random.random(len(most), dtype=np.float32)
+    drawn *= most.astype(np.float32) + 1
+    return drawn.astype(np.int32)
 
 
 def _look_at(g: Group, message: int, due: int) -> None:
@@ -69,8 +77,9 @@ def _settle(g: Group, message: int, who: Indices) -> None:
 
 def may_want_push(g: Group, message: int, who: Indices) -> None:
     """Set the time from which these holders of a message, who plan no push of it, may plan one."""
-    arrived = g.held_at[message, who] + g.config.push_grace
-    g.pushable[message].put(who, np.maximum(arrived, g.not_before[message, who]))
+    if g.config.push_enabled:
+        held = g.record.held[message, who] + np.float32(g.setting.sent_at(message) + g.config.push_grace)
+        g.pushable[message].put(who, np.maximum(held, g.not_before[message, who]), g.now)
 
 
 def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
@@ -150,7 +159,7 @@ def review_old_filter(g: Group, number: int, new: Indices) -> None:
     A participant that has heard nothing of the author since then cannot know that, and plans pushes for it.
     """
     author = g.authors[number]
-    who = new[g.author_heard[number, new] < g.setting.sent_at(number)]
+    who = new[~g.author_heard[number, new]]
     claimed = g.filters[number]
     if g.wanted is not None:
         call_off(g, author, claimed, who)
@@ -181,17 +190,22 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
         boots = np.sort(np.concatenate([live.low[packet] for packet in packets]))
         if whole:
             _push_what_it_lacks(g, high, of, senders, ears)
-        differing = g.free.by(g.now, lambda: _differs(g, high, of, whole))  # noqa: B023
+        differing = _differing(g, high, of, whole)
         _owe(g, _who_compare(g, differing, senders, boots, ears), high, boots)
         if whole:
             _need_not_say_it(g, high, of, senders, boots, ears)
 
 
-def _differs(g: Group, high: int, of: int, whole: bool) -> Flags:
-    """Return True where a participant lacks a message of a range filter, or differs from a fingerprint of a range."""
+def _differing(g: Group, high: int, of: int, whole: bool) -> Indices:
+    """Return those who may answer, and lack a message of a range filter or differ from a fingerprint of a range."""
     below, held = np.uint16((2 << high) - 1), np.uint16(of)
-    found: Flags = g.have & held & below != held & below if whole else g.shown & below != held
-    return found
+
+    def differs(who: Any) -> Flags:
+        found: Flags = g.have[who] & held & below != held & below if whole else g.shown[who] & below != held
+        return found
+
+    complete = g.sent_mask & int(below) == of
+    return g.free.among(g.now, g.lacking, differs) if complete else g.free.by(g.now, differs)
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
@@ -209,7 +223,7 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
     for number in range(min(g.sent, high + 1)):
         if of >> number & 1:
             continue
-        shown = (g.shown >> np.uint16(number)) & np.uint16(1) == 1
+        shown = g.shown & g.bit(number) != 0
         others = senders[senders != g.authors[number]]
         if g.wanted is None:
             able = np.flatnonzero(shown & (g.push_due[number] == NEVER) & (g.not_before[number] <= g.now))
@@ -220,8 +234,7 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
 
 def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
     """Release participants that planned to send the filter of the same range and hold the same messages in it."""
-    who = np.flatnonzero(g.wanted_high == high)
-    who = who[(g.have[who] & np.uint16((2 << high) - 1)) == np.uint16(of)]
+    who = np.flatnonzero((g.have & np.uint16((2 << high) - 1) == np.uint16(of)) & (g.wanted_high == high))
     who = ears.who_of(who[np.isin(g.wanted_low[who], boots)], senders)
     no_longer_owed(g, who)
     g.calm(who)
@@ -229,7 +242,7 @@ def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Arra
 
 def no_longer_owed(g: Group, who: Indices) -> None:
     g.wanted_high[who] = -1
-    g.free.put(who, g.answered_at[who] + g.config.sync_interval // 2)
+    g.free.put(who, g.answered_at[who] + g.config.sync_interval // 2, g.now)
 
 
 def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
@@ -238,5 +251,5 @@ def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
         return
     g.wanted_high[who] = high
     g.wanted_low[who] = boots[-1]
-    g.free.put(who, NEVER)
+    g.free.put(who, NEVER, g.now)
     g.hurry(who)

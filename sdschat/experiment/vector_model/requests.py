@@ -28,7 +28,7 @@ def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
 def arm(g: Group, message: int, who: Indices, since: Array) -> None:
     """Determine T_req of these participants for a message."""
     spread = g.t_max - g.config.t_min
-    due = since + g.pair_hash[message, who] % spread + g.config.t_min
+    due = since + g.pair_hash[message].bits(who) % spread + g.config.t_min
     g.t_req[message, who] = np.minimum(due, NEVER - 1)
     g.wheel.put_each(due, "request", message, who)
 
@@ -131,8 +131,9 @@ def in_response_group(g: Group, message: int, who: Indices) -> Flags:
     """Determine the response group: True for participants in the group of the message's author."""
     if g.groups == 1:
         return np.ones(len(who), dtype=np.bool_)
-    hashes = g.pair_hash[message]
-    same: Flags = hashes[who] % g.groups == hashes[g.authors[message]] % g.groups
+    author = np.array([g.authors[message]])
+    of, mine = (g.pair_hash[message].bits(each) % np.uint32(g.groups) for each in (author, who))
+    same: Flags = mine == of
     return same
 
 

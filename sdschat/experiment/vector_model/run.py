@@ -72,7 +72,7 @@ def _tells_nothing(g: Group, step: Step) -> bool:
     if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
         return False
     if g.config.push_enabled:
-        return g.heard is None and g.settled
+        return g.heard is None and not len(g.lacking)
     return not len(g.unaware)
 
 
@@ -95,7 +95,7 @@ def _remember_authors(g: Group, step: Step, ears: Ears) -> None:
         heard = ears.any_of(said[:1])
         for number, one in enumerate(g.authors):
             if one == author:
-                g.author_heard[number, heard] = g.now
+                g.author_heard[number] |= heard
 
 
 def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything: Flags) -> None:
@@ -136,7 +136,6 @@ def _take(g: Group, number: int, new: Indices) -> None:
     since = np.float32(g.since(number))
     g.arrived(number, new)
     may_want_push(g, number, new)
-    g.record.held[number, new] = since
     g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
     received(g, number, new)
     before = g.shown[new]

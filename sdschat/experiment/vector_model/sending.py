@@ -18,20 +18,17 @@ NAME = "0123456789abcdef" * 2  # as long as a participant's id
 
 def send_message(g: Group, step: Step, author: int) -> None:
     """Send a new message. Its dependencies are the messages that its author names."""
-    number = g.sent
     who = np.array([author])
     shown, held = int(g.shown[author]), int(g.have[author])
     named = int(g.logs.named[shown])
     requested = int(eligible(g, who)[0])
     g.logs.add(named)
-    g.sent += 1
-    g.sent_mask |= 1 << number
-    g.authors.append(author)
+    number = g.sending(author)
     g.filters.append(held)
     g.arrived(number, who)
     g.shown[who] = g.logs.delivered_of(g.have[who], g.waived[who])
     may_want_push(g, number, who)
-    g.record.held[number, author] = g.record.shown[number, author] = 0
+    g.record.shown[number, author] = 0
     if g.rules.resends:
         _arm_resend(g, number)
     mark_requested(g, who, np.array([requested]))
@@ -157,5 +154,5 @@ def note_sent(g: Group, packet: PacketGroup, count: int) -> None:
 def wake(g: Group, step: Step) -> None:
     """Send the sync messages that are due now."""
     if g.look_at <= g.now:
-        send_syncs(g, step, np.flatnonzero(g.due <= g.now))
+        send_syncs(g, step, g.due_syncs())
         g.watch_all()

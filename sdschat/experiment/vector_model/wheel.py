@@ -17,6 +17,7 @@ Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
 Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
 _WIDE: Final = 256  # number of steps in a stretch
+_FEW: Final = 8  # with fewer than this part of all participants, only they are looked at
 NOBODY: Final[npt.NDArray[np.int64]] = np.zeros(0, dtype=np.int64)
 
 
@@ -136,27 +137,47 @@ def _parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
 
 
 class ReadyParticipants:
-    """One time per participant. All of them are searched only when at least one can have come."""
+    """One time per participant, and who has reached it. `now` never goes back."""
 
-    __slots__ = ("_first", "_times")
+    __slots__ = ("_later", "_puts", "_ready", "_times")
 
-    def __init__(self, count: int, since: int = NEVER) -> None:
-        self._times = np.full(count, since, dtype=np.int32)
-        self._first = since  # nobody is ready earlier
+    def __init__(self, count: int, *, ready: bool = False) -> None:
+        self._times = np.full(count, -NEVER if ready else NEVER, dtype=np.int32)
+        self._ready = np.full(count, ready)
+        self._later: list[tuple[int, int, Indices]] = []  # time of the first of them; number of the put; participants
+        self._puts = 0
 
-    def put(self, who: Any, times: Any) -> None:
+    def put(self, who: Indices, times: Any, now: int) -> None:
         """Set the times of these participants; NEVER: not until it is set again."""
         self._times[who] = times
-        self._first = min(self._first, int(np.min(times, initial=NEVER)))
+        self._ready[who] = False
+        self._wait(who, int(np.min(times, initial=NEVER)))
+        self._advance(now)
 
-    def by(self, now: int, which: Callable[[], Flags] | None = None) -> Indices:
+    def by(self, now: int, which: Callable[[Any], Flags] | None = None) -> Indices:
         """Return all participants that are ready and for which `which` is true, in order."""
-        if self._first > now:
-            return NOBODY
-        ready: Flags = self._times <= now
-        if which is not None:
-            ready &= which()
-        found: Indices = np.flatnonzero(ready)
-        if not len(found) and which is None:
-            self._first = int(self._times.min())
-        return found
+        self._advance(now)
+        if which is not None and np.count_nonzero(self._ready) > len(self._ready) // _FEW:
+            return np.flatnonzero(self._ready & which(slice(None)))
+        found: Indices = np.flatnonzero(self._ready)
+        return found if which is None else found[which(found)]
+
+    def among(self, now: int, who: Indices, which: Callable[[Any], Flags]) -> Indices:
+        """Return those of these participants that are ready and for which `which` is true."""
+        self._advance(now)
+        who = who[self._ready[who]]
+        return who[which(who)]
+
+    def _advance(self, now: int) -> None:
+        while self._later and self._later[0][0] <= now:
+            _, _, who = heappop(self._later)
+            times = self._times[who]
+            ready = times <= now
+            self._ready[who[ready]] = True
+            waiting = ~ready & (times < NEVER)
+            self._wait(who[waiting], int(np.min(times[waiting], initial=NEVER)))
+
+    def _wait(self, who: Indices, first: int) -> None:
+        if first < NEVER:
+            self._puts += 1
+            heappush(self._later, (first, self._puts, who))
