@@ -58,6 +58,11 @@ def due_pushes(g: Group, message: int) -> Indices:
     return who
 
 
+def planning(g: Group, message: int) -> Indices:
+    """Return the participants that plan a push of the message."""
+    return np.flatnonzero(g.push_due[message] < NEVER)
+
+
 def heard_again(g: Group, message: int, who: Indices) -> None:
     """Cancel the planned pushes of a message that another participant has sent again."""
     if len(who):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model.group import Flags, Group
+from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
 from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.ranges import (
     due_pushes,
     heard_again,
     may_want_push,
+    planning,
     review_filters,
     review_old_filter,
     review_ranges,
@@ -29,9 +31,9 @@ from sdschat.experiment.vector_model.requests import (
     received,
     requested_by_other,
 )
-from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.sending import rearm_resend, resend, send_copy, send_message, send_syncs, wake
-from sdschat.experiment.vector_model.wheel import Indices, Item
+
+Item = tuple[str, int, Any]  # as in the wheel
 
 
 def hear(g: Group, step: Step) -> None:
@@ -110,7 +112,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
     _count_duplicates(g, number, senders, had, ears)
     if g.record.requests[number]:
         answered_by_other(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
-    heard_again(g, number, ears.who_of(np.flatnonzero(g.push_due[number] < NEVER), senders))
+    heard_again(g, number, ears.who_of(planning(g, number), senders))
     new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
@@ -119,7 +121,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
             review_old_filter(g, number, new)
 
 
-def _count_duplicates(g: Group, number: int, senders: Indices, had: Flags, ears: Ears) -> None:
+def _count_duplicates(g: Group, number: int, senders: Array, had: Flags, ears: Ears) -> None:
     """Count the copies received by participants that had the message.
 
     For one packet in a group of moderate size that is exact; else it is drawn.
@@ -132,7 +134,7 @@ def _count_duplicates(g: Group, number: int, senders: Indices, had: Flags, ears:
     g.record.duplicates[number] += int(g.random.binomial(copies, 1 - g.setting.loss))
 
 
-def _take(g: Group, number: int, new: Indices) -> None:
+def _take(g: Group, number: int, new: Array) -> None:
     since = np.float32(g.since(number))
     g.arrived(number, new)
     may_want_push(g, number, new)
@@ -243,7 +245,7 @@ def run_model(setting: GroupSetting, seed: int) -> Record:
 
 def _merged(items: list[Item]) -> Iterator[Item]:
     """Merge the items of one time: receptions first, then sends, then equal items of all participants together."""
-    together: dict[tuple[str, int], list[Indices]] = {}
+    together: dict[tuple[str, int], list[Array]] = {}
     for what, message, content in items:
         if what == "hear":
             yield what, message, content
