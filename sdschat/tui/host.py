@@ -31,7 +31,7 @@ _PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and no
 _ABSENT: Final = {
     "react": _REACTION,
     "reaction": _REACTION,
-    "away": "Who leaves is shown as left, and finds what was said meanwhile.",
+    "away": "Who goes is shown as not here, and finds what was said meanwhile.",
     "typing": "Nobody tells that somebody types: it would tell what is not said.",
     "read": _RECEIPT,
     "seen": _RECEIPT,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sdschat.node.channel.hearing import LastHeard
 from sdschat.node.events import MessageDelivered
 from sdschat.node.view import live
+from sdschat.sds.values import Message, Now
 from tests.node.catching import CODEC, caught_up, say, start, stop
 from tests.node.worlds import Member, World, world
 
@@ -64,5 +66,25 @@ def test_an_old_message_that_another_sends_again_is_not_heard_of_its_author_now(
             bob.node.sessions["lobby"].receive(raw, "live")
             await bob.until_texts("heard by carol")
             assert HOUR - MOMENT < silence(bob, ann) < HOUR + MOMENT
+
+    asyncio.run(story())
+
+
+def test_a_clock_that_is_behind_makes_nobody_look_silent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            heard = LastHeard(start(w, "bob").node.sessions["lobby"].channel)
+            now, behind = Now(1_000 * HOUR, HOUR), 3 * MOMENT
+            heard.note(Message("ann", "s1", "lobby", now.wall - behind), now)
+            assert heard.at("ann", now) == now.wall, "a sync message nobody sends for another"
+            later = Now(now.wall + HOUR, now.mono + HOUR)
+            heard.note(Message("ann", "m1", "lobby", later.wall - behind, content=b"just said"), later)
+            assert heard.at("ann", later) == later.wall
+            heard.note(Message("carol", "m2", "lobby", later.wall - behind, content=b"of old"), later)
+            assert heard.at("carol", later) == later.wall - behind, "nothing shows that her clock is behind"
+            heard.note(Message("ann", "s2", "lobby", later.wall - 500), later)  # it was put right
+            last = Now(later.wall + HOUR, later.mono + HOUR)
+            heard.note(Message("ann", "m3", "lobby", last.wall - behind, content=b"sent again"), last)
+            assert heard.at("ann", last) == last.wall - behind + 500
 
     asyncio.run(story())

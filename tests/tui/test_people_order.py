@@ -20,3 +20,24 @@ async def test_the_list_of_people_and_the_cells_have_one_order(s: Stage) -> None
         where = [next(at for at, line in enumerate(lines) if f"▪ {one} " in line) for one in ("ann", "bob", "carol")]
         assert where == [*range(where[0], where[0] + 3)], "so do they stand on the screen"
         assert "▪ Dave" in s.lines()[where[-1] + 1]
+
+
+@staged(peers=("bob", "carol"), size=(100, 30))
+async def test_who_is_not_here_is_called_so_in_every_list(s: Stage) -> None:
+    s.say("I go")
+    await s.until_text("I go")
+    await s.until_text("3 here")
+    await s.peers["bob"].node.close(0.1)
+    await s.until_text("2 here")
+    panel = [line[-23:].strip(" │") for line in s.lines()]
+    assert panel.index("not here") > next(at for at, line in enumerate(panel) if line.startswith("▪ carol"))
+    below = panel[panel.index("not here") + 1]
+    assert below.startswith("▫ bob")
+    assert below.endswith(("ago", "now")), "nothing is clipped"
+    await s.enter("/who")
+    await s.until_text("not here, heard")
+    await s.press("escape")
+    await s.pilot.resize_terminal(80, 24)
+    await s.press("f4")
+    await s.until_text("not here, heard")
+    assert "left" not in s.text()

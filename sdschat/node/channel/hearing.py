@@ -2,7 +2,8 @@
 
 The engine notes when a packet of a participant came. That may be an old message that others sent again, or come by a
 comparison of logs, which passes the engine's hearing by. So a message counts by its own date here, and only a sync
-message, which nobody sends for another, by the time at which it came.
+message, which nobody sends for another, by the time at which it came. How far the date of a sync message lies behind
+that is how far its sender's clock is behind ours, about: other messages of theirs are as much younger as they look.
 """
 
 from __future__ import annotations
@@ -18,17 +19,23 @@ class LastHeard:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._noted: dict[str, int] = {}
+        self._behind: dict[str, int] = {}  # milliseconds by which the clock of a sender is behind ours
 
     def note(self, message: Message, now: Now) -> None:
         """A message came that its sender said, now or earlier."""
         sender_id = message.sender_id
         dated = message.lamport_timestamp
-        said = now.wall if message.kind is MessageKind.SYNC or dated is None else min(dated, now.wall)
+        if message.kind is MessageKind.SYNC and dated is not None:
+            self._behind[sender_id] = max(0, now.wall - dated)
+        behind = self._behind.get(sender_id, 0)
+        said = now.wall if message.kind is MessageKind.SYNC or dated is None else min(dated + behind, now.wall)
         if said <= self._noted.get(sender_id, 0):
             return
         self._noted[sender_id] = said
         if len(self._noted) > MAX_PEERS:
-            del self._noted[min(self._noted, key=self._noted.__getitem__)]
+            oldest = min(self._noted, key=self._noted.__getitem__)
+            del self._noted[oldest]
+            self._behind.pop(oldest, None)
 
     def at(self, sender_id: str, now: Now) -> int:
         """Return when a participant last said something that came here; 0: never. Of an earlier run it is the date of

@@ -87,8 +87,9 @@ def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp 
 
 
 def last_heard_words(people: list[Participant], now: int) -> str:
-    """Return the name of the participant heard last and their age, as "heard bob 3s ago"; empty if nobody was heard."""
-    heard = max((person for person in people if not person.own), key=lambda person: person.heard_at, default=None)
+    """Return who of those here was heard last, and when, as "heard bob 3s ago"; empty if none of them was heard."""
+    others = (person for person in people if person.online and not person.own)
+    heard = max(others, key=lambda person: person.heard_at, default=None)
     if heard is None or not heard.heard_at:
         return ""
     name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
@@ -112,13 +113,16 @@ def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int
 
 
 def heard_words(person: Participant, now: int) -> str:
-    """Return when a participant was heard last, or that nothing of them is shown."""
+    """Return when a participant was heard last, and that they are not here, or that nothing of them is shown. A goodbye
+    is the same signed word as the last will of a program that was killed, so nobody is said to have left."""
     if person.own:
         return "you"
     if person.hidden:
         return person.hidden
-    heard = ago(now - person.heard_at) if person.heard_at else "not heard"
-    return heard if person.online else f"left, {heard}"
+    heard = ago(now - person.heard_at) if person.heard_at else ""
+    if person.online:
+        return heard or "not heard"
+    return f"not here, heard {heard}" if heard else "not here"
 
 
 def first_sentence(told: str) -> str:

@@ -102,17 +102,20 @@ class MemberList(Static):
             return  # it is drawn again once there is room for it
         nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2)
-        for person, nick in list(zip(people, nicks, strict=True))[:room]:
+        away = next((at for at, person in enumerate(people) if not person.online), len(people))
+        if connected and away < room:
+            room -= 1  # for the heading of those who are not here
+        for at, (person, nick) in enumerate(list(zip(people, nicks, strict=True))[:room]):
+            if connected and at == away:
+                text.append("not here\n", line_style.style("time"))
             sign = line_style.glyphs.online if person.online else line_style.glyphs.offline
             name = nick or f"<{short(person.sender_id, 8)}>"
             if nick and nicks.count(nick) > 1:
                 name = f"{nick} {short(person.sender_id)}"
             if person.verified:
                 name += line_style.glyphs.verified
-            heard = heard_words(person, now).replace("left, not heard", "left").replace("left, ", "left ")
-            heard = heard.replace("not heard", "here")
-            if not person.online:
-                heard = heard.removesuffix(" ago")
+            heard = heard_words(person, now).replace("not heard", "here" if person.online else "")
+            heard = heard.removeprefix("not here").removeprefix(", heard ")  # the heading says it
             text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
             text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))
             text.append(f" {heard}\n", line_style.style("time"))

@@ -107,6 +107,9 @@ def test_the_urgency_of_a_state(
 def test_the_one_heard_last_is_named_with_the_age() -> None:
     assert last_heard_words(people(NOON - 3000), NOON) == "heard bob 3s ago"
     assert last_heard_words(people(0), NOON) == ""
+    gone = Participant("ca401", "carol", False, NOON - 1000, False)
+    assert last_heard_words([*people(NOON - 3000), gone], NOON) == "heard bob 3s ago", "of those who are here"
+    assert last_heard_words([people(0)[0], gone], NOON) == ""
 
 
 def people(heard_at: int) -> list[Participant]:
@@ -169,7 +172,8 @@ def test_a_lost_message_says_so() -> None:
         (Participant("me", "ann", True, 0, True), "you"),
         (Participant(BOB, "bob", True, NOON - 4000, False), "4s ago"),
         (Participant(BOB, "bob", True, 0, False), "not heard"),
-        (Participant(BOB, "bob", False, NOON - 7200_000, False), "left, 2h ago"),
+        (Participant(BOB, "bob", False, NOON - 7200_000, False), "not here, heard 2h ago"),
+        (Participant(BOB, "bob", False, 0, False), "not here"),
     ],
 )
 def test_when_somebody_was_heard(person: Participant, expected: str) -> None:
