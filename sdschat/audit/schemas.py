@@ -12,7 +12,17 @@ from collections.abc import Mapping
 from typing import Final, get_type_hints
 
 from sdschat.audit.tables import Blob, Ids
-from sdschat.audit.tables.bronze import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
+from sdschat.audit.tables.bronze import (
+    Declared,
+    Journal,
+    KnownRun,
+    KnownVersion,
+    Message,
+    Node,
+    Packet,
+    Quarantine,
+    Whole,
+)
 from sdschat.audit.tables.gold import (
     FAULTS,
     FINDINGS,
@@ -88,6 +98,7 @@ __all__ = [
     "Ids",
     "Journal",
     "KnownRun",
+    "KnownVersion",
     "Log",
     "Message",
     "MetricsAck",

@@ -23,6 +23,7 @@ READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Node: "node",
     schemas.Declared: "declared",
     schemas.KnownRun: "run",
+    schemas.KnownVersion: "version",
 }
 KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
     "silver_event": schemas.Event,

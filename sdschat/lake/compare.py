@@ -13,6 +13,7 @@ from sdschat.audit.schemas import (
     Ids,
     Journal,
     KnownRun,
+    KnownVersion,
     Message,
     Node,
     Packet,
@@ -25,7 +26,7 @@ from sdschat.lake.judge import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
 from sdschat.lake.staging import staged_file
-from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, PARTED, PARTS, ROW_SUM, Tables
+from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, MESSAGE_KEY, PARTED, PARTS, ROW_SUM, VERSION_KEY, Tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,7 +40,7 @@ _KEYS: Final[dict[type, tuple[str, ...]]] = {
     Quarantine: ("run_id", "source", "node", "place", "reason"),
 }
 # Of the reading, not of the message.
-_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone", "again")}
+_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone", "again", "message_key", "version_key")}
 _SAID: Final = (*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")
 _CONFLICT: Final = "says something else than another of its number; both are kept"
 
@@ -125,16 +126,26 @@ class LakeComparison:
 
     # Logs: the furthest reading of a database counts.
 
+    def new_versions(self) -> New | None:
+        """Return the versions of messages that the lake does not know."""
+        self._name_readings()
+        self._name_here()
+        self._name("known", self._known(KnownVersion, keys=self._channel_keys("fresh")))
+        names = ", ".join(_full(KnownVersion))
+        came = f"SELECT DISTINCT {', '.join(columns(KnownVersion))} FROM here"
+        added = f"{_row_sum(KnownVersion)} AS {ROW_SUM}{_parts(KnownVersion)}"
+        return self._new(
+            KnownVersion,
+            f"SELECT {names} FROM (SELECT *, {added} FROM ({came}) AS every) AS c "
+            f"ANTI JOIN known AS k ON {_same('k', 'c', columns(KnownVersion))}",
+        )
+
     def new_messages(self) -> New | None:
         """Return the new and changed messages, and, marked as gone, those that a reading no longer has."""
         self._name_readings()
-        self._name_came("read_messages", Message)
+        self._name_here()
         self._name("known", self._known(Message, keys=self._channel_keys("fresh")))
         held, reading = ", ".join(_HELD), ", ".join(_READING)
-        self._make(
-            "here",
-            f"SELECT c.* FROM read_messages AS c SEMI JOIN fresh AS f ON {_same('f', 'c', (*_MEMBER, *_READING))}",
-        )
         latest = f"ROW_NUMBER() OVER (PARTITION BY {held} ORDER BY as_of DESC, read_ms DESC) AS rank"
         self._make(
             "before",
@@ -157,6 +168,16 @@ class LakeComparison:
             f"JOIN fresh AS f ON {_same('f', 'k', _MEMBER)} WHERE NOT k.gone"
         )
         return self._new(Message, f"{fresh} UNION ALL {gone}")
+
+    def _name_here(self) -> None:
+        """Name the messages of these readings."""
+        self._name_came("read_messages", Message)
+        keys = f"{number(MESSAGE_KEY)} AS message_key, {number(VERSION_KEY)} AS version_key"
+        self._make(
+            "here",
+            f"SELECT c.* REPLACE ({keys}) FROM read_messages AS c "
+            f"SEMI JOIN fresh AS f ON {_same('f', 'c', (*_MEMBER, *_READING))}",
+        )
 
     def new_nodes(self) -> New | None:
         """Return the readings that differ from all earlier ones of the same database."""
@@ -234,9 +255,9 @@ class LakeComparison:
     # Statements.
 
     def _new(self, table: type, query: str) -> New | None:
-        ((size,),) = self._ask(f"SELECT COUNT(*) FROM ({query}) AS new_rows")
-        wanted = f"SELECT {', '.join(_full(table))} FROM ({query}) AS new_rows"
-        return New(self._connection.sql(wanted), size) if size else None
+        self._make("new_rows", f"SELECT {', '.join(_full(table))} FROM ({query}) AS every")
+        ((size,),) = self._ask("SELECT COUNT(*) FROM new_rows")
+        return New(self._connection.table("new_rows"), size) if size else None
 
     def _name_came(self, name: str, table: type) -> None:
         """Name the rows of a table that were read, with the number of their source."""
@@ -282,6 +303,11 @@ def _row_sum(table: type) -> str:
     said = ", ".join(
         _plain(name, kind) for name, (kind, _) in columns(table).items() if name not in _NOT_SAID.get(table, ())
     )
+    return number(said)
+
+
+def number(said: str) -> str:
+    """Return the expression for a number that stands for these texts."""
     return f"CAST('0x' || SUBSTRING(MD5(CONCAT_WS(CHR(31), {said})), 1, 15) AS BIGINT)"
 
 

@@ -1,23 +1,38 @@
 -- From silver and the copies to the tables that the views of an audit need, in Spark's dialect: see silver.sql for the
 -- rest.
 
--- What do nodes say that they have, or had, by a log or by a journal? The ids of dependencies are one text.
-CREATE VIEW stated AS
+-- What do nodes say that they have, or had, without numbers, by a log that an older program took in or by a journal? The
+-- ids of dependencies are one text.
+CREATE VIEW plain AS
 SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest, own, received_ms,
   'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms
 FROM bronze_message
+WHERE version_key IS NULL
 UNION ALL
 SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)), '', own, received_ms, 'journal',
   CAST(NULL AS STRING), FALSE, FALSE, 0, 0
 FROM heard;
 
--- Which versions of which messages are there? A message and each version of it have numbers that follow from what they
--- are, so that nothing has to be looked up.
+-- And with numbers? A message and each version of it have numbers that follow from what they are, so that nothing has to
+-- be looked up.
+CREATE VIEW counted AS
+SELECT *, CAST(CONV(SUBSTRING(MD5(CONCAT_WS(CHR(31), run_id, channel, message_id)), 1, 15), 16, 10) AS BIGINT) AS message,
+  CAST(CONV(SUBSTRING(MD5(
+    CONCAT_WS(CHR(31), run_id, channel, message_id, CAST(lamport AS STRING), sender, deps, digest)
+  ), 1, 15), 16, 10) AS BIGINT) AS version
+FROM plain;
+
+-- Which versions of which messages are there?
 CREATE TABLE variant AS
-SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest,
-  CAST(XXHASH64(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message,
-  CAST(XXHASH64(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version
-FROM (SELECT DISTINCT run_id, channel, message_id, lamport, sender, deps, digest FROM stated) AS v
+SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest, v.message, v.version
+FROM (
+  SELECT run_id, channel, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest,
+    message_key AS message, version_key AS version
+  FROM bronze_version
+  UNION
+  SELECT run_id, channel, message_id, lamport, sender, deps, digest, message, version
+  FROM counted
+) AS v
 JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
 
 -- Which of these numbers stand for two things? None, unless somebody looked for such ids. These are counted instead.
@@ -56,13 +71,18 @@ CREATE TABLE message AS
 SELECT DISTINCT chan, message_id, message
 FROM version;
 
--- The same with the numbers of node, message and version.
+-- What do nodes say that they have, or had, with the numbers of node, message and version?
 CREATE VIEW numbered AS
+SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, ARRAY_JOIN(s.deps, CHR(31)) AS deps, s.digest, s.received_ms,
+  CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, COALESCE(s.again, TRUE) AS again, s.as_of, s.read_ms,
+  s.message_key AS message, s.version_key AS version
+FROM bronze_message AS s
+JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node
+WHERE s.version_key IS NOT NULL AND p.origin = 'log'
+UNION ALL
 SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest, s.received_ms,
-  CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, s.again, s.as_of, s.read_ms,
-  CAST(XXHASH64(p.chan, s.message_id) & 9223372036854775807 AS BIGINT) AS message,
-  CAST(XXHASH64(p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest) & 9223372036854775807 AS BIGINT) AS version
-FROM stated AS s
+  CASE WHEN s.own THEN 1 ELSE 0 END, s.damage, s.gone, s.again, s.as_of, s.read_ms, s.message, s.version
+FROM counted AS s
 JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node AND p.origin = s.origin;
 
 -- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so

@@ -1,8 +1,10 @@
 -- Written from evidence.sql by `python -m tests.audit.transpile`: change that file, not this one.
 
-CREATE VIEW stated AS SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)) AS deps, digest, own, received_ms, 'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms FROM bronze_message UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)), '', own, received_ms, 'journal', TRY_CAST(NULL AS TEXT), FALSE, FALSE, 0, 0 FROM heard;
+CREATE VIEW plain AS SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)) AS deps, digest, own, received_ms, 'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms FROM bronze_message WHERE version_key IS NULL UNION ALL SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)), '', own, received_ms, 'journal', TRY_CAST(NULL AS TEXT), FALSE, FALSE, 0, 0 FROM heard;
 
-CREATE TABLE variant AS SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest, TRY_CAST(HASH(c.chan, v.message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest) & 9223372036854775807 AS BIGINT) AS version FROM (SELECT DISTINCT run_id, channel, message_id, lamport, sender, deps, digest FROM stated) AS v JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
+CREATE VIEW counted AS SELECT *, TRY_CAST(CONV(SUBSTRING(MD5(CONCAT_WS(CHR(31), run_id, channel, message_id)), 1, 15), 16, 10) AS BIGINT) AS message, TRY_CAST(CONV(SUBSTRING(MD5(CONCAT_WS(CHR(31), run_id, channel, message_id, TRY_CAST(lamport AS TEXT), sender, deps, digest)), 1, 15), 16, 10) AS BIGINT) AS version FROM plain;
+
+CREATE TABLE variant AS SELECT c.chan, v.message_id, v.lamport, v.sender, v.deps, v.digest, v.message, v.version FROM (SELECT run_id, channel, message_id, lamport, sender, ARRAY_TO_STRING(deps, CHR(31)) AS deps, digest, message_key AS message, version_key AS version FROM bronze_version UNION SELECT run_id, channel, message_id, lamport, sender, deps, digest, message, version FROM counted) AS v JOIN (SELECT DISTINCT run_id, channel, chan FROM member_of) AS c ON c.run_id = v.run_id AND c.channel = v.channel;
 
 CREATE TABLE ambiguous AS SELECT message FROM variant GROUP BY message HAVING MIN(chan) <> MAX(chan) OR MIN(message_id) <> MAX(message_id) UNION SELECT v.message FROM variant AS v JOIN (SELECT version FROM variant GROUP BY version HAVING COUNT(*) > 1) AS d ON d.version = v.version;
 
@@ -10,7 +12,7 @@ CREATE TABLE version AS SELECT version, message, chan, message_id, lamport, send
 
 CREATE TABLE message AS SELECT DISTINCT chan, message_id, message FROM version;
 
-CREATE VIEW numbered AS SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest, s.received_ms, CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, s.again, s.as_of, s.read_ms, TRY_CAST(HASH(p.chan, s.message_id) & 9223372036854775807 AS BIGINT) AS message, TRY_CAST(HASH(p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest) & 9223372036854775807 AS BIGINT) AS version FROM stated AS s JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node AND p.origin = s.origin;
+CREATE VIEW numbered AS SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, ARRAY_TO_STRING(s.deps, CHR(31)) AS deps, s.digest, s.received_ms, CASE WHEN s.own THEN 1 ELSE 0 END AS own, s.damage, s.gone, COALESCE(s.again, TRUE) AS again, s.as_of, s.read_ms, s.message_key AS message, s.version_key AS version FROM bronze_message AS s JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node WHERE NOT s.version_key IS NULL AND p.origin = 'log' UNION ALL SELECT p.member, p.chan, s.message_id, s.lamport, s.sender, s.deps, s.digest, s.received_ms, CASE WHEN s.own THEN 1 ELSE 0 END, s.damage, s.gone, s.again, s.as_of, s.read_ms, s.message, s.version FROM counted AS s JOIN member_of AS p ON p.run_id = s.run_id AND p.channel = s.channel AND p.node = s.node AND p.origin = s.origin;
 
 CREATE TABLE reread AS SELECT DISTINCT HASH(member, message) AS mark FROM numbered WHERE again;
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.audit.schemas import Declared, Journal, KnownRun, Message, Node, Packet, Quarantine, Whole
+from sdschat.audit.schemas import Declared, Journal, KnownRun, KnownVersion, Message, Node, Packet, Quarantine, Whole
 from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import connected
 from sdschat.lake.sources.batch import table_of
@@ -78,6 +78,7 @@ class _Intake:
                 self._add(KnownRun, lambda: comparison.new_runs(files))
             if self._read[Node.__name__]:  # segments of a stream have no logs, and nothing is asked for them
                 self._add(Declared, comparison.new_declared)
+                self._add(KnownVersion, comparison.new_versions)  # messages refer to them
                 self._add(Message, comparison.new_messages)
                 # Last, since a reading says that its messages are there.
                 self._add(Node, comparison.new_nodes)

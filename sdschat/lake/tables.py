@@ -35,6 +35,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.Node: f"{BRONZE}/nodes",
     schemas.Declared: f"{BRONZE}/declared",
     schemas.KnownRun: f"{BRONZE}/runs",
+    schemas.KnownVersion: f"{BRONZE}/versions",
     schemas.Packet: f"{BRONZE}/packets",
     schemas.Quarantine: f"{BRONZE}/quarantine",
     schemas.Whole: f"{BRONZE}/wholes",
@@ -63,6 +64,7 @@ PARTED: Final[dict[type, str]] = {
     schemas.Journal: "ts_ms",
     schemas.Packet: "ts_ms",
     schemas.Message: "received_ms",
+    schemas.KnownVersion: "0",  # all in one
 }
 # Silver and gold are replaced by parts of these tables: a bucket of channels, by the beginning of the `channel_key`.
 BUCKET: Final = "bucket"
@@ -80,6 +82,9 @@ BUCKETED: Final = frozenset(
 BUCKETS: Final = frozenset(f"{number:02x}" for number in range(256))
 CHANNEL_KEY: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
 BUCKET_OF: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 2)"
+# Numbers for a message and a version of it, which evidence.sql computes in the same way where no ingest did.
+MESSAGE_KEY: Final = "run_id, channel, message_id"
+VERSION_KEY: Final = f"{MESSAGE_KEY}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest"
 ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
 DAY_MS: Final = 86_400_000
 _FILE: Final = re.compile("file:///(?!/)")

@@ -1,7 +1,8 @@
 -- Which channels have to be judged again, in Spark's dialect: see silver.sql for the rest.
 --
--- An engine brings new_journal, new_message, new_node, new_declared and new_run: the rows that came in since the last
--- verdict, among which may be some of before; and old_event, old_presence and old_journal, as that verdict left them.
+-- An engine brings new_journal, new_message, new_version, new_node, new_declared and new_run: the rows that came in since
+-- the last verdict, among which may be some of before; and old_event, old_presence and old_journal, as that verdict left
+-- them.
 
 -- Which nodes have journals that begin otherwise than before, or a number with another event, or another database? In
 -- all channels of such a node the order of events may be another one now, or what it is owed.
@@ -33,6 +34,8 @@ UNION
 SELECT run_id, channel FROM new_node
 UNION
 SELECT run_id, channel FROM new_declared
+UNION
+SELECT run_id, channel FROM new_version
 UNION
 SELECT p.run_id, p.channel
 FROM old_presence AS p

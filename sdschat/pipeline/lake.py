@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 FEW: Final = 50_000  # rows
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
+_SENT: Final = 64 << 20  # bytes of a table that each task gets whole
+_TEXT: Final = 100  # bytes of a text
+_NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -125,7 +128,9 @@ class Lake(Asked):
         self._scratch = self._scratch or self.tables.scratch()
         place = f"{self._scratch}/{name}-{uuid4()}"
         count = _write(rows, place, **_QUICK)
-        return self._held_if_few(self.spark.read.schema(rows.schema).parquet(as_it_is(place)), count)
+        found = self.spark.read.schema(rows.schema).parquet(as_it_is(place))
+        # Spark takes these files for as many times larger as others: see `MEANING`.
+        return self._held_if_few(found.hint("broadcast") if count * _width(rows.schema) < _SENT else found, count)
 
     def _held_if_few(self, rows: DataFrame, count: int) -> tuple[DataFrame, bool]:
         if count > FEW:
@@ -165,6 +170,11 @@ class Lake(Asked):
             self.tables.drop_scratch(self._scratch)
             self._scratch = ""
         self._large.clear()
+
+
+def _width(schema: StructType) -> int:
+    """Return about how many bytes a row takes in memory."""
+    return sum(_TEXT if each.dataType.simpleString() not in _NUMBERS else 8 for each in schema)
 
 
 def _with_bucket(table: type, rows: DataFrame) -> DataFrame:

@@ -8,9 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns
+from sdschat.audit.schemas import Declared, Ids, Journal, KnownVersion, Message, Node, columns
 from sdschat.audit.witness import Taken
 from sdschat.lake.tables import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
+
+DIGITS = 15  # of a hash, that are a number for a message or a version
 
 
 def bronze(folder: Path, taken: Taken) -> Path:
@@ -25,22 +27,43 @@ def bronze(folder: Path, taken: Taken) -> Path:
         Declared: taken.declared,
     }
     for table, held in every.items():
-        if held:
-            tables.append(
-                table, stored(table, _told_again(held, before=Message in tables) if table is Message else held)
-            )
+        if held and table is Message:
+            noted = _noted(held, before=Message in tables)
+            tables.append(KnownVersion, stored(KnownVersion, _versions(noted)))
+            tables.append(Message, stored(Message, noted))
+        elif held:
+            tables.append(table, stored(table, held))
     return folder
 
 
-def _told_again(messages: Sequence[Any], before: bool) -> list[Message]:
-    """Note of rows whether others of their key may be there, as an ingest does. An older one noted nothing."""
+def _noted(messages: Sequence[Any], before: bool) -> list[Message]:
+    """Note of rows whether others of their key may be there, and their numbers, as an ingest does. An older one noted
+    nothing."""
     there: set[tuple[str, ...]] = set()
     found = []
     for at, row in enumerate(messages):
         key = (row.run_id, row.channel, row.node, row.message_id)
-        found.append(row._replace(again=before or key in there if at % 3 else None))
+        again = before or key in there if at % 3 else None
+        found.append((with_numbers(row) if at % 2 else row)._replace(again=again))
         there.add(key)
     return found
+
+
+def with_numbers(row: Message) -> Message:
+    """Return the row with the numbers that an ingest computes."""
+    message = (row.run_id, row.channel, row.message_id)
+    version = (*message, str(row.lamport), row.sender, "\x1f".join(row.deps), row.digest)
+    return row._replace(message_key=_number(message), version_key=_number(version))
+
+
+def _number(said: tuple[str, ...]) -> int:
+    return int(md5("\x1f".join(said).encode()).hexdigest()[:DIGITS], 16)
+
+
+def _versions(messages: Sequence[Message]) -> list[KnownVersion]:
+    names = KnownVersion._fields
+    every = {KnownVersion(*(getattr(row, name) for name in names)) for row in messages if row.version_key is not None}
+    return sorted(every)
 
 
 def stored(table: type, held: Sequence[Any]) -> Any:

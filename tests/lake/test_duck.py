@@ -100,9 +100,14 @@ def test_things_with_the_same_hash_are_told_apart(tmp_path: Path, monkeypatch: p
 
     def with_few_hashes(self: DuckLake, package: str, name: str) -> list[tuple[str, str, bool]]:
         found = statements(self, package, name)
-        return [(each, re.sub(r"HASH\(([^()]*)\)", r"(HASH(\1) % 7)", query), once) for each, query, once in found]
+        few = (query.replace("1, 15)", "1, 1)") for _, query, _ in found)
+        return [
+            (each, re.sub(r"HASH\(([^()]*)\)", r"(HASH(\1) % 7)", query), once)
+            for (each, _, once), query in zip(found, few, strict=True)
+        ]
 
     monkeypatch.setattr(DuckLake, "statements", with_few_hashes)
+    monkeypatch.setattr("tests.lake.bronze.DIGITS", 1)
     every = together(40)
     found = judged(bronze(tmp_path, every.taken))
     assert (found.missing, found.findings) == (every.audit.missing, every.audit.findings)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import FIELD, Copy, Message, Node
+from sdschat.audit.schemas import FIELD, Copy, KnownVersion, Message, Node
 from sdschat.sds.values import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
@@ -98,7 +98,10 @@ def one_more_in_a_hundred(copies: Path, lake: Path, channels: int = CHANNELS) ->
 def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, message_id: str = "message_id") -> None:
     import duckdb
 
-    plain = {
+    from sdschat.lake.compare import number
+    from sdschat.lake.tables import MESSAGE_KEY, VERSION_KEY
+
+    noted = {
         "nick": "NULL::VARCHAR",
         "text": "NULL::VARCHAR",
         "sent_ms": "lamport",
@@ -112,13 +115,17 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, me
         "day": "received_ms // 86400000",
     }
     sizes = {name: "NULL::BIGINT" for name in Message._fields if name == "bytes" or name.endswith("_bytes")}
-    columns = ", ".join(f"{value} AS {name}" for name, value in {**plain, **sizes}.items())
-    rows = (
+    columns = ", ".join(f"{value} AS {name}" for name, value in {**noted, **sizes}.items())
+    plain_rows = (
         f"SELECT * EXCLUDE (origin) REPLACE ({message_id} AS message_id), {columns}, {as_of}::BIGINT AS as_of "
         f"FROM '{copies}/*.parquet' WHERE {which}"
     )
+    numbers = f"{number(MESSAGE_KEY)} AS message_key, {number(VERSION_KEY)} AS version_key"
+    rows = f"SELECT *, {numbers} FROM ({plain_rows}) AS copies"
+    names = ", ".join((*KnownVersion._fields, "row_sum", "channel_key", "0::BIGINT AS day"))
     with duckdb.connect() as database:
         tables.append(Message, database.sql(rows))
+        tables.append(KnownVersion, database.sql(f"SELECT DISTINCT {names} FROM ({rows}) AS rows"))
 
 
 def readings(channels: int) -> list[Node]:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["field", "untouched"]
 HERE = Path(__file__).parent
 PATIENCE = 1_800  # seconds: the first test starts Spark, perhaps on a busy machine
-# With so little work, most of the time would go into good compilation.
-QUICK_TO_START = ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
+# With so little work, most of the time would go into good compilation. All tests have one session, whose queries would
+# fill Java's memory for code.
+QUICK_TO_START = (
+    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"),
+    ("spark.sql.codegen.cache.maxEntries", "100"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,7 +48,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
     master, remote = os.environ.get("SDSCHAT_TEST_MASTER", ""), os.environ.get("SDSCHAT_TEST_REMOTE", "")
     conf: tuple[tuple[str, str], ...] = (("spark.sql.shuffle.partitions", "2"),)
     if not master and not remote:
-        master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"), QUICK_TO_START)
+        master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"), *QUICK_TO_START)
     return Where(master, remote, conf, folder, folder / "spark.log")
 
 

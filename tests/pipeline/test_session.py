@@ -129,6 +129,17 @@ def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
     assert of_session(Where(remote="sc://x:1", few=True).resolved())[compiled] == "false"
 
 
+def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path: Path) -> None:
+    """A thousand queries filled Java's usual memory for code, and Spark then compiled nothing more."""
+    needs_module("pyspark")
+    kept = "spark.sql.codegen.cache.maxEntries"
+    for few in (True, False):
+        where = Where("local[2]", few=few)
+        flags, _ = start._java(where, tmp_path, tmp_path / "log")
+        assert (kept in configuration(where, flags, tmp_path)) is not few
+        assert ("ReservedCodeCacheSize=512m" in flags) is not few
+
+
 @pytest.mark.parametrize(("asked", "ours"), [("-Dx=y", True), ("-XX:+UseG1GC", False)])
 def test_the_collector_of_the_person_wins(tmp_path: Path, asked: str, ours: bool) -> None:
     """Java does not start with two."""

@@ -65,7 +65,10 @@ class Message(NamedTuple):
     gone: bool  # True: the message was in an earlier reading, and is not in this one
     as_of: int  # position in the journal that the database had reached
     read_ms: int
-    again: bool | None = None  # of a row in a lake: False if no other row of its key was there when it came
+    # Of a row in a lake:
+    again: bool | None = None  # False if no other row of its key was there when it came
+    message_key: int | None = None  # a number for its channel and id
+    version_key: int | None = None  # a number for all that is in `KnownVersion`, which has a row for it
 
 
 class Node(NamedTuple):
@@ -96,6 +99,20 @@ class KnownRun(NamedTuple):
     digest: str  # of the database
     boot: str
     source: str  # file
+
+
+class KnownVersion(NamedTuple):
+    """All of a message that nodes must agree on, as a reading had it. The key is all columns."""
+
+    run_id: str
+    channel: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    message_key: int
+    version_key: int
 
 
 class Declared(NamedTuple):

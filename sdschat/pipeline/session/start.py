@@ -33,6 +33,7 @@ from sdschat.pipeline.session.trouble import (
 from sdschat.pipeline.session.warm import archive_flags
 from sdschat.pipeline.session.where import (
     QUICK_TO_START,
+    ROOM_FOR_QUERIES,
     TargetKind,
     Where,
     configuration,
@@ -124,9 +125,12 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
         variables["PYTHONPATH"] = os.pathsep.join(path)
     flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
-    if where.few:  # before the user's flags, which win
+    # Before the user's flags, which win.
+    if where.few:
         asked = dict(where.conf).get("spark.driver.extraJavaOptions", "")
         flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]  # Java takes one
+    else:
+        flags.append(ROOM_FOR_QUERIES)
     return shlex.join(flags), variables
 
 

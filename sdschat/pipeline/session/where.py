@@ -106,6 +106,9 @@ _LOCAL: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, list files without a job
     "spark.io.compression.codec": "lz4",
 }
+# An audit compiles some hundreds of queries, and the next one in the same session finds them compiled.
+_MANY_ROWS: Final = {"spark.sql.codegen.cache.maxEntries": "1000"}
+ROOM_FOR_QUERIES: Final = "-XX:ReservedCodeCacheSize=512m"
 _MOST_PARTITIONS: Final = 8
 
 
@@ -124,6 +127,7 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
         conf |= _LOCAL
         conf["spark.sql.shuffle.partitions"] = str(min(cores(where.master), _MOST_PARTITIONS))
         conf["spark.driver.memory"] = f"{memory_gib()}g"
+        conf |= {} if where.few else _MANY_ROWS
     if where.kind is TargetKind.CLUSTER:
         conf["spark.ui.enabled"] = "false"
         conf["spark.ui.showConsoleProgress"] = "false"
