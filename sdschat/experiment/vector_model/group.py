@@ -75,7 +75,7 @@ class Group:
         self.random = np.random.Generator(np.random.SFC64(seed))
         self.record: Record = empty_record(setting, seed)
         self.now = 0
-        self.wheel = Wheel(max(1, setting.latency // 10), self._still)
+        self.wheel = Wheel(max(1, setting.latency // 10))
         self.sync_step = self.wheel.step * (5 if setting.participants > COARSE else 1)
         self.t_max = self.rules.t_max or self.config.t_max
         self.groups = 1 if self.rules.one_group else setting.response_groups
@@ -185,12 +185,6 @@ class Group:
         found: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
         self._unaware = (self.sent, found)
         return found
-
-    def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
-        """Return True for the participants whose item on the wheel is still due at that time."""
-        due = (self.t_req if what == "request" else self.answer_due)[message, who]
-        over: Flags = due <= at
-        return over if what == "request" else over & (due > at - self.wheel.step)
 
     def arrived(self, message: int, who: Indices) -> None:
         self.have[who] |= self.bit(message)

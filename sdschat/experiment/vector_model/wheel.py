@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,111 +15,51 @@ from sdschat.experiment.vector_model.rules import NEVER
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
-Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
-_WIDE: Final = 256  # number of steps in a stretch
 _FEW: Final = 8  # with fewer than this part of all participants, only they are looked at
 NOBODY: Final[npt.NDArray[np.int64]] = np.zeros(0, dtype=np.int64)
 
 
-class _Put(NamedTuple):
-    """Participants of one stretch and the step of each. `number`: the number of earlier calls of `put`."""
-
-    number: int
-    slots: npt.NDArray[np.int64]
-    who: Indices
-
-
 class Wheel:
-    """A timer queue with steps of `step` milliseconds. All items of one step are returned together.
+    """A timer queue with steps of `step` milliseconds. All items of one step are returned together, in order."""
 
-    Participants with a time far ahead are sorted only by stretch, which is a group of steps; when their stretch begins
-    they are sorted by step. By then most of these items often have no effect any more: `still` tells for which
-    participants and times there is still something to do.
-    """
+    __slots__ = ("_heap", "_items", "step")
 
-    __slots__ = ("_far", "_heap", "_near", "_opened", "_puts", "_still", "_stretches", "step")
-
-    def __init__(self, step: int, still: Still | None = None) -> None:
+    def __init__(self, step: int) -> None:
         self.step = step
-        self._still = still
-        self._puts = 0
-        self._near: dict[int, list[tuple[int, Item]]] = {}  # items by step
+        self._items: dict[int, list[Item]] = defaultdict(list)  # by step
         self._heap: list[int] = []
-        self._far: dict[int, dict[tuple[str, int], list[_Put]]] = {}  # items by stretch
-        self._stretches: list[int] = []
-        self._opened = -1  # the last stretch that has begun
 
     def put(self, at: int, what: str, message: int, content: Any) -> None:
-        self._puts += 1
-        self._put_near(-(-at // self.step), self._puts, (what, message, content))
+        self._put(-(-at // self.step), (what, message, content))
 
     def put_each(self, times: npt.NDArray[Any], what: str, message: int, who: Indices) -> None:
         """Add one item for each participant, each with its own time."""
-        if not len(who):
-            return
-        self._puts += 1
-        slots = -(-times // self.step)
-        for stretch, part in _parts(slots // _WIDE):
-            if stretch <= self._opened:
-                for slot, inner in _parts(slots[part]):
-                    self._put_near(slot, self._puts, (what, message, who[part][inner]))
-                continue
-            if stretch not in self._far:
-                self._far[stretch] = defaultdict(list)
-                heappush(self._stretches, stretch)
-            self._far[stretch][what, message].append(_Put(self._puts, slots[part], who[part]))
+        for slot, part in _parts(-(-times // self.step)):
+            self._put(slot, (what, message, who[part]))
 
-    def _put_near(self, slot: int, number: int, item: Item) -> None:
-        if slot not in self._near:
-            self._near[slot] = []
+    def _put(self, slot: int, item: Item) -> None:
+        if slot not in self._items:
             heappush(self._heap, slot)
-        self._near[slot].append((number, item))
-
-    def _open(self, stretch: int) -> None:
-        self._opened = stretch
-        for (what, message), puts in self._far.pop(stretch).items():
-            slots, who = (np.concatenate(each) for each in ([put.slots for put in puts], [put.who for put in puts]))
-            numbers = np.repeat([put.number for put in puts], [len(put.who) for put in puts])
-            if self._still is not None:
-                still = self._still(what, message, who, slots * self.step)
-                slots, who, numbers = slots[still], who[still], numbers[still]
-            for slot, part in _parts(slots):
-                self._put_near(slot, int(numbers[part[0]]), (what, message, who[part]))
+        self._items[slot].append(item)
 
     def next(self, until: int) -> tuple[int, list[Item]] | None:
         """Return the next time with due items, and the items; None if that time is after `until`."""
-        while self._stretches and (not self._heap or self._stretches[0] * _WIDE <= self._heap[0]):
-            if self._stretches[0] * _WIDE * self.step > until:
-                break
-            self._open(heappop(self._stretches))
         if not self._heap or self._heap[0] * self.step > until:
             return None
         slot = heappop(self._heap)
-        return slot * self.step, self._items(slot)
+        return slot * self.step, self._items.pop(slot)
 
     def more(self, at: int) -> list[Item]:
         """Return the items added to the present step since it was returned."""
-        slot = at // self.step
-        if self._heap and self._heap[0] == slot:
-            heappop(self._heap)
-            return self._items(slot)
-        return []
+        due = self.next(at)
+        return due[1] if due else []
 
     def first(self, which: Callable[[str, Any], bool]) -> int:
-        """Return the time of the first item for which `which` is true of its kind and content; NEVER if none is.
-
-        Items put with `put_each` are not searched.
-        """
-        found = (
-            slot * self.step
-            for slot, items in self._near.items()
-            if any(which(what, content) for _, (what, _, content) in items)
-        )
-        return min(found, default=NEVER)
-
-    def _items(self, slot: int) -> list[Item]:
-        """Return the items of a step in the order in which they were added."""
-        return [item for _, item in sorted(self._near.pop(slot), key=lambda each: each[0])]
+        """Return the time of the first item for which `which` is true of its kind and content; NEVER if none is."""
+        for slot in sorted(self._items):
+            if any(which(what, content) for what, _, content in self._items[slot]):
+                return slot * self.step
+        return NEVER
 
 
 def _parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
