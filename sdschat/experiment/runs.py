@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
@@ -104,16 +103,6 @@ def write_journal(rows: list[JournalRow], run_id: str, folder: Path) -> None:
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_text("".join(f'{{"run_id":"{run_id}",{line[1:]}\n' for line in json_lines(rows)), "utf-8")
     fresh.replace(path)
-
-
-def text_of(run: Run) -> str:
-    """Return a run as text, for a worker."""
-    return json.dumps([dataclasses.asdict(run.setting), run.seed])
-
-
-def run_from(text: str) -> Run:
-    values, seed = json.loads(text)
-    return Run(setting_of(values), seed)
 
 
 def command_of(run: SimRun) -> str:

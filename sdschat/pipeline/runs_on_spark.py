@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.grid.simulate import Work
-from sdschat.experiment.runs import SimRun, do_run, run_from, text_of
+from sdschat.experiment.runs import SimRun, do_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +68,7 @@ def _waves(runs: Sequence[Run], cores: int) -> list[list[Run]]:
 def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> list[SimRun]:
     if not runs:
         return []
-    task = functools.partial(_task, texts=[text_of(run) for run in runs], journal=journal)
+    task = functools.partial(_task, runs=list(runs), journal=journal)
     hints = get_type_hints(SimRun)
     schema = ", ".join(f"{name} {_SQL[hints[name]]}" for name in SimRun._fields)
     rows = session.range(0, len(runs), 1, len(runs)).mapInArrow(task, schema).toArrow()
@@ -78,12 +78,12 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
 _SQL: Final = {str: "STRING", int: "BIGINT", float: "DOUBLE"}
 
 
-def _task(batches: Iterator[Any], texts: list[str], journal: Path | None) -> Iterator[Any]:
+def _task(batches: Iterator[Any], runs: list[Run], journal: Path | None) -> Iterator[Any]:
     """Do the runs of some rows, on a worker of Spark."""
     import pyarrow as pa
 
     from sdschat.experiment.grid.simulate import SCHEMA
 
     for batch in batches:
-        done = [do_run(run_from(texts[at]), journal)._asdict() for at in batch.column(0).to_pylist()]
+        done = [do_run(runs[at], journal)._asdict() for at in batch.column(0).to_pylist()]
         yield pa.RecordBatch.from_pylist(done, schema=SCHEMA)

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from statistics import median
 
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.runs import SimRun, do_run, run_from, text_of
+from sdschat.experiment.runs import SimRun, do_run
 from sdschat.experiment.setting import GroupSetting
 from sdschat.pipeline.runs_on_spark import on_spark
 from sdschat.pipeline.session import Where, spark
@@ -30,10 +30,6 @@ _MODEL_RUNS = 2
 SPARK, POOL = "Spark, local[2]", "pool of two"
 
 
-def _do(text: str) -> SimRun:
-    return do_run(run_from(text))
-
-
 def _timed(work: Callable[[Sequence[Run]], list[SimRun]], runs: Sequence[Run]) -> tuple[float, dict[str, str]]:
     began = time.perf_counter()
     rows = work(runs)
@@ -45,7 +41,7 @@ def measure(bars: Bars) -> None:
         there = on_spark(session, None)
         works: dict[str, Callable[[Sequence[Run]], list[SimRun]]] = {
             SPARK: lambda runs: list(there(runs)),
-            POOL: lambda runs: list(pool.imap_unordered(_do, [text_of(run) for run in runs])),
+            POOL: lambda runs: list(pool.imap_unordered(do_run, runs)),
         }
         for work in works.values():
             work([Run(_ENGINE, seed) for seed in range(4)])

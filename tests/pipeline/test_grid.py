@@ -31,7 +31,7 @@ from sdschat.experiment.grid.page import sweep_picture, write_page
 from sdschat.experiment.grid.simulate import RunTable, on_processes, simulate
 from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student
 from sdschat.experiment.grid.summary import Point
-from sdschat.experiment.runs import JOURNALS, SimRun, do_run, run_from, text_of
+from sdschat.experiment.runs import JOURNALS, SimRun, do_run
 from sdschat.experiment.setting import GroupSetting, setting_of
 from sdschat.sim.scenario import Violation
 
@@ -112,11 +112,6 @@ def test_a_run_that_failed_is_tried_again(grid_file: Path, tmp_path: Path) -> No
     again = Counted()
     assert not simulate(runs_of(grid), tmp_path, again).failures
     assert again.done == 1
-
-
-def test_a_run_travels_as_text() -> None:
-    run = Run(GroupSetting(participants=7, loss=0.25, push=False), 9)
-    assert run_from(text_of(run)) == run
 
 
 def test_processes_do_what_one_does(grid_file: Path) -> None:
@@ -267,7 +262,7 @@ def test_the_command_still_checks_invariants() -> None:
 def _axes(axis: str, name: str, values: dict[float, float]) -> list[Any]:
     """Return the two axes of the picture of a figure that had these values, as Vega-Lite describes them."""
     sweep = Sweep("sweep", "says", axis, (), (name,), (), 1)
-    points = [Point(GroupSetting(), at, "", {name: Estimate(1, y, y, y, y, 0)}) for at, y in values.items()]
+    points = [Point(GroupSetting(), at, "", {name: Estimate(1, y, y, y)}) for at, y in values.items()]
     picture = sweep_picture(sweep, points, name)
     assert picture is not None
     (line, *_) = picture.to_dict()["layer"]

@@ -16,7 +16,7 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.gridfile import Grid, Sweep
-from sdschat.experiment.grid.summary import Point, points_of, short
+from sdschat.experiment.grid.summary import Point, points_of, spoken
 from sdschat.experiment.runs import SimRun
 
 ABOUT: Final = {figure.name: figure for figure in FIGURES}
@@ -62,8 +62,8 @@ def _row(sweep: Sweep, point: Point, name: str) -> dict[str, Any] | None:
     if found is None or not isinstance(point.at, int | float):
         return None
     at = point.at / 1000 if sweep.axis in _TIMES else float(point.at)
-    says = f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
-    return {"at": at, "line": point.line, "y": found.median, "low": found.low, "high": found.high, "says": says}
+    values = {"y": found.median, "low": found.low, "high": found.high, "says": spoken(found)}
+    return {"at": at, "line": point.line, **values}
 
 
 def _across(sweep: Sweep, rows: Sequence[dict[str, Any]]) -> alt.X:
@@ -136,9 +136,7 @@ def _table(sweep: Sweep, points: Sequence[Point]) -> str:
     rows = []
     for point in points:
         cells = [str(point.at), point.line, str(max((found.n for found in point.figures.values()), default=0))]
-        for name in sweep.figures:
-            found = point.figures.get(name)
-            cells.append(f"{short(found.median)} ({short(found.low)} to {short(found.high)})" if found else "")
+        cells += [spoken(point.figures.get(name)) for name in sweep.figures]
         rows.append([escape(cell) for cell in cells])
     headings = (sweep.axis, ", ".join(sweep.lines), "seeds", *sweep.figures)
     return f"<details><summary>figures</summary>{table(headings, rows, range(len(headings)))}</details>"

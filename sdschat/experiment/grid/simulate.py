@@ -33,13 +33,9 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.grid.progress import Progress, spoken
-from sdschat.experiment.runs import PLACE, SimRun, command_for, command_of, do_run, made_by, run_from, text_of
+from sdschat.experiment.runs import PLACE, SimRun, command_for, command_of, do_run, made_by
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
-
-
-def _do(text: str, journal: Path | None) -> SimRun:
-    return do_run(run_from(text), journal)
 
 
 def on_processes(jobs: int, journal: Path | None) -> Work:
@@ -52,7 +48,7 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
         others = set(active_children())
         with ProcessPoolExecutor(min(jobs, len(runs)), get_context("spawn"), _follow_the_parent) as pool:
             try:
-                yield from _each_done(pool, runs, functools.partial(_do, journal=journal), 2 * jobs)
+                yield from _each_done(pool, runs, functools.partial(do_run, journal=journal), 2 * jobs)
             except BaseException:  # the remaining results are not wanted any more
                 for process in set(active_children()) - others:
                     process.terminate()
@@ -78,7 +74,7 @@ def _end_after(parent: Any) -> None:
 
 
 def _each_done(
-    pool: ProcessPoolExecutor, runs: Sequence[Run], do: Callable[[str], SimRun], most: int
+    pool: ProcessPoolExecutor, runs: Sequence[Run], do: Callable[[Run], SimRun], most: int
 ) -> Iterator[SimRun]:
     """Yield results as they come. Few runs are given out at a time: if a process dies, PipelineProblem names them."""
     waiting = iter(runs)
@@ -86,7 +82,7 @@ def _each_done(
     try:
         while True:
             for run in itertools.islice(waiting, most - len(given)):
-                given[pool.submit(do, text_of(run))] = run
+                given[pool.submit(do, run)] = run
             if not given:
                 return
             for future in wait(given, return_when=FIRST_COMPLETED).done:

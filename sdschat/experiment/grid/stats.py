@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -25,8 +25,6 @@ class Estimate(NamedTuple):
     median: float
     low: float
     high: float
-    mean: float
-    margin: float  # of the mean, in both directions; not a number for a single seed
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
@@ -36,10 +34,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
         return None
     n = len(known)
     rank = median_rank(n)
-    margin = math.nan
-    if n > 1:
-        margin = student(n - 1, 1 - (1 - LEVEL) / 2) * stdev(known) / math.sqrt(n)
-    return Estimate(n, median(known), known[rank], known[n - 1 - rank], fmean(known), margin)
+    return Estimate(n, median(known), known[rank], known[n - 1 - rank])
 
 
 def median_rank(n: int) -> int:

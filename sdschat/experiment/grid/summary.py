@@ -38,13 +38,13 @@ def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
 
 
 def line_of(sweep: Sweep, setting: GroupSetting) -> str:
-    return ", ".join(_spoken(name, getattr(setting, name)) for name in sweep.lines)
+    return ", ".join(_of_setting(name, getattr(setting, name)) for name in sweep.lines)
 
 
 _SWITCHES: Final = {"push": "anti-entropy", "repair": "repair"}
 
 
-def _spoken(name: str, value: Any) -> str:
+def _of_setting(name: str, value: Any) -> str:
     if name in _SWITCHES:
         return f"{'with' if value else 'without'} {_SWITCHES[name]}"
     if name == "loss":
@@ -65,15 +65,14 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
         said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
         said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{name:>26}" for name in figures))
         for point in points:
-            cells = "".join(f"{_cell(point.figures.get(name)):>26}" for name in figures)
+            cells = "".join(f"{spoken(point.figures.get(name)) or '-':>26}" for name in figures)
             said.append(f"{point.at!s:>14}  {point.line:22}{cells}")
     return said
 
 
-def _cell(found: Estimate | None) -> str:
-    if found is None:
-        return "-"
-    return f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+def spoken(found: Estimate | None) -> str:
+    """Return the median and its interval; empty without values."""
+    return f"{short(found.median)} ({short(found.low)} to {short(found.high)})" if found else ""
 
 
 def short(value: float) -> str:
