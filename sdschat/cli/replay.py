@@ -26,6 +26,10 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
       sdschat join lobby --record run.jsonl
       sdschat replay run.jsonl --speed 5
       sdschat replay run.jsonl --paused      then F9 for each step
+      sdschat replay share-lobby.html
+
+    FILE is a recording, a page of `sdschat share`, or the events saved from one. A page has messages, states, packets
+    and gaps, and no filters and timers of the engine.
 
     The history, /why, the Lens and every other view work on a recording, at every moment of it.
     F8 plays and pauses, F9 steps, Shift+F9 goes back, F10 and Shift+F10 change the speed; /play, /step, /back and
@@ -33,10 +37,11 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     """
     if not 0.01 <= speed <= 1000:
         raise CommandProblem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)
-    from sdschat.node.recording.reader import RecordingError, read_recording
+    from sdschat.node.recording.reader import RecordingError
+    from sdschat.node.sharing.to_recording import read_played
 
     try:
-        recording = read_recording(file)
+        recording = read_played(file)
     except RecordingError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 
@@ -12,18 +13,22 @@ from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
 from sdschat.node.private.record import load_record
-from sdschat.node.recording.reader import RecordingError, read_recording
-from sdschat.node.sharing.events import SharedEvents, from_database, page
+from sdschat.node.sharing.events import SharedEvents, folder_for_pages, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
+from sdschat.node.sharing.to_recording import read_played
 
 
 @click.command("share")
 @click.argument("channel")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="The last ones.")
-@click.option("--from", "recording", type=click.Path(path_type=Path), metavar="RECORDING", help="All of a recording.")
+@click.option(
+    "--from", "recording", type=click.Path(path_type=Path), metavar="FILE", help="All of a recording, or of a page."
+)
 @click.option("--no-texts", is_flag=True, help="Put the length of each text in its place.")
 @click.option("--yes", is_flag=True, help="Texts of a private channel may leave it.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: share-CHANNEL.html.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: share-CHANNEL.html here."
+)
 @local_options
 def command(
     chosen: Chosen,
@@ -42,9 +47,10 @@ def command(
       sdschat share lobby --minutes 60 --no-texts -o report.html --name ann
       sdschat share lobby --from run.jsonl
 
-    It shows who said what, delivery states, repairs, packets and fingerprints of the log, and needs no network. Its
-    events can be saved as JSON lines: a bug report for any implementation, and no recording that replay plays. Texts
-    and packets are in it unless --no-texts is given; nicks, ids and times always are.
+    It shows who said what, who has each message and on what evidence, repairs, packets and fingerprints of the log,
+    and needs no network. `sdschat replay PAGE` plays it in the chat. Its events can be saved as JSON lines, which
+    replay plays too: a bug report for any implementation. Texts and packets are in it unless --no-texts is given;
+    nicks, ids and times always are.
     """
     name = channel_name(channel)
     if recording is None:
@@ -57,12 +63,15 @@ def command(
             "them.",
             WRONG_USE,
         )
-    file = output or Path(f"share-{_as_file_name(name)}.html")
+    file = (output or folder_for_pages() / f"share-{_as_file_name(name)}.html").absolute()
     if file.exists():
         raise CommandProblem(f"{file} is there already. Choose another name with -o.", WRONG_USE)
     with writable(file) as opened:
         opened.write(page(shared))
-    say(f"{file} is written: {len(shared.lines)} events. Open it in a browser.")
+    say(
+        f"{file} is written: {len(shared.lines)} events. Open it in a browser, or play it in the chat: sdschat replay "
+        f"{shlex.quote(file.name)}"
+    )
 
 
 def _of_profile(chosen: Chosen, channel: str, minutes: float, has_texts: bool) -> tuple[SharedEvents, bool]:
@@ -78,14 +87,14 @@ def _of_profile(chosen: Chosen, channel: str, minutes: float, has_texts: bool) -
 
 def _of_recording(path: Path, channel: str, has_texts: bool) -> tuple[SharedEvents, bool]:
     try:
-        recording = read_recording(path)
+        recording = read_played(path)
         if channel not in recording.channels:
             there = ", ".join(recording.channels) or "nothing"
             raise CommandProblem(f"The recording has no channel {channel}. It has {there}.", WRONG_USE)
         read = SharedRecording(recording, channel, has_texts=has_texts)
     except OSError as error:
         raise CommandProblem(f"{path} cannot be read: {error.strerror}.", WRONG_USE) from error
-    except (RecordingError, ValueError) as error:
+    except ValueError as error:  # no recording that can be read, or a members' channel
         raise CommandProblem(str(error), WRONG_USE) from error
     return read.shared(), read.is_private
 

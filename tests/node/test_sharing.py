@@ -13,11 +13,14 @@ from sdschat.node.events import PresenceChanged
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
+from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.of_node import page_of
+from sdschat.node.sharing.to_recording import read_played
 from sdschat.node.view import members
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.live import fate
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState
 from tests.fingerprints import fingerprint_of
@@ -30,6 +33,12 @@ def shared(node: Node, since: int = 0, *, has_texts: bool = True) -> SharedEvent
     store = node.profile.store
     with store.open_read_only(store.path, node.profile.codec) as reader:
         return from_database(reader, "lobby", node.sender_id, since, has_texts=has_texts)
+
+
+def fingerprint_in(node: Node) -> str:
+    store = node.profile.store
+    with store.open_read_only(store.path, node.profile.codec) as reader:
+        return next(info.fingerprint for info in reader.channels() if info.channel == "lobby")
 
 
 def lines_of(made: str) -> list[dict[str, Any]]:
@@ -139,6 +148,82 @@ def test_a_page_and_its_events_are_told_from_recordings(tmp_path: Path) -> None:
     for name, words in (("page.html", "is a page: open it in a browser"), ("saved.jsonl", "has the events of a page")):
         with pytest.raises(RecordingError, match=f"{name} {words}.*--record FILE"):
             read_recording(tmp_path / name)
+
+
+@pytest.mark.parametrize("has_texts", [True, False])
+@pytest.mark.parametrize("suffix", ["html", "jsonl"])
+def test_a_page_and_its_saved_events_are_played(tmp_path: Path, has_texts: bool, suffix: str) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            own = ann.node.send("lobby", HOSTILE).message_id
+            await bob.until_texts(HOSTILE)
+            theirs = bob.node.send("lobby", "second").message_id
+            await ann.until_texts(HOSTILE, "second")
+            await ann.until(ev.StateChanged, lambda changed: changed.state == AckState.ACKED)
+            found = shared(ann.node, has_texts=has_texts)
+            log = fingerprint_in(ann.node)
+        file = tmp_path / f"page.{suffix}"
+        lines = "".join(f"{json.dumps(line)}\n" for line in [found.head(), *found.lines])
+        file.write_text(page(found) if suffix == "html" else lines)
+        recording = read_played(file)
+        assert (recording.nick, recording.channels, recording.skipped) == ("ann", ["lobby"], 0)
+        node = ReplayNode(recording, tmp_path / "played.db")
+        node.go_to(len(recording.steps))
+        view = Conversations(node, recorded="only shown")
+        messages = view.channel("lobby").messages(limit=9)
+        assert [each.message_id for each in messages] == [own, theirs]
+        kept = (
+            [HOSTILE, "second"] if has_texts else [f"({len(HOSTILE)} characters left out)", "(6 characters left out)"]
+        )
+        assert [each.text for each in messages] == kept
+        assert [each.nick for each in messages] == ["ann", "bob"]
+        known = fate(node.sessions["lobby"], own, node.clock.now())
+        assert known is not None
+        assert known.state is AckState.ACKED
+        assert {each.sender_id for each in known.evidence} == {bob.node.sender_id}
+        assert fingerprint_in(node) == log
+        again = SharedRecording(recording, "lobby", has_texts=has_texts).shared()
+        said = [line["message_id"] for line in again.lines if line["event"] == "delivered"]
+        assert said == [own, theirs], "a page can be made of a page"
+        view.close()
+        await node.close()
+
+    asyncio.run(told())
+
+
+def test_missing_and_lost_messages_of_a_page_are_played_and_bad_lines_are_counted(tmp_path: Path) -> None:
+    def line(at: int, event: str, **more: object) -> dict[str, object]:
+        return {"ts_ms": at, "event": event, **more}
+
+    lines: list[Any] = [
+        line(1000, "missing", message_id="m3", deps=["m1", "m2"]),
+        line(1500, "repair_wanted", message_id="m1", attempt=2500),
+        line(2000, "delivered", message_id="m1", sender="b" * 32, lamport=7, nick="bob", text="late", deps=[]),
+        line(3000, "lost", deps=["m2"]),
+        line(3100, "acked", message_id="nobody's", peer="b" * 32),
+        line(3200, "rejected", cause="no reason"),
+        {"event": "delivered"},
+        line(4000, "delivered", message_id=[1], sender=None, lamport="x"),
+    ]
+    file = tmp_path / "page.html"
+    file.write_text(page(SharedEvents("lobby", "a" * 32, {"b" * 32: "bob"}, True, lines)))
+    recording = read_played(file)
+    assert recording.skipped == 4
+
+    async def told() -> None:
+        node = ReplayNode(recording, tmp_path / "played.db")
+        node.go_to(len(recording.steps))
+        snapshot = node.profile.store.channel("lobby").snapshot()
+        assert snapshot is not None
+        assert not snapshot.missing
+        assert [gap.message_id for gap in snapshot.gaps] == ["m2"]
+        await node.close()
+
+    asyncio.run(told())
+    (tmp_path / "other.html").write_text("<!doctype html>\n<p>no page of ours</p>")
+    with pytest.raises(RecordingError, match=r"other.html is no page of sdschat share"):
+        read_played(tmp_path / "other.html")
 
 
 def test_who_only_acknowledged_has_the_nick_that_the_chat_shows(tmp_path: Path) -> None:

@@ -127,6 +127,35 @@ def test_the_page_of_a_recording_names_who_is_here_and_its_sync_packets(tmp_path
     in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
 
 
+def test_each_own_message_has_a_cell_for_each_participant_and_lists_the_evidence(tmp_path: Path) -> None:
+    carol, dave = "c" * 20, "d" * 20
+    lines = [
+        said(0, ANN, "m1", "hello", cause="live"),
+        event(10, "sync_received", peer=carol),
+        event(20, "sync_received", peer=dave),
+        event(100, "possibly_acked", message_id="m1", peer=carol, cause="filter"),
+        event(400, "acked", message_id="m1", peer=BOB, cause="mention"),
+        event(500, "possibly_acked", message_id="m1", peer=BOB, cause="filter"),
+    ]
+
+    async def look(tab: Tab) -> None:
+        assert "◐○● 1/3 ✓ acked 1" in (await texts(tab))[0]
+        await tab.ask("document.querySelector('#messages .tick').click()")
+        assert re.fullmatch(
+            r"carol: perhaps, in their filter, which may be chance, [\d:]+ · dave: nothing yet · "
+            r"bob: known, named it, [\d:]+",
+            (await texts(tab))[1],
+        )
+        await tab.ask("document.querySelector('#messages .tick').click()")
+        assert len(await texts(tab)) == 1
+        await tab.ask("document.getElementById('back').click()")
+        await tab.ask("document.getElementById('back').click()")
+        assert "◐○ 0/2 ◐ perhaps 1" in (await texts(tab))[0], "who was not heard yet has no cell"
+
+    nicks = {ANN: "ann", BOB: "bob", carol: "carol", dave: "dave"}
+    in_browser(tmp_path, SharedEvents("lobby", ANN, nicks, True, lines), look)
+
+
 def test_two_keys_of_one_nick_are_told_apart_by_their_ids(tmp_path: Path) -> None:
     other = "c" * 20
     both = [said(0, ANN, "m1", "hello"), said(1, ANN, "m2", "hello") | {"sender": other}]
@@ -155,10 +184,28 @@ async def test_share_writes_a_page_for_the_owner_alone(s: Stage) -> None:
     await s.until(lambda: "there already" in s.hint())
 
 
+@staged(peers=("bob",))
+async def test_share_says_the_whole_place_and_takes_the_home_where_nothing_can_be_written(s: Stage) -> None:
+    home = s.world.folder / "home"
+    home.mkdir()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir("/proc")  # nobody can write there, not even root
+        patched.setenv("HOME", str(home))
+        await s.enter("/share")
+        await s.until(lambda: any(home.glob("share-lobby-*.html")))
+    (made,) = home.glob("share-lobby-*.html")
+
+    def told() -> str:
+        page = s.app.sheet.page
+        return s.hint() if page is None else " ".join(page.lines)
+
+    await s.until(lambda: str(made) in told(), "the whole place")
+
+
 @staged()
 async def test_texts_of_a_private_channel_leave_it_only_after_a_second_word(s: Stage) -> None:
     await s.enter("/create garden")
-    await s.until_text("private, epoch 1")
+    await s.until_text("private, key 1")
     await s.enter("between us")
     file = s.world.folder / "page.html"
     await s.enter(f"/share {file}")

@@ -12,6 +12,7 @@ from sdschat.node.settings import Settings, make_settings
 from sdschat.sds.config import Config
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
+USUAL_SETTINGS: Final = make_settings({})  # of what does not say its own
 _MADE_BY: Final = "Only recordings can be played here: `sdschat join CHANNEL --record FILE` makes one."
 
 
@@ -62,7 +63,7 @@ def read_recording(path: Path) -> Recording:
         settings = make_settings({}, str(head.get("timing", "spec")))
         settings = replace(settings, config=Config(**head.get("config", {})))
     except (ValueError, TypeError):
-        settings = make_settings({})
+        settings = USUAL_SETTINGS
     return Recording(str(head.get("sender_id", "")), str(head.get("nick", "")), settings, steps, skipped)
 
 

@@ -16,12 +16,15 @@ The page is one HTML file that loads nothing: these events as JSON lines, and a 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat import __version__
@@ -143,6 +146,15 @@ def _messages(reader: Reader, channel: str, lines: Iterable[Line]) -> Iterator[t
             detail = reader.message(channel, line["message_id"], ancestors=0)
             if detail is not None:
                 yield line, detail.message
+
+
+def folder_for_pages() -> Path:
+    """Return the folder for a page without a place of its own: the working directory, or else one that can be
+    written."""
+    for folder in (Path.cwd(), Path.home()):
+        with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=folder):
+            return folder  # permissions alone do not tell: the disk may be read-only
+    return Path(tempfile.gettempdir())
 
 
 _HERE: Final = files("sdschat.node.sharing")

@@ -32,9 +32,19 @@ function kind(event) {
 }
 
 let state;
+let asked = "";  // id of the message whose evidence is listed
 function restart() {
   state = {at: -1, log: [], fates: new Map(), sent: new Set(), holes: new Map(), here: new Set(), print: null,
-    ids: 0, earlier: 0};
+    ids: 0, earlier: 0, others: new Set()};
+}
+
+// What is known of one participant and a message: the best of it counts.
+const RANKS = {known: 3, perhaps: 2, unproven: 1};
+function witness(fate, event) {
+  if (!fate || !event.peer) return;
+  const how = event.event === "unproven" ? "unproven" : event.cause === "filter" ? "perhaps" : "known";
+  const before = fate.by.get(event.peer);
+  if (!before || RANKS[how] > RANKS[before.how]) fate.by.set(event.peer, {how, cause: event.cause, at: event.ts_ms});
 }
 
 function stateOfLog(event) {
@@ -44,6 +54,8 @@ function stateOfLog(event) {
 
 function take(event) {
   const id = event.message_id, fate = state.fates.get(id);
+  for (const other of [event.sender, event.peer]) if (other && other !== head.node) state.others.add(other);
+  if (["acked", "possibly_acked", "unproven"].includes(event.event)) witness(fate, event);
   switch (event.event) {
     case "delivered":
       event.late = state.log.length > 0 && order(event, state.log[state.log.length - 1]) < 0;
@@ -52,7 +64,7 @@ function take(event) {
       state.holes.delete(id);
       // The journal has the packets of a step before its events.
       if (event.sender === head.node)
-        state.fates.set(id, {word: state.sent.has(id) ? "unacked" : "queued", who: new Set()});
+        state.fates.set(id, {word: state.sent.has(id) ? "unacked" : "queued", who: new Set(), by: new Map()});
       if (event.fingerprint) stateOfLog(event);
       break;
     case "sent": case "published": state.sent.add(id); if (fate?.word === "queued") fate.word = "unacked"; break;
@@ -93,11 +105,42 @@ function nickOf(event) {
 }
 
 const SIGNS = {queued: ["⋯", "quiet"], unacked: ["⇡", "warn"], perhaps: ["◐", "warn"], acked: ["✓", "good"]};
+const CELLS = {known: ["●", "good"], perhaps: ["◐", "warn"], unproven: ["◌", "warn"], "nothing yet": ["○", "quiet"]};
+const MOST_CELLS = 8;
+const HOW = {mention: "named it", filter: "in their filter, which may be chance", range: "has an equal log"};
+function evidenceOf(fate) {
+  return [...state.others].map((id) => ({id, how: "nothing yet", ...fate.by.get(id)}));
+}
+
+// A cell for each of the others who were heard, as in the chat; above eight of them the numbers alone.
+function cellsOf(fate) {
+  const made = document.createElement("span");
+  const all = evidenceOf(fate);
+  if (all.length <= MOST_CELLS) for (const each of all) {
+    const sign = cell("span", CELLS[each.how][0], CELLS[each.how][1]);
+    sign.title = `${named(each.id)}: ${each.how}`;
+    made.append(sign);
+  }
+  if (all.length) made.append(` ${all.filter((each) => each.how === "known").length}/${all.length} `);
+  return made;
+}
+
+function evidenceRow(event, fate) {
+  const told = evidenceOf(fate).map((each) => `${named(each.id)}: ${each.how}`
+    + (each.cause ? `, ${HOW[each.cause] || each.cause.replaceAll("_", " ")}` : "") + (each.at ? `, ${clock(each.at)}` : ""));
+  return cell("li", told.length ? told.join(" · ") : "Nobody else was heard yet.", "evidence", "quiet");
+}
+
 function fateOf(event) {
   const fate = state.fates.get(event.message_id);
   if (!fate) return cell("span", event.late ? "late" : event.cause === "live" ? "" : event.cause || "", "quiet");
   const [sign, look] = SIGNS[fate.word];
-  return cell("span", `${sign} ${fate.word}${fate.who.size ? " " + fate.who.size : ""}`, look);
+  const tick = cell("button", "", "tick");
+  tick.title = "who has it, and how that is known";
+  tick.ariaExpanded = String(asked === event.message_id);
+  tick.onclick = () => { asked = asked === event.message_id ? "" : event.message_id; draw(); };
+  tick.append(cellsOf(fate), cell("span", `${sign} ${fate.word}${fate.who.size ? " " + fate.who.size : ""}`, look));
+  return tick;
 }
 
 function messageRow(event, isNew) {
@@ -149,8 +192,10 @@ function eventRow(event) {
 
 function draw() {
   const now = state.at < 0 ? 0 : moments[state.at], current = events[state.at];
-  const rows = state.log.slice(-SHOWN).map((event) => messageRow(event, event === current));
-  const above = state.earlier + state.log.length - rows.length, is = above === 1 ? " is" : "s are";
+  const shown = state.log.slice(-SHOWN);
+  const rows = shown.flatMap((event) => [messageRow(event, event === current),
+    ...(asked === event.message_id ? [evidenceRow(event, state.fates.get(asked))] : [])]);
+  const above = state.earlier + state.log.length - shown.length, is = above === 1 ? " is" : "s are";
   if (above) rows.unshift(cell("li", `${above} earlier message${is} in the log, and not listed here`, "quiet"));
   for (const [id, word] of state.holes) {
     const hole = word === "lost" ? cell("li", `∅ ${short(id)} was given up: nobody had it`, "hole", "lost")

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.node.sharing.events import folder_for_pages
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view.private import privacy
 from sdschat.tui.host import Command, Host
@@ -57,22 +58,23 @@ async def _share(host: Host, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-    host.answer(f"The page is {path.resolve()}. Open it in a browser. {_told(wanted)}", "share")
+        raise CommandError(f"{path} cannot be written: {error.strerror}. Name a place: /share FILE.") from error
+    host.answer(f"The page is {path}. Open it in a browser, or play it: sdschat replay. {_told(wanted)}", "share")
 
 
 def _told(wanted: _Wanted) -> str:
     if not wanted.has_texts:
         return "It has no texts of messages; nicks, ids and times are in it."
-    return f"The texts of messages are in it: /share {_NO_TEXTS} leaves them out."
+    return f"Texts are in it: /share {_NO_TEXTS} leaves them out."
 
 
 def _path(host: Host, given: str) -> Path:
     name = given
     if not given:
         channel = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in host.label(host.channel))
-        name = f"share-{channel}-{datetime.fromtimestamp(host.view.now().wall / 1000):%Y%m%d-%H%M%S}.html"
-    path = Path(name).expanduser()
+        at = datetime.fromtimestamp(host.view.now().wall / 1000)
+        name = str(folder_for_pages() / f"share-{channel}-{at:%Y%m%d-%H%M%S}.html")
+    path = Path(name).expanduser().absolute()
     if path.exists():
         raise CommandError(f"{path} is there already. Choose another name.")
     return path
@@ -93,6 +95,7 @@ COMMANDS = (
         complete=_words,
         details="Without MINUTES the last 5. It shows texts, states, repairs, packets and the fingerprint of the log,\n"
         "and its events can be saved as JSON lines. With no-texts only the length of each text is in it.\n"
-        "Without FILE it is written into the folder that the program was started in.",
+        "sdschat replay plays the page. Without FILE it is written into the folder that the program was started in;\n"
+        "where that cannot be written, into your home.",
     ),
 )
