@@ -27,7 +27,7 @@ from sdschat.cli.simulate import command
 from sdschat.experiment.engine_group import EngineGroup
 from sdschat.experiment.figures import figures_of
 from sdschat.experiment.grid.gridfile import Run, Sweep, read_grid, runs_of
-from sdschat.experiment.grid.page import sweep_picture, write_page
+from sdschat.experiment.grid.page import _marks, sweep_picture, write_page
 from sdschat.experiment.grid.simulate import RunTable, on_processes, simulate
 from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student
 from sdschat.experiment.grid.summary import Point
@@ -286,3 +286,8 @@ def test_a_plot_of_values_that_differ_by_much_is_logarithmic() -> None:
 def test_zero_has_a_place_on_a_logarithmic_axis() -> None:
     found = _axes("loss", "answers", {0.0: 0, 0.1: 2, 0.2: 900})[1]["scale"]
     assert found == {"type": "symlog", "constant": 2}
+
+
+def test_a_logarithmic_axis_has_few_marks_and_none_beyond_its_values() -> None:
+    assert _marks([0, 0.4, 11.8]) == [0.5, 1, 2, 5, 10]
+    assert _marks([7, 200]) == [10, 20, 50, 100, 200]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from html import escape
@@ -79,9 +80,15 @@ def _up(name: str, rows: Sequence[dict[str, Any]]) -> alt.Y:
     values = [row[key] for row in rows for key in ("low", "high")]
     positive = [value for value in values if value > 0]
     log = name in _LOG_FIGURES and bool(positive) and max(positive) > _MUCH * min(positive)
-    return alt.Y(
-        "y:Q", title=ABOUT[name].unit, scale=_scale(values, log=log, zero=True), axis=alt.Axis(labelExpr=_NUMBER)
-    )
+    axis = alt.Axis(labelExpr=_NUMBER, values=_marks(values)) if log else alt.Axis(labelExpr=_NUMBER)
+    return alt.Y("y:Q", title=ABOUT[name].unit, scale=_scale(values, log=log, zero=True), axis=axis)
+
+
+def _marks(values: Sequence[float]) -> list[float]:
+    """Return 1, 2, 5, 10, … as far as they are within the values: all marks of a logarithmic axis have a label."""
+    low, high = min(value for value in values if value > 0), max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [mark for power in powers for digit in (1, 2, 5) if low <= (mark := digit * 10.0**power) <= high]
 
 
 def _scale(values: Sequence[float], *, log: bool, zero: bool) -> alt.Scale:
