@@ -336,7 +336,7 @@ def make_app(
     `guest`: no command reaches files or programs of this machine."""
     view = Conversations(node, guest=guest)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
-    return ChatApp(
+    app = ChatApp(
         view,
         channels,
         preferences,
@@ -346,6 +346,8 @@ def make_app(
         copies=copies,
         guest=guest,
     )
+    app.colours_off = no_color
+    return app
 
 
 async def run_chat(app: ChatApp) -> int:

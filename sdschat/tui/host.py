@@ -143,6 +143,7 @@ class Host:
     log_view: MessageLog
     lens: Lens
     has_keys = True  # of its own; without a screen there are only lines
+    colours_off = False  # NO_COLOR is set
     light_terminal: bool | None = None  # what the terminal answered about its background
 
     def __init__(

@@ -19,6 +19,7 @@ from sdschat.tui.model.words import clean, clean_name, count, duration, listed
 
 _TITLE, _TEXT = 60, 300
 _SECONDS: Final = 10.0  # that a command may take
+_ESCAPE: Final = "\x1b"
 _END: Final = "\x1b\\"
 
 
@@ -51,6 +52,12 @@ def sequence(form: str, title: str, text: str) -> str:
     return ""
 
 
+def through_tmux(told: str) -> str:
+    """Return what makes tmux hand a sequence to the terminal outside, where its option allow-passthrough is on; where
+    that is off, it drops all of it."""
+    return f"\x1bPtmux;{told.replace(_ESCAPE, 2 * _ESCAPE)}{_END}"
+
+
 class Notifier:
     """Tells of what is to the user. `write` writes to the terminal, `warn` shows a line to the user."""
 
@@ -63,6 +70,7 @@ class Notifier:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._form = form_of(environment) if form == "auto" else form
+        self._in_tmux = "TMUX" in environment
         self._command = command
         self._write = write
         self._warn = warn
@@ -73,7 +81,7 @@ class Notifier:
         """Tell of one message. While the command runs, it is not started again."""
         told = sequence(self._form, f"sdschat {channel}, {nick}", text)
         if told:
-            self._write(told)
+            self._write(through_tmux(told) if self._in_tmux else told)
         if self._command and (self.running is None or self.running.done()):
             values = {
                 "CHAT_CHANNEL": clean_name(channel),

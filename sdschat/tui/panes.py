@@ -13,7 +13,15 @@ from textual.widgets import Static
 from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
-from sdschat.tui.model.status import Health, first_sentence, health, last_heard_words, offline_words, provenance
+from sdschat.tui.model.status import (
+    Health,
+    WentAway,
+    first_sentence,
+    health,
+    last_heard_words,
+    offline_words,
+    provenance,
+)
 from sdschat.tui.model.words import clean, fitted, nick_text, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
@@ -53,6 +61,7 @@ class Panes:
         self.frames = Frames(screen, self.channel_list, self.member_list)
         self._texts: dict[str, str] = {}
         self._said: dict[str, str] = {}
+        self._gone = WentAway()
         self.members = True  # the list is wanted, if there is room
         self.channels = True
         self.bare = False  # nothing but the log
@@ -154,15 +163,15 @@ class Panes:
             yield f"only {nick_text(partner.nick) or 'the other one'} and you read this", plain
         elif model.connection.state == "connected":
             here = sum(person.online for person in people)
-            yield "alone here" if here == 1 else f"{here} here", plain
+            went = self._gone.names(name, model.present, people, screen.view.now().wall)
+            yield f"{'alone here' if here == 1 else f'{here} here'}{went and f', {went} not here'}", plain
             if screen.desktop.hosting:
                 yield "hosting the broker", plain
             heard = last_heard_words(people, screen.view.now().wall)
             if heard and here > 1:
                 yield heard, plain
-        timing = screen.view.node.settings.timing
-        if timing != "spec":
-            yield f"timing {timing}", plain
+        if screen.view.node.settings.timing == "demo":
+            yield "quick repair", plain
 
     def draw_people(self) -> None:
         screen = self._screen

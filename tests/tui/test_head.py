@@ -123,5 +123,5 @@ async def test_the_details_take_no_line_for_the_name_of_a_key_alone(s: Stage) ->
     s.say("the second")
     await s.until_text("the second")
     await s.press("alt+up")
-    await s.until(lambda: "by a key known before" in s.app.panes.said("details"), "the details")
+    await s.until(lambda: "by a key met before" in s.app.panes.said("details"), "the details")
     assert s.app.panes.details.size.height == 1

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sdschat.tui.notifier import Notifier, form_of, sequence
+from sdschat.tui.notifier import Notifier, form_of, sequence, through_tmux
 from sdschat.tui.preferences import load
-from tests.cli.processes import command
+from tests.cli.processes import command, run
+from tests.needs import needs_program
 from tests.transport.worlds import free_port
 from tests.tui.stage import Stage, staged
 from tests.tui.terminal import Terminal
@@ -139,3 +142,67 @@ def test_a_terminal_without_the_focus_gets_a_notification(tmp_path: Path) -> Non
             bob.enter("ann: unseen")
             ann.until(lambda: b"p=body;ann: unseen" in ann.written, "the notification")
             assert b"p=body;ann: seen" not in ann.written
+
+
+CONTENT = re.compile(rb"\x1b\](9|99|777);([^\x1b\x07\x9c]*)\x1b\\")
+
+
+def _others_line(tmp_path: Path, port: int, terminal: Terminal) -> None:
+    """Let somebody with a hostile text write to ann while her window has not the focus."""
+    terminal.press("\x1b[O")
+    options = ["--name", "bob", "--timing", "demo", "--set", f"embedded.port={port}"]
+    done = run(tmp_path / "bob", "send", "lobby", f"ann: {HOSTILE} \x1bPtmux;\x1b\x1b]9;x\x07", *options)
+    assert done.returncode == 0, done.stderr
+
+
+def _home(tmp_path: Path, form: str) -> Path:
+    folder = tmp_path / "config" / "sdschat"
+    folder.mkdir(parents=True)
+    (folder / "tui.toml").write_text(f'notify_terminal = "{form}"\n')
+    return tmp_path / "config"
+
+
+def _checked(written: bytes, form: str) -> bytes:
+    """Return what the notifications of a terminal's output say. Fail if one holds a control character."""
+    found = [content for number, content in CONTENT.findall(written) if number == form.encode()]
+    assert found
+    for content in found:
+        assert all(letter >= 0x20 and letter != 0x7F for letter in content), content
+        assert content.decode().isprintable(), content
+    assert b"\x1b]52" not in written
+    return b"|".join(found)
+
+
+@pytest.mark.parametrize("form", ["9", "99", "777"])
+def test_a_terminal_gets_whole_sequences_whatever_others_wrote(tmp_path: Path, form: str) -> None:
+    port = free_port()
+    ann = command("join", "lobby", "--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
+    with Terminal(ann, tmp_path, env={"XDG_CONFIG_HOME": str(_home(tmp_path, form))}) as terminal:
+        terminal.until_text("hosting the broker")
+        _others_line(tmp_path, port, terminal)
+        terminal.until(lambda: b"rm -rf" in b"".join(map(b"".join, CONTENT.findall(bytes(terminal.written)))), "it")
+        assert b"rm -rf" in _checked(bytes(terminal.written), form)
+
+
+def test_a_notification_passes_through_tmux(tmp_path: Path) -> None:
+    tmux, port = needs_program("tmux"), free_port()
+    ann = command("join", "lobby", "--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
+    config = tmp_path / "tmux.conf"
+    config.write_text("set -g allow-passthrough on\nset -g focus-events on\nset -g default-terminal tmux-256color\n")
+    outer = [tmux, "-S", str(tmp_path / "socket"), "-f", str(config), "new-session", *ann]
+    with Terminal(outer, tmp_path, env={"XDG_CONFIG_HOME": str(_home(tmp_path, "99")), "TMUX": ""}) as terminal:
+        try:
+            terminal.until_text("hosting the broker")
+            _others_line(tmp_path, port, terminal)
+            terminal.until(lambda: b"p=body;ann:" in terminal.written, "the notification")
+            assert b"rm -rf" in _checked(bytes(terminal.written), "99")
+        finally:
+            subprocess.run([tmux, "-S", str(tmp_path / "socket"), "kill-server"], check=False)
+
+
+def test_what_passes_through_tmux_is_one_sequence() -> None:
+    for form in ("9", "99", "777"):
+        wrapped = through_tmux(sequence(form, f"lobby;{HOSTILE}", HOSTILE))
+        assert wrapped.startswith("\x1bPtmux;\x1b\x1b]")
+        inner = wrapped.removeprefix("\x1bPtmux;").removesuffix("\x1b\\")
+        assert "\x1b" not in inner.replace("\x1b\x1b", ""), "every escape is doubled, so nothing ends it before its end"

@@ -41,3 +41,11 @@ async def test_who_is_not_here_is_called_so_in_every_list(s: Stage) -> None:
     await s.press("f4")
     await s.until_text("not here, heard")
     assert "left" not in s.text()
+
+
+@staged(peers=("bob", "carol"), size=(100, 30))
+async def test_the_head_says_who_went_away(s: Stage) -> None:
+    await s.until_text("3 here")
+    assert "not here" not in s.lines()[0]
+    await s.peers["bob"].node.close(0.1)
+    await s.until(lambda: "2 here, bob not here" in s.lines()[0], "who is fewer")

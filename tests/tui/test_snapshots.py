@@ -52,7 +52,7 @@ async def _talk(s: Stage) -> None:
     await s.until(lambda: s.text().count("✓") == 2, "all of it acknowledged")
     s.app.show_notice("a line of the program")
     await s.press("alt+up")
-    await s.until(lambda: "known" in s.app.panes.said("details"), "the details")
+    await s.until(lambda: "met before" in s.app.panes.said("details"), "the details")
     s.app.panes.draw_badges()
     s.app.panes.draw_people()
     await s.settle()

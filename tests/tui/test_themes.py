@@ -10,6 +10,7 @@ from textual import events
 
 from sdschat.tui.preferences import load
 from sdschat.tui.terminal import BackgroundNamed, KeyParser
+from sdschat.tui.themes import PLAIN
 from tests.cli.processes import command
 from tests.transport.worlds import free_port
 from tests.tui.stage import Stage, staged
@@ -135,3 +136,11 @@ def test_the_answer_of_a_light_terminal_makes_the_screen_light_and_reaches_no_in
         assert "rgb" not in terminal.text()
         terminal.press("\x15\x03\x03")
         assert terminal.wait() == 0
+
+
+@staged(no_color=True)
+async def test_with_no_color_a_theme_is_kept_for_later_and_it_is_said_that_colours_are_off(s: Stage) -> None:
+    await s.enter("/theme light")
+    assert s.hint() == "NO_COLOR is set, so colours are off now. Theme at a start without it: light."
+    assert s.app.palette is PLAIN
+    assert s.app.preferences.theme == "light"

@@ -17,6 +17,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
     from sdschat.tui.commands import (
         channels,
         chat,
+        choices,
         history,
         members,
         people,
@@ -49,6 +50,7 @@ def _all(more: Iterable[Command]) -> Iterator[Command]:
         members,
         verify,
         screen,
+        choices,
         lens,
     ):
         yield from module.COMMANDS

@@ -57,7 +57,7 @@ def _talk(*lines: tuple[int, str]) -> list[Act]:
 
 
 OPENING: Final = [
-    Act(0.5, Verb.TELL, text="Everybody here is a real node of its own, on a broker of this process."),
+    Act(0.5, Verb.TELL, text="Everybody here is a real node, with its own database and network connection."),
     *_talk((0, "hello, all"), (1, "hi ann"), (2, "is this on?"), (0, "yes: the tick says who has it")),
     Act(1.0, Verb.GREET, text=GREETING),
     Act(2.5, Verb.SAY, 0, ANSWER),
@@ -65,7 +65,7 @@ OPENING: Final = [
 SCENES: Final[tuple[list[Act], ...]] = (
     [
         Act(1.0, Verb.LOSS),
-        Act(0.2, Verb.TELL, text="From now on packets are lost on every connection, at random, in both directions."),
+        Act(0.2, Verb.TELL, text="From now on every connection loses packets, at random, in both directions."),
         *_talk(
             (1, "half of what I say is gone"),
             (3, "and still it comes through"),
@@ -75,7 +75,7 @@ SCENES: Final[tuple[list[Act], ...]] = (
     ],
     [
         Act(1.5, Verb.DEAF),
-        Act(0.1, Verb.TELL, text="You hear nothing for a moment. Watch for the gap, and how it closes: /lens repair."),
+        Act(0.1, Verb.TELL, text="Nothing reaches you for a moment. Watch a gap open and close: /lens repair."),
         *_talk((2, "this one you will miss")),
         Act(0.3, Verb.HEAR),
         *_talk((1, "but this one names it, so you know")),
@@ -83,17 +83,17 @@ SCENES: Final[tuple[list[Act], ...]] = (
     ],
     [
         Act(1.0, Verb.LEAVE, 1),
-        Act(0.1, Verb.TELL, text="bob is offline, and goes on writing."),
+        Act(0.1, Verb.TELL, text="bob has no connection now, and goes on writing: he is not here."),
         *_talk((1, "nobody hears this yet"), (0, "has anybody seen bob?"), (1, "nor this"), (2, "he will be back")),
         Act(1.5, Verb.RETURN, 1),
         Act(3.0, Verb.SAY, 1, "here I am: what I wrote took its place above"),
     ],
     [
         Act(1.0, Verb.SILENCE, 2),
-        Act(0.1, Verb.TELL, text="You do not hear carol, whoever passes it on; the others do."),
+        Act(0.1, Verb.TELL, text="What carol writes does not reach you now. It reaches all the others."),
         *_talk((2, "can you read this?"), (0, "I can")),
         Act(3.0, Verb.UNSILENCE, 2),
-        Act(0.1, Verb.TELL, text="Now you hear her again, and ask for what is missing."),
+        Act(0.1, Verb.TELL, text="What carol writes reaches you again. Your program asks for what is missing."),
         *_talk((2, "and now?")),
         Act(5.0, Verb.SAY, 3, "all there"),
     ],

@@ -19,7 +19,7 @@ from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
 from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput, folded
-from sdschat.tui.model.words import ASCII, UNICODE, Glyphs, count
+from sdschat.tui.model.words import UNICODE, Glyphs, count, cutting_with
 
 T = TypeVar("T")
 View = Callable[[ViewInput], list[Line]]
@@ -135,11 +135,9 @@ class LensInspector:
         if channel not in self.node.sessions:
             raise ValueError(f"The channel {channel!r} is not open.")
         width = max(20, width)
-        drawn = show(self._view_input(channel, selection, argument, width, glyphs))
-        found = [part for line in drawn for part in folded(line, width)]
-        if glyphs.cut != ASCII.cut:
-            return found
-        return [tuple((text.replace(UNICODE.cut, ASCII.cut), style) for text, style in line) for line in found]
+        with cutting_with(glyphs.cut):
+            drawn = show(self._view_input(channel, selection, argument, width, glyphs))
+            return [part for line in drawn for part in folded(line, width)]
 
     def _view_input(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, log = self.node, self._view.channel(channel)

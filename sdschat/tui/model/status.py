@@ -15,11 +15,13 @@ from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short, times
 
 _DETAIL: Final = 300
+_REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
+_NAMED: Final = 2
 _ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
 _PART: Final = " | "  # between two parts of what is told of a message
 _VERDICTS: Final = {
-    "known": "signed, by a key known before",
-    "new": "signed, by a key never met before: /verify compares it",
+    "known": "signed, by a key met before",
+    "new": "signed, by a new key, not met before: /verify compares it",
     "unsigned": "unsigned: nothing vouches for its sender",
     "not_member": "NOT SHOWN: its author was no member of this private channel",
     "bad_signature": "BAD SIGNATURE: its author did not sign this",
@@ -94,6 +96,24 @@ def last_heard_words(people: list[Participant], now: int) -> str:
         return ""
     name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
     return f"heard {name} {ago(now - heard.heard_at)}"
+
+
+class WentAway:
+    """Names those who went away a moment ago, so that a smaller number of people has its reason beside it."""
+
+    def __init__(self) -> None:
+        self._here: dict[str, tuple[str, ...]] = {}  # by channel
+        self._went: dict[tuple[str, str], int] = {}  # when, by channel and sender id
+
+    def names(self, channel: str, present: tuple[str, ...], people: list[Participant], now: int) -> str:
+        """Return who of a channel went away and has not come back; empty if it is long ago."""
+        for one in self._here.get(channel, ()):
+            if one not in present:
+                self._went[channel, one] = now
+        self._here[channel] = present
+        self._went = {key: at for key, at in self._went.items() if now - at < _REMEMBERED}
+        gone = [each for each in people if not each.online and (channel, each.sender_id) in self._went]
+        return listed(sorted(map(name_of, gone)), _NAMED)
 
 
 def privacy_words(privacy: Privacy) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -27,7 +29,20 @@ _DAY: Final = 24 * _HOUR
 
 def clean(text: str, *, limit: int = TEXT_LIMIT, lines: bool = False) -> str:
     """Return at most `limit` characters of a text, safe to draw. It must not be read as markup."""
-    return harmless(text, limit=limit, lines=lines)
+    found, cut = harmless(text, limit=limit, lines=lines), _cut_sign.get()
+    if cut != UNICODE.cut and found.endswith(UNICODE.cut) and found != harmless(text, limit=limit + 1, lines=lines):
+        return found[:-1] + cut
+    return found
+
+
+@contextmanager
+def cutting_with(sign: str) -> Iterator[None]:
+    """Let texts that are cut in here end with this sign, where no other one is asked for."""
+    token = _cut_sign.set(sign)
+    try:
+        yield
+    finally:
+        _cut_sign.reset(token)
 
 
 def clean_name(name: str, *, limit: int = NAME_LIMIT) -> str:
@@ -207,6 +222,7 @@ class Glyphs(NamedTuple):
 
 
 UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫")  # noqa: RUF001
+_cut_sign: Final = ContextVar("cut_sign", default=UNICODE.cut)
 ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_")
 
 
@@ -288,12 +304,12 @@ def goes_left(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
-def fitted(text: str, width: int, cut: str = UNICODE.cut) -> str:
+def fitted(text: str, width: int, cut: str = "") -> str:
     """Return the text, cut or filled with spaces to exactly this width in cells."""
     size = cell_len(text)
     if size > width:
         text = text[: width - 1] if text.isascii() else _shortened(text, width - 1)
-        text += cut
+        text += cut or _cut_sign.get()
         size = cell_len(text)
     return text + " " * (width - size)
 

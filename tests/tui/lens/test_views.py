@@ -22,7 +22,7 @@ from sdschat.sds.values import AckState, HistoryEntry, Message
 from sdschat.tui.lens import why
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.view_input import folded, names_message, plain
-from sdschat.tui.model.words import UNICODE
+from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.wire.sds_codec import SdsCodec
 from tests.tui.lens.looking import ROOM, Looking, looking
 
@@ -388,3 +388,21 @@ def test_what_has_no_room_in_a_line_goes_on_below_its_last_column() -> None:
     assert [each[-1] for each in folded(line, 40)] == [("sent again for a filter", "note"), ("that lacks it", "note")]
     assert list(folded(line, 60)) == [line]
     assert [plain(part) for part in folded((("short   ", ""),), 6)] == ["short"]
+
+
+def test_with_ascii_signs_a_message_keeps_its_own_letters(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            kept = look.say("ann", "wait… what?")
+            await look.own.until_texts("wait… what?")
+            cut = look.say("ann", "a long text " * 30)
+            await look.own.until(MessageDelivered, lambda body: body.said.message.message_id == cut)
+
+            def shown(message_id: str) -> str:
+                return "\n".join(map(plain, look.eye.lines("why", ROOM, message_id, "", 70, ASCII)))
+
+            assert "wait… what?" in shown(kept), "it was written so"
+            assert "~" in shown(cut)
+            assert "…" not in shown(cut)
+
+    asyncio.run(story())
