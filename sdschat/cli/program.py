@@ -153,7 +153,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "sdschat"
         text = " ".join(error.format_message().split())
-        say(f"sdschat: {text}{'' if text.endswith(('.', '?', '!')) else '.'} See `{command} --help`.")
+        quotes = " A text of several words stands in quotes." if "extra argument" in text and "send" in command else ""
+        say(f"sdschat: {text}{'' if text.endswith(('.', '?', '!')) else '.'}{quotes} See `{command} --help`.")
         return codes.WRONG_USE
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED

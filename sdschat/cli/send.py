@@ -41,6 +41,8 @@ from sdschat.node.events import (
     NotAMember,
     NotPublished,
     PresenceChanged,
+    SavingFailed,
+    SavingResumed,
 )
 from sdschat.node.private.record import base_name, is_link
 from sdschat.sds.events import StateChanged, SyncReceived
@@ -137,6 +139,7 @@ class _Sending:
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
         self._moved = asyncio.Event()
         self._refused = ""
+        self._unsaved = ""  # why nothing can be saved
         self._joins = is_link(order.channel)
         self._known = node.profile.store.channels()  # before this channel is joined
         self._caught_up = asyncio.Event()
@@ -159,6 +162,8 @@ class _Sending:
         try:
             async with asyncio.timeout(order.patience):
                 while self._open:
+                    if self._unsaved:  # what is not saved is not sent
+                        raise CommandProblem(f"The message was not sent: {self._unsaved}. {_NOT_KEPT}", UNEXPECTED)
                     self._moved.clear()
                     await self._moved.wait()
                     if self._refused:
@@ -266,7 +271,12 @@ class _Sending:
 
     def _hear(self, event: NodeEvent) -> None:
         body = event.body
-        if isinstance(body, NotAMember):
+        if isinstance(body, SavingFailed):
+            self._unsaved = body.detail.partition(";")[0]  # what follows is for a program that goes on
+            self._moved.set()
+        elif isinstance(body, SavingResumed):
+            self._unsaved = ""
+        elif isinstance(body, NotAMember):
             self._no_member = body.why
         elif isinstance(body, CatchingUp) and body.state == CatchUpState.DONE:
             self._caught_up.set()

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli.errors import CommandProblem
+from sdschat.cli.send import _Order, _Sending
+from sdschat.node.events import ConnectionChanged, NodeEvent
 from tests.cli.processes import Pipe, run
+from tests.node.worlds import world
 from tests.transport.worlds import Mosquitto, free_port
 
 
@@ -112,6 +116,34 @@ def test_a_profile_keeps_its_nick_until_another_is_given(tmp_path: Path, url: st
         ("third", "bob"),
         ("fourth", "bob"),
     ]
+
+
+def test_a_full_disk_ends_it_at_once_with_what_became_of_the_text(tmp_path: Path) -> None:
+    async def story() -> CommandProblem:
+        async with world(tmp_path) as place:
+            node = place.start("ann").node
+
+            def fill(event: NodeEvent) -> None:
+                if isinstance(event.body, ConnectionChanged) and event.body.state == "connected":
+                    pages = node.profile.store.connection.execute("PRAGMA page_count").fetchone()[0]
+                    node.profile.store.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+            node.listen(fill)
+            order = _Order("dev", "x" * 30_000, "sent", 60, False, "", False, "ann")
+            with pytest.raises(CommandProblem) as raised:
+                await asyncio.wait_for(_Sending(node, order).run(), 20)
+            return raised.value
+
+    problem = asyncio.run(story())
+    assert problem.exit_code == 1
+    assert str(problem).startswith("The message was not sent: the disk is full: the last change was not saved")
+    assert str(problem).endswith("The text was not kept: send it again.")
+
+
+def test_words_without_quotes_are_told_to_stand_in_quotes(tmp_path: Path) -> None:
+    done = run(tmp_path, "send", "lobby", "hello", "there")
+    assert done.returncode == 2
+    assert "A text of several words stands in quotes." in done.stderr
 
 
 def test_a_mistyped_channel_is_named_and_the_message_goes_there(tmp_path: Path, url: str) -> None:
