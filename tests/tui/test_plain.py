@@ -304,7 +304,8 @@ def test_a_lost_connection_is_one_line_for_all_channels_in_sentences(tmp_path: P
         )
         assert change("connecting", now) == ""
         assert change("disconnected", now, "connection_lost", "The connection was lost.", now + 2000) == ""
-        assert "Is it running? What you" in change("disconnected", now, "unreachable", "Is it running?", now + 3000)
+        still = "* still offline: Is it running?\n"
+        assert change("disconnected", now, "unreachable", "Is it running?", now + 3000) == still
         assert change("connected", now + 61_000) == "* connected, after 1m offline\n"
         assert s.text().splitlines().count("* connected") == 1
 

@@ -79,11 +79,13 @@ class ConnectionLines:
         reason = "on purpose" if on_purpose else detail.rstrip(".")
         if reason == self._reason:
             return ""
-        self._since = self._since if self._reason else at
-        self._reason = reason
+        goes_on, self._reason = bool(self._reason), reason
+        self._since = self._since if goes_on else at
         end = "" if reason.endswith("?") else "."
         if on_purpose:
             return f"offline {reason}. What you write is kept. /fault online connects again."
+        if goes_on:
+            return f"still offline: {reason}{end}"
         again = "It is tried again by itself; /reconnect tries now."
         if not connection.retry_at:
             again = "It is not tried again by itself: /reconnect tries."
