@@ -26,6 +26,8 @@ from sdschat.store.reader import Reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS: Final = ("text", "json", "md", "parquet")
+_NOTHING: Final = "nothing was said there yet"
+_NOTHING_FOUND: Final = "no message fits: --search takes whole words or their beginnings, --since and --until a time"
 _PAUSE: Final = 0.25  # seconds between two looks for new messages
 _WHICH: Final = (
     click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
@@ -112,7 +114,8 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
         return
     show = {"text": as_text, "json": history.as_json, "md": as_markdown}[form]
     if not follows:
-        _print(map(show, found))
+        if not _print(map(show, found)) and form == "text":
+            say(_NOTHING_FOUND if wanted.search or wanted.since or wanted.until else _NOTHING)
         return
     found = list(found)
     _print(map(show, found))
@@ -151,6 +154,9 @@ def _within(rows: Iterable[JournalRow], wanted: WantedHistory) -> Iterator[Journ
     return (row for row in rows if wanted.includes(row.ts_ms))
 
 
-def _print(lines: Iterator[str]) -> None:
-    for line in lines:
+def _print(lines: Iterator[str]) -> int:
+    """Print lines. Return their number."""
+    number = 0
+    for number, line in enumerate(lines, 1):  # noqa: B007
         click.echo(line)
+    return number

@@ -186,6 +186,15 @@ def test_where_nothing_was_said_yet_the_first_step_is_named(tmp_path: Path) -> N
     assert "There is none at all: sdschat join CHANNEL --name NICK begins one." in done.stderr
 
 
+def test_a_search_that_finds_nothing_says_so_and_prints_nothing(home: Path) -> None:
+    for form, words in (("text", "no message fits: "), ("json", "")):
+        done = run(home, "log", "lobby", "--name", "ann", "--search", "elease", "--format", form)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.startswith(words)
+        assert bool(done.stderr) == bool(words), "a program counts lines"
+    assert not run(home, "log", "lobby", "--name", "ann", "--search", "releas").stderr
+
+
 def test_inspect_a_channel(home: Path, lines: Lines) -> None:
     (report,) = lines("inspect", "lobby", "--json")
     assert report["messages"] == 2
