@@ -66,6 +66,7 @@ class LakeComparison:
         self._scratch = scratch
         self._conflicts: list[Quarantine] = []
         self._events: type | None = None  # the table of events whose rows are named
+        self._here: list[Any] | None = None  # the readings whose messages are named
 
     # What the lake knows of files.
 
@@ -170,7 +171,11 @@ class LakeComparison:
         return self._new(Message, f"{fresh} UNION ALL {gone}")
 
     def _name_here(self) -> None:
-        """Name the messages of these readings."""
+        """Name the messages of the readings, unless those of the same ones have the name."""
+        readings = self._ask("SELECT * FROM fresh ORDER BY ALL")
+        if readings == self._here:
+            return
+        self._here = readings
         self._name_came("read_messages", Message)
         keys = f"{number(MESSAGE_KEY)} AS message_key, {number(VERSION_KEY)} AS version_key"
         self._make(
