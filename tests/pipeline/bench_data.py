@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,36 +36,42 @@ def make_copies(path: Path, count: int, *, partial: bool = False, channels: int 
     """
     messages = count // NODES
     draw = np.random.default_rng(1)
-    by_channel = np.argsort(np.arange(messages) % channels, kind="stable")
-    message = np.repeat(by_channel, NODES)
-    node = np.tile(np.arange(NODES), messages)
-    stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
-    lost = (node < len(WITH_GAPS)) & stretch & (draw.random(len(node)) < 0.2)
-    kept = ~lost
-    if partial:
-        kept &= ~((node == JOINED_LATE) & (message < messages // 2)) & ~((node == OLD) & (message >= messages // 3 * 2))
-    node, message = node[kept], message[kept]
     ids = pa.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
-    names, places = pa.array(NAMES), pa.array([f"c{at}" for at in range(channels)])
-    at = START + message * 500
-    columns: dict[str, Any] = {
-        "run_id": _all("field", len(node)),
-        "channel": places.take(pa.array(message % channels)),
-        "node": names.take(pa.array(node)),
-        "message_id": ids.take(pa.array(message)),
-        "sender": names.take(pa.array(message % NODES)),
-        "digest": _all("0", len(node)),
-        "origin": _all("log", len(node)),
-        "via": _all("live", len(node)),
-        "lamport": pa.array(at),
-        "received_ms": pa.array(at + node),
-        "deps": pa.array([[]] * len(node), pa.list_(pa.string())),
-        "own": pa.array(node < 0),
-        "damage": pa.nulls(len(node), pa.string()),
-    }
+    names, lost = pa.array(NAMES), 0
     path.mkdir()
-    pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
-    return int(lost.sum())
+    with ExitStack() as stack:
+        writer = None
+        for channel in range(channels):  # one after the other: a hundred million rows do not fit into memory
+            message = np.repeat(np.arange(channel, messages, channels), NODES)
+            node = np.tile(np.arange(NODES), len(message) // NODES)
+            stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
+            lacking = (node < len(WITH_GAPS)) & stretch & (draw.random(len(node)) < 0.2)
+            lost += int(lacking.sum())
+            kept = ~lacking
+            if partial:
+                kept &= ~((node == JOINED_LATE) & (message < messages // 2))
+                kept &= ~((node == OLD) & (message >= messages // 3 * 2))
+            node, message = node[kept], message[kept]
+            at = START + message * 500
+            columns: dict[str, Any] = {
+                "run_id": _all("field", len(node)),
+                "channel": _all(f"c{channel}", len(node)),
+                "node": names.take(pa.array(node)),
+                "message_id": ids.take(pa.array(message)),
+                "sender": names.take(pa.array(message % NODES)),
+                "digest": _all("0", len(node)),
+                "origin": _all("log", len(node)),
+                "via": _all("live", len(node)),
+                "lamport": pa.array(at),
+                "received_ms": pa.array(at + node),
+                "deps": pa.array([[]] * len(node), pa.list_(pa.string())),
+                "own": pa.array(node < 0),
+                "damage": pa.nulls(len(node), pa.string()),
+            }
+            table = pa.table({name: columns[name] for name in Copy._fields})
+            writer = writer or stack.enter_context(pq.ParquetWriter(path / "copies.parquet", table.schema))
+            writer.write_table(table)
+    return lost
 
 
 def lake_of_copies(copies: Path, lake: Path, horizon: int = 0, channels: int = CHANNELS) -> None:
