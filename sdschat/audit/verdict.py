@@ -64,6 +64,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "clock": ("broken clock rule", "broken clock rules"),
 }
 AGREES = "agrees"
+NO_FAULT: Final = "no fault"  # of the only node, which agrees with nobody
 ALONE: Final = "nobody to compare with"
 _ALONE = f"{ALONE}; what this one node has shows no fault"
 

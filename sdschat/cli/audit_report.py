@@ -20,7 +20,17 @@ from sdschat.audit.schemas import (
     AuditNode,
     Quarantine,
 )
-from sdschat.audit.verdict import AGREES, LOST, Lacking, channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.audit.verdict import (
+    AGREES,
+    LOST,
+    NO_FAULT,
+    Lacking,
+    channel_sentence,
+    counted,
+    first_rows,
+    node_words,
+    sentence,
+)
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.output import moment, safe
 from sdschat.identity.suggest import nearest
@@ -139,7 +149,7 @@ def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> It
     for node in shown:
         yield (
             f"  {named(node.node):{width}}  {node.messages:8}  {node.owed:4}  {node.missing:5}  {node.faults:6}  "
-            f"{words[node.node]}"
+            f"{NO_FAULT if total == 1 and words[node.node] == AGREES else words[node.node]}"
         )
     more = "more " if shown else ""
     differ = sum(not node.agrees for node in of.nodes) - sum(not node.agrees for node in shown)

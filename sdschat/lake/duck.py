@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ _TYPES: Final = {
     "ARRAY<STRING>": "VARCHAR[]",
 }
 _AT_ONCE: Final = 10_000  # rows given to a function
+_MOST_MEMORY: Final = 4 << 30  # bytes
 # As in Spark: hexadecimal digits as a signed number.
 _CONV: Final = """
 CREATE MACRO conv(digits, base, other) AS CASE
@@ -39,13 +41,21 @@ CREATE MACRO conv(digits, base, other) AS CASE
 
 @contextmanager
 def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
-    """Connect to DuckDB. What does not fit into memory goes to the folder `scratch`."""
+    """Connect to DuckDB. What does not fit into half of the machine's memory, or 4 GiB, goes to `scratch`."""
     import duckdb
 
     with duckdb.connect() as connection:
         connection.execute(f"SET temp_directory = {_text(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
+        connection.execute(f"SET memory_limit = '{_memory()}B'")
         yield connection
+
+
+def _memory() -> int:
+    try:
+        return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    except (AttributeError, ValueError, OSError):
+        return _MOST_MEMORY
 
 
 @contextmanager

@@ -102,6 +102,7 @@ def test_with_one_node_it_is_said_that_there_is_nobody_to_compare_with(field: Pa
     found = ask(database(field, "ann"))
     assert found.return_value == 0
     assert "there is nobody to compare with" in found.stdout
+    assert found.stdout.splitlines()[-1].endswith("  no fault")
     assert "everybody" not in found.stdout
 
 
