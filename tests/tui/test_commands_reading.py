@@ -153,7 +153,7 @@ async def test_details_of_a_selection_are_one_sentence(s: Stage) -> None:
     who, at, how, keys = s.app.panes.said("details").split(" | ")
     assert who == f"bob ({s.peers['bob'].node.sender_id[:8]})"
     assert re.fullmatch(r"\d\d:\d\d:\d\d", at)
-    assert how.startswith("signed, by a key")
+    assert how == "signed, by a new key, not met before: /verify compares it"
     assert keys == "F5 all of it"
 
 
