@@ -7,6 +7,7 @@ import importlib.metadata
 import secrets
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -110,7 +111,13 @@ def _versions() -> CheckResult:
 def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     path = chosen.database
     if not path.exists():
-        yield CheckResult(True, "profile", f"{path} is made with the first use")
+        there = next(folder for folder in path.parents if folder.exists())
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                yield CheckResult(True, "profile", f"{path} is made with the first use")
+        except OSError as error:
+            why = f"{path} cannot be made: {error.strerror}: {there}. Choose another place with --data-dir"
+            yield CheckResult(False, "profile", why, WRONG_USE)
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:

@@ -276,3 +276,13 @@ def test_moments() -> None:
     assert parse_moment("2026-01-31T15:00+00:00", now) == 1_769_871_600_000
     with pytest.raises(ValueError, match="is no moment"):
         parse_moment("tomorrow", now)
+
+
+def test_doctor_says_where_a_profile_cannot_be_made(tmp_path: Path) -> None:
+    there = ("--data-dir", "/proc/nothing", "--broker", "mqtt://127.0.0.1:1")  # nobody can write there, not even root
+    done = run(tmp_path, "doctor", *there)
+    line = next(line for line in done.stdout.splitlines() if " profile " in line)
+    assert not line.startswith("ok")
+    assert "/proc. Choose another place with --data-dir" in line
+    fine = run(tmp_path, "doctor", "--broker", "mqtt://127.0.0.1:1").stdout
+    assert "is made with the first use" in fine
