@@ -16,6 +16,8 @@ from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
 from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws
 from sdschat.experiment.vector_model.packets import Ears
+from sdschat.experiment.vector_model.quiet import skip_quiet
+from sdschat.experiment.vector_model.requests import due_requests, notice, received, time_requests
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import run_model
 from sdschat.experiment.vector_model.wheel import (
@@ -129,6 +131,43 @@ def test_skipping_what_tells_nobody_anything_changes_no_figure(monkeypatch: pyte
     for name in NAMES:
         found = difference([each[name] for each in skipping], [each[name] for each in every], 0.01 / len(NAMES))
         assert found is None or found.agrees or abs(found.one - found.other) <= 0.005 * abs(found.one), (name, found)
+
+
+def test_each_request_is_due_once_at_its_time_and_a_removed_one_is_never_on_the_wheel() -> None:
+    group = Group(MANY, 1)
+    group.sent, group.now = 1, 60_000
+    lacking = np.arange(500)
+    notice(group, lacking, np.full(500, 1, dtype=np.uint16))
+    received(group, 0, lacking[::2])
+    expected = {at: -(-int(group.t_req[0, at]) // 10) * 10 for at in lacking[1::2].tolist()}
+    found: dict[int, int] = {}
+    while (due := group.wheel.next(FAR)) is not None:
+        group.now, items = due
+        while items:
+            for what, message, who in items:
+                if what == "requests":
+                    time_requests(group, message, who)
+                else:
+                    assert len(who) == len(due_requests(group, message, who))
+                    assert not found.keys() & set(who.tolist())
+                    found |= dict.fromkeys(who.tolist(), group.now)
+            items = group.wheel.more(group.now)
+    assert found == expected
+
+
+def test_what_is_skipped_once_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def first(*_: object) -> int:
+        looked.append(1)
+        return NEVER
+
+    monkeypatch.setattr(Wheel, "first", first)
+    group = Group(MANY, 1)
+    skip_quiet(group)
+    group.now = MANY.warm_up
+    skip_quiet(group)
+    assert len(looked) == 1
 
 
 def test_what_is_never_shown_is_not_consistent_however_short_the_time_is() -> None:

@@ -38,7 +38,7 @@ def skip_quiet(g: Group) -> None:
     shown = g.sent_mask
     high = g.sent - 1 if g.rules.ranges and g.config.push_enabled else -1
     note_sent(g, PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, high, shown, False), count)
-    g.look_at, g.window, g.soon = NEVER, 0, []
+    g.look_at, g.window, g.soon, g.try_skip_at = NEVER, 0, [], end
     if end <= g.setting.until:
         g.watch_all()
 

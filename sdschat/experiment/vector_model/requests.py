@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,8 @@ from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.wheel import Indices
 from sdschat.sds.steps.repair import PAUSE
+
+_WINDOW: Final = 100  # steps
 
 
 def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
@@ -30,7 +34,15 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
     spread = g.t_max - g.config.t_min
     due = since + g.pair_hash[message].bits(who) % spread + g.config.t_min
     g.t_req[message, who] = np.minimum(due, NEVER - 1)
-    g.wheel.put_each(due, "request", message, who)
+    window = g.wheel.step * _WINDOW
+    g.wheel.put_each(np.maximum(due - due % window, g.now), "requests", message, who)
+
+
+def time_requests(g: Group, message: int, who: Indices) -> None:
+    """Put the requests of a window of time on the wheel, each at its T_req. By then, most of them are removed."""
+    window = g.wheel.step * _WINDOW
+    who = np.unique(who[g.t_req[message, who] < g.now - g.now % window + window])
+    g.wheel.put_each(g.t_req[message, who], "request", message, who)
 
 
 def eligible(g: Group, who: Indices) -> Array:

@@ -30,6 +30,7 @@ from sdschat.experiment.vector_model.requests import (
     notice,
     received,
     requested_by_other,
+    time_requests,
 )
 from sdschat.experiment.vector_model.sending import rearm_resend, resend, send_copy, send_message, send_syncs, wake
 
@@ -264,6 +265,8 @@ def _do(g: Group, step: Step, item: Item) -> None:
         hear(g, content)
     elif what == "sync":
         wake(g, step)
+    elif what == "requests":
+        time_requests(g, message, content)
     elif what == "request":
         send_syncs(g, step, due_requests(g, message, content))
     elif what == "answer":
