@@ -132,11 +132,12 @@ def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
 def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path: Path) -> None:
     """A thousand queries filled Java's usual memory for code, and Spark then compiled nothing more."""
     needs_module("pyspark")
-    kept = "spark.sql.codegen.cache.maxEntries"
+    kept, parts = "spark.sql.codegen.cache.maxEntries", "spark.sql.files.minPartitionNum"
     for few in (True, False):
         where = Where("local[2]", few=few)
         flags, _ = start._java(where, tmp_path, tmp_path / "log")
-        assert (kept in configuration(where, flags, tmp_path)) is not few
+        found = configuration(where, flags, tmp_path)
+        assert (found.get(kept), found.get(parts)) == ((None, None) if few else ("1000", "8"))
         assert ("ReservedCodeCacheSize=512m" in flags) is not few
 
 

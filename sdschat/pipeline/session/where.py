@@ -110,6 +110,7 @@ _LOCAL: Final = {
 _MANY_ROWS: Final = {"spark.sql.codegen.cache.maxEntries": "1000"}
 ROOM_FOR_QUERIES: Final = "-XX:ReservedCodeCacheSize=512m"
 _MOST_PARTITIONS: Final = 8
+_PARTS_FOR_A_CORE: Final = 4
 
 
 def of_session(where: Where) -> dict[str, str]:
@@ -127,7 +128,10 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
         conf |= _LOCAL
         conf["spark.sql.shuffle.partitions"] = str(min(cores(where.master), _MOST_PARTITIONS))
         conf["spark.driver.memory"] = f"{memory_gib()}g"
-        conf |= {} if where.few else _MANY_ROWS
+        if not where.few:
+            conf |= _MANY_ROWS
+            # Files of very different sizes would else come to two tasks, of which one has most of the work.
+            conf["spark.sql.files.minPartitionNum"] = str(_PARTS_FOR_A_CORE * cores(where.master))
     if where.kind is TargetKind.CLUSTER:
         conf["spark.ui.enabled"] = "false"
         conf["spark.ui.showConsoleProgress"] = "false"
