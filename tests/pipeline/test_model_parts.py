@@ -14,7 +14,7 @@ from sdschat.experiment.figures import NAMES, empty_record, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
-from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws
+from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws, times
 from sdschat.experiment.vector_model.packets import Ears
 from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.requests import due_requests, notice, received, time_requests
@@ -23,6 +23,7 @@ from sdschat.experiment.vector_model.run import run_model
 from sdschat.experiment.vector_model.wheel import (
     ReadyParticipants,
     Wheel,
+    each_once,
 )
 
 FAR = 10_000_000
@@ -61,7 +62,7 @@ def test_what_is_put_into_the_present_step_comes_in_it() -> None:
 
 
 def test_nobody_is_ready_before_their_time() -> None:
-    ready = ReadyParticipants(4)
+    ready = ReadyParticipants(times((4,), NEVER))
     assert ready.by(NEVER - 1).tolist() == []
     ready.put(np.array([1, 3]), np.array([50, 70]), 40)
     assert [ready.by(now).tolist() for now in (49, 50, 70)] == [[], [1], [1, 3]]
@@ -77,7 +78,7 @@ def test_nobody_is_ready_before_their_time() -> None:
 def test_those_who_are_ready_are_asked_for_one_more_thing(ready: bool) -> None:
     """With few of them, only they are asked; with many, everybody is."""
     lacks = np.arange(100) % 2 == 0
-    free = ReadyParticipants(100, ready=ready)
+    free = ReadyParticipants(times((100,), -NEVER if ready else NEVER))
     free.put(np.array([4, 5, 6]), NEVER if ready else 10, 0)
     expected = [at for at in range(100) if at % 2 == 0 and (at in (4, 6)) != ready]
     assert free.by(20, lambda who: lacks[who]).tolist() == expected
@@ -153,6 +154,22 @@ def test_each_request_is_due_once_at_its_time_and_a_removed_one_is_never_on_the_
                     found |= dict.fromkeys(who.tolist(), group.now)
             items = group.wheel.more(group.now)
     assert found == expected
+
+
+def test_each_participant_is_asked_once_and_in_order() -> None:
+    assert each_once(np.array([5, 3, 5, 9, 3])).tolist() == [3, 5, 9]
+    assert each_once(np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_who_lacks_only_a_newer_message_lacks_none_of_the_older_ones() -> None:
+    group = Group(GroupSetting(participants=4), 1)
+    assert group.lacking(0).tolist() == []
+    for shown in ([0, 1, 2], [0, 3]):
+        number = group.sending(0)
+        assert group.lacking(number + 1).tolist() == [0, 1, 2, 3]
+        group.arrived(number, np.array(shown))
+        group.shown[shown] |= group.bit(number)
+    assert [group.lacking(messages).tolist() for messages in (0, 1, 2)] == [[], [3], [1, 2, 3]]
 
 
 def test_what_is_skipped_once_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices, ReadyParticipants, Wheel
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices, ReadyParticipants, Wheel, each_once
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 
@@ -86,24 +86,23 @@ class Group:
         count, draw = setting.participants, self.random
         self.count = count
         self.everyone: Indices = np.arange(count)
-        self.boot: Times = draw.integers(0, setting.warm_up + 1, count, dtype=np.int32)
+        # Together they are large enough for large pages of memory.
+        self.boot, self.due, self.latest, self.spoke, self.wanted_low, self.answered_at = times((6, count), -NEVER)
+        self.boot[:] = draw.integers(0, setting.warm_up + 1, count, dtype=np.int32)
         self.hash = draw.integers(0, 2**64, count, dtype=np.uint64)
         self.have: Masks = np.zeros(count, dtype=np.uint16)
         self.shown: Masks = np.zeros(count, dtype=np.uint16)
         self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, but delivery does not wait for them
         self.missing: Masks = np.zeros(count, dtype=np.uint16)  # known to the participant as missing
-        self.spoke = times((count,), -NEVER)
-        self.due: Times = self.boot + draw.integers(0, self.config.push_delay_max + 1, count, dtype=np.int32)
-        self.latest: Times = self.due.copy()
+        self.due[:] = self.boot + draw.integers(0, self.config.push_delay_max + 1, count, dtype=np.int32)
+        self.latest[:] = self.due
         self.look_at = NEVER  # when the sync timers are looked at next
         self.window = 0  # `soon` has all participants whose sync is due before this time
         self.soon: list[Indices] = []
         self.try_skip_at = 0  # when `skip_quiet` tries next
         # The range whose filter is due to be sent: up to this message, from this join horizon on.
         self.wanted_high = np.full(count, -1, dtype=np.int8)
-        self.wanted_low = times((count,), -1)
-        self.answered_at = times((count,), -NEVER)
-        self.free = ReadyParticipants(count, ready=True)  # when the participant may answer with such a filter again
+        self.free = ReadyParticipants(times((count,), -NEVER))  # when each may answer with such a filter again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
@@ -117,8 +116,8 @@ class Group:
         shape = (setting.messages, setting.participants)
         self.sent = 0  # number of messages sent so far
         self.sent_mask = 0
-        self._lacking = NOBODY
-        self._arrived = False  # since `lacking` was determined
+        self._lacking = [NOBODY]  # by number of messages
+        self._arrived: set[int] = set()  # numbers of messages for which that has to be determined again
         self._unaware: tuple[int, Indices] = (0, NOBODY)
         causal = min(self.rules.causal or self.config.causal_history, setting.messages)
         self.logs = Logs(setting.messages, causal)
@@ -134,9 +133,7 @@ class Group:
         self.asked = np.zeros(shape, dtype=np.int16)
         self.push_due = times(shape, NEVER)
         self.push_next = [NEVER] * setting.messages  # when the planned pushes of a message are looked at next
-        self.pushable = [
-            ReadyParticipants(setting.participants) for _ in range(setting.messages)
-        ]  # when each may plan a push
+        self.pushable = [ReadyParticipants(row) for row in times(shape, NEVER)]  # when each may plan a push
         self.pushes = np.zeros(shape, dtype=np.int8)
         self.not_before: Times = np.zeros(shape, dtype=np.int32)
         self.witnesses = [0] * setting.messages
@@ -168,36 +165,36 @@ class Group:
         there: Flags = self.boot[who] <= self.now
         return there
 
-    @property
-    def lacking(self) -> Indices:
-        """Return the participants that do not show all sent messages."""
-        if self._arrived:
-            self._lacking = self._lacking[self.shown[self._lacking] != np.uint16(self.sent_mask)]
-            self._arrived = False
-        return self._lacking
+    def lacking(self, messages: int) -> Indices:
+        """Return the participants that do not show all of the first messages."""
+        if messages in self._arrived:
+            self._arrived.remove(messages)
+            who, all_of = self._lacking[messages], np.uint16((1 << messages) - 1)
+            self._lacking[messages] = who[self.shown[who] & all_of != all_of]
+        return self._lacking[messages]
 
     @property
     def unaware(self) -> Indices:
         """Return the participants that lack a message without knowing it. Only a new message can add to them."""
         sent, who = self._unaware
         if sent < self.sent:
-            who = self.lacking
+            who = self.lacking(self.sent)
         found: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
         self._unaware = (self.sent, found)
         return found
 
     def arrived(self, message: int, who: Indices) -> None:
         self.have[who] |= self.bit(message)
-        self.record.held[message, who] = self.since(message)
+        self.record.held[message][who] = self.since(message)
         self.newest_at[message] = self.now
-        self._arrived = True
+        self._arrived.update(range(self.sent + 1))
 
     def sending(self, author: int) -> int:
         """Count the next message of the group, and return its number."""
         self.authors.append(author)
         self.sent_mask |= 1 << self.sent
         self.sent += 1
-        self._lacking = self.everyone
+        self._lacking.append(self.everyone)
         return self.sent - 1
 
     def since(self, message: int) -> int:
@@ -207,13 +204,11 @@ class Group:
         """Return True where the message came so recently that it may still be on its way to others."""
         if self.now - self.newest_at[message] >= self.config.push_grace:
             return np.zeros(len(who), dtype=np.bool_)
-        recent: Flags = self.record.held[message, who] > self.since(message) - self.config.push_grace
+        recent: Flags = self.record.held[message][who] > self.since(message) - self.config.push_grace
         return recent
 
-    def active_peers(self, who: Indices) -> Array:
-        if self.heard is None:
-            return np.full(len(who), MAX_PEERS)
-        return self.peers[who]
+    def active_peers(self, who: Indices) -> Array | int:
+        return MAX_PEERS if self.heard is None else self.peers[who]
 
     # Timers of sync messages (as `sdschat.sds.steps.timing`).
 
@@ -264,14 +259,15 @@ class Group:
 
     def due_syncs(self) -> Indices:
         who = np.concatenate(self.soon)
-        return np.unique(who[self.due[who] <= self.now])
+        due = self.due[who]
+        self.soon = [who[(due > self.now) & (due < self.window)]]
+        return each_once(who[due <= self.now])
 
     def watch_all(self) -> None:
         """Determine when the sync timers are looked at next. All of them are searched only once in a window."""
         self.look_at = NEVER
-        self.soon = [who[self.due[who] < self.window] for who in self.soon]
         first = min((int(self.due[who].min(initial=NEVER)) for who in self.soon), default=NEVER)
-        if first == NEVER:
+        if first >= self.window:
             first = int(self.due.min())
             self.window = first + self.config.sync_interval // _WINDOWS
             self.soon = [np.flatnonzero(self.due < self.window)]
@@ -301,11 +297,8 @@ class Logs:
 
     def add(self, dependencies: int) -> None:
         self.dependencies.append(dependencies)
-        self._deliver()
-        self._name()
-
-    def _deliver(self) -> None:
         self.delivered = self._closure(self._all, np.zeros_like(self._all))
+        self._name()
 
     def _closure(self, held: Masks, waived: Masks) -> Masks:
         """Return the delivered messages, in log order: held, and all dependencies delivered or waived."""

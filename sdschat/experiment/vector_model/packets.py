@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group, StepDraws
-from sdschat.experiment.vector_model.wheel import Indices
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices, blocks
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.bloom.own import OwnFilter
@@ -22,7 +22,6 @@ from sdschat.wire.sds_codec import SdsCodec
 
 LIVE: Final = ("message", "sync")
 _COUNTED: Final = 4_096  # the loss of so many packets together is too rare for any random draw
-_NOBODY: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
 _CODEC = SdsCodec()
 _CAPACITY, _ERROR = SPEC.bloom_capacity, SPEC.bloom_error_rate
@@ -68,7 +67,7 @@ class Step:
     def senders(self, which: Callable[[PacketGroup], object]) -> Indices:
         """Return the senders of all packets for which `which` is true."""
         found = [senders for packet, senders in self.sent.items() if which(packet)]
-        return np.concatenate(found) if found else _NOBODY
+        return np.concatenate(found) if found else NOBODY
 
 
 class Ears:
@@ -100,13 +99,13 @@ class Ears:
         return heard
 
     def who_of(self, who: Indices, senders: Indices) -> Indices:
-        """Like `any_of`, but only for these participants; return those that hear one."""
+        """Like `any_of`, but only for these participants, in order; return those that hear one."""
         draw = self._of(who)
         heard: Flags = draw >= self._loss ** len(senders)
         if self._group.now < self._group.setting.warm_up:
             heard &= self._group.here(who)
         if len(senders) <= _FEW:
-            mine = np.isin(who, senders)
+            mine = _places(who, senders)
             heard[mine] &= draw[mine] >= self._of_others(len(senders))
         return who[heard]
 
@@ -122,11 +121,19 @@ class Ears:
 
     def _of_everyone(self) -> Draws:
         if self._everyone is None:
-            self._everyone = self._drawn.of(self._group.everyone)
+            self._everyone = np.concatenate([self._drawn.of(part) for part in blocks(self._group.everyone)])
         return self._everyone
 
     def _of(self, who: Indices) -> Draws:
         return self._everyone[who] if self._everyone is not None else self._drawn.of(who)
+
+
+def _places(who: Indices, some: Indices) -> Indices:
+    """Return the places of some participants among others, which are in order."""
+    at = np.searchsorted(who, some)
+    there = at < len(who)
+    there[there] = who[at[there]] == some[there]
+    return at[there]
 
 
 @lru_cache(maxsize=16)

@@ -10,34 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from sdschat.experiment.vector_model.group import Array, Flags, Group, Times
+from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices, blocks
 from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 
 def want_push(g: Group, message: int, who: Indices) -> None:
     """Plan a push of a message that a received filter lacks, after a random delay; the author's is the shortest at
     first."""
-    who = who[(g.push_due[message, who] == NEVER) & (g.now >= g.not_before[message, who])]
+    who = who[(g.push_due[message][who] == NEVER) & (g.now >= g.not_before[message][who])]
     if not len(who):
         return
-    config = g.config
-    spread = config.push_delay_max - config.push_delay_min
-    stretched = spread + spread * g.active_peers(who) // CROWD
-    due = g.now + config.push_delay_min + _spread(g, stretched)
-    due[(who == g.authors[message]) & (g.pushes[message, who] < AUTHOR_FIRST)] = g.now + config.push_delay_min
-    g.push_due[message, who] = due
+    first, spread = g.now + g.config.push_delay_min, g.config.push_delay_max - g.config.push_delay_min
+    drawn = g.random.random(len(who), dtype=np.float32)
+    drawn *= spread + spread * g.active_peers(who) // CROWD + np.float32(1)
+    due = first + drawn.astype(np.int32)
+    due[(who == g.authors[message]) & (g.pushes[message][who] < AUTHOR_FIRST)] = first
+    g.push_due[message][who] = due
     g.pushable[message].put(who, NEVER, g.now)
     _look_at(g, message, int(due.min()))
-
-
-def _spread(g: Group, most: Array) -> Times:
-    """Return a time from 0 to the most of each participant, in milliseconds."""
-    drawn = g.random.random(len(most), dtype=np.float32)
-    drawn *= most.astype(np.float32) + 1
-    return drawn.astype(np.int32)
 
 
 def _look_at(g: Group, message: int, due: int) -> None:
@@ -58,23 +51,20 @@ def due_pushes(g: Group, message: int) -> Indices:
     return who
 
 
-def planning(g: Group, message: int) -> Indices:
-    """Return the participants that plan a push of the message."""
-    return np.flatnonzero(g.push_due[message] < NEVER)
-
-
-def heard_again(g: Group, message: int, who: Indices) -> None:
-    """Cancel the planned pushes of a message that another participant has sent again."""
-    if len(who):
-        _settle(g, message, who)
+def heard_again(g: Group, message: int, senders: Indices, ears: Ears) -> None:
+    """Cancel the planned pushes of a message that these senders have sent again."""
+    for part in blocks(np.flatnonzero(g.push_due[message] < NEVER)):
+        _settle(g, message, ears.who_of(part, senders))
 
 
 def _settle(g: Group, message: int, who: Indices) -> None:
     interval = g.config.sync_interval
-    back_off = (interval // 2) << np.clip(g.pushes[message, who].astype(np.int64) - 2, 0, 6)
-    g.not_before[message, who] = g.now + np.minimum(back_off, min(4 * interval, NEVER // 2))
-    g.pushes[message, who] = np.minimum(g.pushes[message, who] + 1, 100)
-    g.push_due[message, who] = NEVER
+    most = min(4 * interval, NEVER // 2)
+    back_off = np.array([min(interval // 2 << step, most) for step in (0, 0, *range(7))], dtype=np.int32)
+    pushes = np.minimum(g.pushes[message][who], len(back_off) - 1)
+    g.not_before[message][who] = back_off[pushes] + g.now
+    g.pushes[message][who] = pushes + 1
+    g.push_due[message][who] = NEVER
     may_want_push(g, message, who)
     if g.wanted is not None:
         g.wanted[who] &= ~g.bit(message)
@@ -83,8 +73,8 @@ def _settle(g: Group, message: int, who: Indices) -> None:
 def may_want_push(g: Group, message: int, who: Indices) -> None:
     """Set the time from which these holders of a message, who plan no push of it, may plan one."""
     if g.config.push_enabled:
-        held = g.record.held[message, who] + np.float32(g.setting.sent_at(message) + g.config.push_grace)
-        g.pushable[message].put(who, np.maximum(held, g.not_before[message, who]), g.now)
+        held = g.record.held[message][who].astype(np.int32) + (g.setting.sent_at(message) + g.config.push_grace)
+        g.pushable[message].put(who, np.maximum(held, g.not_before[message][who]), g.now)
 
 
 def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
@@ -92,7 +82,7 @@ def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
     if g.wanted is None:
         return who
     bit = g.bit(message)
-    new: Indices = who[(g.wanted[who, sender] & bit == 0) & (g.now >= g.not_before[message, who])]
+    new: Indices = who[(g.wanted[who, sender] & bit == 0) & (g.now >= g.not_before[message][who])]
     g.wanted[new, sender] |= bit
     return new
 
@@ -109,8 +99,8 @@ def call_off(g: Group, sender: int, held: int, who: Indices) -> None:
     left = np.bitwise_or.reduce(g.wanted[some], axis=1)
     for message in range(g.sent):
         if held >> message & 1:
-            idle = some[(left & g.bit(message) == 0) & (g.push_due[message, some] < NEVER)]
-            g.push_due[message, idle] = NEVER
+            idle = some[(left & g.bit(message) == 0) & (g.push_due[message][some] < NEVER)]
+            g.push_due[message][idle] = NEVER
 
 
 def note_behind(g: Group, sender: int, held: int, who: Indices) -> None:
@@ -152,7 +142,8 @@ def review_filters(g: Group, live: Step, ears: Ears) -> None:
         if not len(senders):
             continue
         if g.wanted is None:
-            want_push(g, number, ears.who_of(g.pushable[number].by(g.now), senders))
+            for part in blocks(g.pushable[number].by(g.now)):
+                want_push(g, number, ears.who_of(part, senders))
             continue
         able = np.flatnonzero(ears.any_of(senders) & g.has(number))
         _push_to_each(g, number, able[~g.fresh(number, able)], senders, ears)
@@ -164,7 +155,7 @@ def review_old_filter(g: Group, number: int, new: Indices) -> None:
     A participant that has heard nothing of the author since then cannot know that, and plans pushes for it.
     """
     author = g.authors[number]
-    who = new[~g.author_heard[number, new]]
+    who = new[~g.author_heard[number][new]]
     claimed = g.filters[number]
     if g.wanted is not None:
         call_off(g, author, claimed, who)
@@ -209,8 +200,9 @@ def _differing(g: Group, high: int, of: int, whole: bool) -> Indices:
         found: Flags = g.have[who] & held & below != held & below if whole else g.shown[who] & below != held
         return found
 
-    complete = g.sent_mask & int(below) == of
-    return g.free.among(g.now, g.lacking, differs) if complete else g.free.by(g.now, differs)
+    if whole or g.sent_mask & int(below) == of:
+        return g.free.among(g.now, g.lacking(high + 1), differs)
+    return g.free.by(g.now, differs)
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
@@ -232,15 +224,17 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
         others = senders[senders != g.authors[number]]
         if g.wanted is None:
             able = np.flatnonzero(shown & (g.push_due[number] == NEVER) & (g.not_before[number] <= g.now))
-            want_push(g, number, ears.who_of(able, senders))
+            for part in blocks(able):
+                want_push(g, number, ears.who_of(part, senders))
         else:
             _push_to_each(g, number, np.flatnonzero(shown & ears.any_of(senders)), others, ears)
 
 
 def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
     """Release participants that planned to send the filter of the same range and hold the same messages in it."""
-    who = np.flatnonzero((g.have & np.uint16((2 << high) - 1) == np.uint16(of)) & (g.wanted_high == high))
-    who = ears.who_of(who[np.isin(g.wanted_low[who], boots)], senders)
+    who = np.flatnonzero(g.wanted_high == high)
+    who = who[g.have[who] & np.uint16((2 << high) - 1) == np.uint16(of)]
+    who = ears.who_of(who[np.isin(g.wanted_low[who], boots, kind="table")], senders)
     no_longer_owed(g, who)
     g.calm(who)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import Indices
+from sdschat.experiment.vector_model.wheel import Indices, each_once
 from sdschat.sds.steps.repair import PAUSE
 
 _WINDOW: Final = 100  # steps
@@ -24,7 +24,7 @@ def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
             continue
         g.missing[new] |= g.bit(message)
         since = np.float32(g.since(message))
-        g.record.noticed[message, new] = np.minimum(g.record.noticed[message, new], since)
+        g.record.noticed[message][new] = np.minimum(g.record.noticed[message][new], since)
         if g.config.repair_enabled:
             arm(g, message, new, np.full(len(new), g.now))
 
@@ -33,7 +33,7 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
     """Determine T_req of these participants for a message."""
     spread = g.t_max - g.config.t_min
     due = since + g.pair_hash[message].bits(who) % spread + g.config.t_min
-    g.t_req[message, who] = np.minimum(due, NEVER - 1)
+    g.t_req[message][who] = np.minimum(due, NEVER - 1)
     window = g.wheel.step * _WINDOW
     g.wheel.put_each(np.maximum(due - due % window, g.now), "requests", message, who)
 
@@ -41,8 +41,8 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
 def time_requests(g: Group, message: int, who: Indices) -> None:
     """Put the requests of a window of time on the wheel, each at its T_req. By then, most of them are removed."""
     window = g.wheel.step * _WINDOW
-    who = np.unique(who[g.t_req[message, who] < g.now - g.now % window + window])
-    g.wheel.put_each(g.t_req[message, who], "request", message, who)
+    who = each_once(who[g.t_req[message][who] < g.now - g.now % window + window])
+    g.wheel.put_each(g.t_req[message][who], "request", message, who)
 
 
 def eligible(g: Group, who: Indices) -> Array:
@@ -70,20 +70,20 @@ def mark_requested(g: Group, who: Indices, requested: Array) -> None:
         if not len(asking):
             continue
         g.record.requests[message] += len(asking)
-        g.t_req[message, asking] = NEVER
+        g.t_req[message][asking] = NEVER
         if g.rules.again:
-            g.attempts[message, asking] += 1
-            g.suppressed[message, asking] = False
-            back_off = g.t_max << np.clip(g.attempts[message, asking].astype(np.int64) - 3, 0, 4)
+            g.attempts[message][asking] += 1
+            g.suppressed[message][asking] = False
+            back_off = g.t_max << np.clip(g.attempts[message][asking].astype(np.int64) - 3, 0, 4)
             arm(g, message, asking, g.now + back_off)
 
 
 def due_requests(g: Group, message: int, who: Indices) -> Indices:
     """Return the participants whose request is sent now in its own sync message, whatever others have sent."""
-    who = who[g.t_req[message, who] <= g.now]
+    who = who[g.t_req[message][who] <= g.now]
     if not g.rules.syncs:
         return who[:0]  # the request waits for the participant's next message
-    ready = g.spoke[who] + g.config.sweep_interval <= g.now
+    ready: Flags = g.spoke[who] + g.config.sweep_interval <= g.now
     waiting = who[~ready]
     g.wheel.put_each(g.spoke[waiting] + g.config.sweep_interval, "request", message, waiting)
     return who[ready]
@@ -92,16 +92,16 @@ def due_requests(g: Group, message: int, who: Indices) -> Indices:
 def requested_by_other(g: Group, message: int, who: Indices) -> None:
     """Remove the entries that another participant requests; with our rules they come back T_max later."""
     if g.rules.again:
-        who = who[(g.t_req[message, who] < NEVER) & ~g.suppressed[message, who]]
-        g.suppressed[message, who] = True
+        who = who[(g.t_req[message][who] < NEVER) & ~g.suppressed[message][who]]
+        g.suppressed[message][who] = True
         arm(g, message, who, np.full(len(who), g.now + g.t_max))
     else:
-        g.t_req[message, who] = NEVER
+        g.t_req[message][who] = NEVER
 
 
 def received(g: Group, message: int, who: Indices) -> None:
     who = who[g.missing[who] & g.bit(message) != 0]
-    g.t_req[message, who] = NEVER
+    g.t_req[message][who] = NEVER
     g.missing[who] &= ~g.bit(message)
 
 
@@ -110,23 +110,23 @@ _ASKED_TWICE = 2
 
 def consider(g: Group, message: int, who: Indices) -> None:
     """Decide if and when these holders of a requested message respond. Requests at the same time count as one."""
-    pending = g.answer_due[message, who] < NEVER
+    pending = g.answer_due[message][who] < NEVER
     if not g.rules.first_due_stands:
         pending[:] = False
     if g.rules.rests:
-        pending |= g.now - g.asked_at[message, who] < g.t_max // PAUSE
+        pending |= g.now - g.asked_at[message][who] < g.t_max // PAUSE
     who = who[~pending]
-    g.asked[message, who] += 1
-    g.asked_at[message, who] = g.now
+    g.asked[message][who] += 1
+    g.asked_at[message][who] = g.now
     able = in_response_group(g, message, who)
     if g.rules.widens:
-        able |= g.asked[message, who] >= _ASKED_TWICE
+        able |= g.asked[message][who] >= _ASKED_TWICE
     who = who[able]
     due = g.now + determine_t_resp(g, message, who)
     if g.rules.tick:
         phase = g.hash[who].astype(np.int64) % g.rules.tick
         due = due + (phase - due) % g.rules.tick
-    g.answer_due[message, who] = due
+    g.answer_due[message][who] = due
     g.wheel.put_each(np.maximum(due, g.now), "answer", message, who)
 
 
@@ -151,24 +151,14 @@ def in_response_group(g: Group, message: int, who: Indices) -> Flags:
 
 def due_answers(g: Group, message: int, who: Indices) -> Indices:
     """Return the participants that respond now."""
-    who = who[g.answer_due[message, who] == _rounded(g, message, who)]
+    due = g.answer_due[message][who]
+    who = who[(due <= g.now) & (due > g.now - g.wheel.step)]
     settle(g, message, who)
     return who
 
 
-def _rounded(g: Group, message: int, who: Indices) -> Array:
-    """Return the time of each due response, or -1 if the current step is not its time."""
-    due = g.answer_due[message, who]
-    step = g.wheel.step
-    return np.where((due <= g.now) & (due > g.now - step), due, -1)
-
-
-def answered_by_other(g: Group, message: int, who: Indices) -> None:
-    """Remove the entries for a received message from the incoming repair buffer."""
-    settle(g, message, who)
-
-
 def settle(g: Group, message: int, who: Indices) -> None:
-    g.answer_due[message, who] = NEVER
-    g.asked[message, who] = 0
-    g.asked_at[message, who] = g.now
+    """Remove the entries for a message from the incoming repair buffer."""
+    g.answer_due[message][who] = NEVER
+    g.asked[message][who] = 0
+    g.asked_at[message][who] = g.now

@@ -17,22 +17,22 @@ from sdschat.experiment.vector_model.ranges import (
     due_pushes,
     heard_again,
     may_want_push,
-    planning,
     review_filters,
     review_old_filter,
     review_ranges,
 )
 from sdschat.experiment.vector_model.requests import (
-    answered_by_other,
     consider,
     due_answers,
     due_requests,
     notice,
     received,
     requested_by_other,
+    settle,
     time_requests,
 )
-from sdschat.experiment.vector_model.sending import rearm_resend, resend, send_copy, send_message, send_syncs, wake
+from sdschat.experiment.vector_model.sending import arm_resend, resend, send_copy, send_message, send_syncs, wake
+from sdschat.experiment.vector_model.wheel import blocks
 
 Item = tuple[str, int, Any]  # as in the wheel
 
@@ -48,15 +48,13 @@ def hear(g: Group, step: Step) -> None:
     if g.config.push_enabled:
         _remember_authors(g, step, ears)
     heard_anything = np.zeros(g.count, dtype=np.bool_)
-    for number in sorted({packet.number for packet in step.sent if packet.number >= 0}):
+    for number in sorted({packet.number for packet in step.sent} - {-1}):
         _hear_content(g, step, ears, number, heard_anything)
     live = step.live()
-    if not live.sent:
-        _traffic(g, heard_anything)
-        return
     if not g.busy:
-        heard_anything |= ears.any_of(live.senders(lambda packet: True))
-    _traffic(g, heard_anything)
+        g.traffic_heard(np.flatnonzero(heard_anything | ears.any_of(live.senders(lambda packet: True))))
+    if not live.sent:
+        return
     _hear_names(g, live, ears)
     if g.config.repair_enabled:
         hear_requests(g, live, ears)
@@ -75,7 +73,7 @@ def _tells_nothing(g: Group, step: Step) -> bool:
     if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
         return False
     if g.config.push_enabled:
-        return g.heard is None and not len(g.lacking)
+        return g.heard is None and not len(g.lacking(g.sent))
     return not len(g.unaware)
 
 
@@ -112,12 +110,13 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
         g.record.missed[number, g.authors[number]] = False
     _count_duplicates(g, number, senders, had, ears)
     if g.record.requests[number]:
-        answered_by_other(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
-    heard_again(g, number, ears.who_of(planning(g, number), senders))
+        settle(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
+    heard_again(g, number, senders, ears)
     new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
-        _take(g, number, new)
+        for part in blocks(new):
+            _take(g, number, part)
         if g.config.push_enabled and not first:
             review_old_filter(g, number, new)
 
@@ -139,7 +138,7 @@ def _take(g: Group, number: int, new: Array) -> None:
     since = np.float32(g.since(number))
     g.arrived(number, new)
     may_want_push(g, number, new)
-    g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
+    g.record.noticed[number][new] = np.minimum(g.record.noticed[number][new], since)
     received(g, number, new)
     before = g.shown[new]
     if g.config.push_enabled:  # the first message of a log is delivered at once: anti-entropy looks for what is lost
@@ -149,13 +148,8 @@ def _take(g: Group, number: int, new: Array) -> None:
     gained = g.shown[new] & ~before
     for message in range(g.sent):
         delivered = new[(gained >> np.uint16(message)) & np.uint16(1) == 1]
-        g.record.shown[message, delivered] = g.since(message)
+        g.record.shown[message][delivered] = g.since(message)
     notice(g, new, np.full(len(new), g.logs.dependencies[number], dtype=np.uint16))
-
-
-def _traffic(g: Group, heard_anything: Flags) -> None:
-    if not g.busy:
-        g.traffic_heard(np.flatnonzero(heard_anything))
 
 
 def _hear_names(g: Group, live: Step, ears: Ears) -> None:
@@ -218,7 +212,7 @@ def _conclude(g: Group, number: int, mentioned: bool) -> None:
     record, since = g.record, g.since(number)
     if g.witnesses[number] and record.possibly_acked[number] > since:
         record.possibly_acked[number] = since
-        rearm_resend(g, number)
+        arm_resend(g, number)
     if mentioned or g.witnesses[number] >= g.rules.witnesses:
         g.acked[number] = True
         record.acked[number] = since

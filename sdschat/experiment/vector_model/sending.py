@@ -11,7 +11,7 @@ from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step, packet_bytes
 from sdschat.experiment.vector_model.ranges import may_want_push, no_longer_owed
 from sdschat.experiment.vector_model.requests import eligible, mark_requested
-from sdschat.experiment.vector_model.wheel import Indices
+from sdschat.experiment.vector_model.wheel import Indices, parts
 
 NAME = "0123456789abcdef" * 2  # as long as a participant's id
 
@@ -29,14 +29,15 @@ def send_message(g: Group, step: Step, author: int) -> None:
     g.shown[who] = g.logs.delivered_of(g.have[who], g.waived[who])
     may_want_push(g, number, who)
     g.record.shown[number, author] = 0
-    if g.rules.resends:
-        _arm_resend(g, number)
+    arm_resend(g, number)
     mark_requested(g, who, np.array([requested]))
     g.traffic_sent(who)
     _emit(g, step, PacketGroup("message", number, held, named, requested, -1, 0, False), who)
 
 
-def _arm_resend(g: Group, number: int) -> None:
+def arm_resend(g: Group, number: int) -> None:
+    if not g.rules.resends:
+        return
     config = g.config
     period = config.resend_possibly_acked if g.witnesses[number] else config.resend_unacked
     wait = min(period << max(0, g.sends[number] - 1), config.resend_max)
@@ -50,12 +51,7 @@ def resend(g: Group, step: Step, number: int) -> None:
         return
     g.sends[number] += 1
     send_copy(g, step, "resend", number, np.array([g.authors[number]]))
-    _arm_resend(g, number)
-
-
-def rearm_resend(g: Group, number: int) -> None:
-    if g.rules.resends:
-        _arm_resend(g, number)
+    arm_resend(g, number)
 
 
 def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> None:
@@ -79,16 +75,14 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
     shown = g.shown[who]
     named = g.logs.named[shown]
     low = np.where(g.wanted_high[who] >= 0, g.wanted_low[who], g.boot[who])
-    high, of, owed = _ranges(g, who)
+    high, of, owed = _ranges(g, who, shown)
     mark_requested(g, who, requested)
     g.traffic_sent(who)
     keys = _joined(g.have[who], named, requested, high + 1, of, owed)
-    for key in np.unique(keys).tolist():
-        alike = keys == key
+    for key, alike in parts(keys):
         held, names, asks, above, holds, whole = _parted(key)
-        _emit(
-            g, step, PacketGroup("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike]
-        )
+        packet = PacketGroup("sync", -1, held, names, asks, above - 1, holds, bool(whole))
+        _emit(g, step, packet, who[alike], low[alike])
 
 
 _BITS = (12, 12, 12, 4, 12, 1)  # lengths of a key's parts; there are at most twelve messages
@@ -109,24 +103,24 @@ def _parted(key: int) -> list[int]:
     return found[::-1]
 
 
-def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
+def _ranges(g: Group, who: Indices, shown: npt.NDArray[np.uint16]) -> tuple[Array, Array, Array]:
     """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`.
 
     That is the filter of a range if it is due to be sent, else the fingerprint of the newest range that is not still on
     its way to others.
     """
     high = np.full(len(who), -1)
-    of = np.zeros(len(who), dtype=np.int64)
-    owed = g.wanted_high[who] >= 0
+    wanted = g.wanted_high[who]
+    owed = wanted >= 0
     if not (g.rules.ranges and g.config.push_enabled) or not g.sent:
-        return high, of, np.zeros(len(who), dtype=np.int64)
+        none = np.zeros(len(who), dtype=np.int64)
+        return high, none, none
     for message in range(g.sent):
-        shown = (g.shown[who] >> np.uint16(message)) & np.uint16(1) == 1
-        high[shown & ~g.fresh(message, who)] = message
-    high[owed] = g.wanted_high[who][owed]
-    below = (np.int64(2) << np.maximum(high, 0)) - 1
-    of = np.where(owed, g.have[who] & below, g.shown[who] & below)
-    of[high < 0] = 0
+        high[(shown & g.bit(message) != 0) & ~g.fresh(message, who)] = message
+    high[owed] = wanted[owed]
+    below = (np.int64(2) << high) - 1
+    below[high < 0] = 0
+    of = np.where(owed, g.have[who], shown) & below
     g.answered_at[who[owed]] = g.now
     no_longer_owed(g, who[owed])
     return high, of, owed.astype(np.int64)
