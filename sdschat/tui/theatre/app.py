@@ -7,6 +7,7 @@ import signal
 import time
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual import events, on
@@ -44,6 +45,15 @@ _KEYS: Final = (
     "? help",
     "q quit",
 )
+_LETTERS: Final = (
+    "turn",
+    "split",
+    "mend",
+    "loss",
+    "restart",
+    "pause",
+    "step",
+)  # actions of keys that are text in a line
 _DISPENSABLE: Final = ("→ step", "l loss", "s split")  # where there is no room for all; help has them
 _HELP: Final = """\
 Four participants, each a real node with its own database.
@@ -97,13 +107,13 @@ class TheatreApp(Ending):
     TheatreApp.-ascii .pane.-chosen { border: ascii $accent; border-title-style: reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(number), f"turn({number})", show=False) for number in range(1, len(LINKS) + 1)),
-        Binding("s", "split", show=False),
-        Binding("m", "mend", show=False),
-        Binding("l", "loss", show=False),
-        Binding("k", "restart", show=False),
-        Binding("space", "pause", show=False),
-        Binding("right", "step", show=False),
+        *(Binding(str(number), f"turn({number})", show=False, priority=True) for number in range(1, len(LINKS) + 1)),
+        Binding("s", "split", show=False, priority=True),
+        Binding("m", "mend", show=False, priority=True),
+        Binding("l", "loss", show=False, priority=True),
+        Binding("k", "restart", show=False, priority=True),
+        Binding("space", "pause", show=False, priority=True),
+        Binding("right", "step", show=False, priority=True),
         Binding("tab", "choose(1)", show=False, priority=True),
         Binding("shift+tab", "choose(-1)", show=False, priority=True),
         Binding("enter", "write", show=False, priority=True),
@@ -262,15 +272,10 @@ class TheatreApp(Ending):
     def _draw_state(self, equal: bool, logs: int, flash: bool) -> None:
         glyphs = self.line_style.glyphs
         style = self.line_style.style("acked" if equal else "unacked") + Style(bold=True, reverse=flash)
-        words = f"{glyphs.acked} all logs are equal" if equal else f"{glyphs.maybe} {logs} different logs"
+        words = f"{glyphs.acked} all logs are equal" if equal else f"{glyphs.maybe} {self.company.differing(logs)}"
         text = Text.assemble((words, style))
-        for true, remark in (
-            (self.company.cut, f"{len(self.company.cut)} of {len(LINKS)} links cut"),
-            (self.company.loss, f"{self.company.loss:.0%} of all packets lost"),
-            (self.player.paused, "the script waits: space"),
-        ):
-            if true:
-                text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
+        for remark in self.company.remarks(self.size.width - 2 - cell_len(words), paused=self.player.paused):
+            text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
         self.state.update(text)
 
     def tell(self, text: str) -> None:
@@ -279,8 +284,11 @@ class TheatreApp(Ending):
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let any key close the page of help, and do nothing else then."""
-        return not self.has_class("-help") or action in ("end", "help")
+        """Let any key close the page of help, and do nothing else then. In the line, the letters are text. All keys
+        act before what has the focus, so that those of one burst act in their order."""
+        if self.has_class("-help"):
+            return action in ("end", "help")
+        return self.focused is None or action not in _LETTERS
 
     def on_key(self, event: events.Key) -> None:
         if self.has_class("-help") and event.key not in ("f1", "question_mark", "q", "ctrl+c", "ctrl+q"):

@@ -13,6 +13,7 @@ from sdschat.tui.model.words import count
 from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
 from sdschat.tui.theatre.watched_group import WatchedGroup
 
+_BETWEEN: Final = 3  # columns between two remarks
 _DIGITS: Final = 4  # of a fingerprint on the screen
 _AWAY: Final = 2.5  # seconds between the end of a node and its next start
 
@@ -116,3 +117,26 @@ class Company(WatchedGroup):
 
     def equal(self) -> bool:
         return not self.away and self.group.equal_logs()
+
+    def differing(self, logs: int) -> str:
+        """Return in words that the logs are not equal, where `logs` different ones have messages."""
+        if logs > 1:
+            return f"{logs} different logs"
+        if self.away:
+            return f"{' and '.join(sorted(self.away))} killed, the other logs are equal"
+        return "some logs are empty" if logs else "all logs are empty"
+
+    def remarks(self, room: int, *, paused: bool) -> list[str]:
+        """Return what is done to the group, in short words where there is no room for long ones."""
+        cut, loss = f"{len(self.cut)} of {len(LINKS)}", f"{self.loss:.0%}"
+        found = [
+            (long, short)
+            for true, long, short in (
+                (self.cut, f"{cut} links cut", f"{cut} cut"),
+                (self.loss, f"{loss} of all packets lost", f"{loss} lost"),
+                (paused, "the script waits: space", "paused"),
+            )
+            if true
+        ]
+        fits = sum(len(long) + _BETWEEN for long, _ in found) <= room
+        return [long if fits else short for long, short in found]

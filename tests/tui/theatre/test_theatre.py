@@ -95,6 +95,29 @@ def test_the_caption_says_what_has_really_happened_and_a_fault_by_hand_halts_the
         terminal.until(lambda: "the script waits" not in terminal.text(), "space lets it go on")
 
 
+def test_keys_of_one_burst_act_in_their_order(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("ann", "dave", "? help")
+        terminal.press("s\rmine 1 s\r")  # letters and digits behind Enter are text
+        terminal.until(lambda: terminal.text().count("mine 1 s") == 2, "the left half does not have it")
+        terminal.until_text("4 of 6 links cut", "2 different logs")
+        terminal.escape()
+        terminal.press("k\t")  # of dave, who is chosen, and not of the next one
+        terminal.until_text("The program of dave is killed")
+
+
+@pytest.mark.parametrize("size", [(80, 24), LEAST])
+def test_the_state_is_whole_with_every_fault(tmp_path: Path, size: tuple[int, int]) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=size) as terminal:
+        terminal.until_text("all logs are equal")
+        terminal.press("sl")
+        terminal.until_text("all logs are equal ⋅ 4 of 6 cut ⋅ 30% lost ⋅ paused")
+        terminal.press("mk")
+        terminal.until_text("dave killed, the other logs are equal")
+
+
 def test_help_is_whole_in_the_smallest_terminal(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=LEAST) as terminal:
