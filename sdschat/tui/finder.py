@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.timer import Timer
@@ -32,6 +33,14 @@ class FindInput(Input):
         Binding("shift+enter,down", "app.find_on(1)", "Newer hit", show=False),
         Binding("tab", "app.find_list", "List of hits", show=False),
     ]
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Do at once what a key is bound to here: letters that come with it follow it."""
+        bound = self._bindings.key_to_bindings.get(event.key)
+        if bound:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(bound[0].action)
 
 
 class FindBar(Horizontal):

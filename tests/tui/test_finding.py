@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from textual import events
 
 from sdschat.store.reader import Reader
 from sdschat.tui.row_lines import pattern_of
@@ -43,6 +44,18 @@ async def test_hits_are_marked_and_counted_while_one_types(s: Stage) -> None:
     assert any("rope number 2" in line for line in s.log())
     assert _marked(s) == ["rop"]
     assert s.app.composer.text == "half a draft"
+
+
+@staged(size=(110, 20))
+async def test_keys_of_one_burst_act_in_their_order(s: Stage) -> None:
+    await s.press("ctrl+f")
+    for key, letter in (*((one, one) for one in "ropes"), ("ctrl+u", None), *((one, one) for one in "boat")):
+        s.app.post_message(events.Key(key, letter))
+    for key in ("backspace", "m"):
+        s.app.post_message(events.Key(key, "m" if key == "m" else None))
+    assert s.app.finder is not None
+    words = s.app.finder.words
+    await s.until(lambda: words.value == "boam", "the words")
 
 
 @staged(size=(110, 20))
