@@ -54,7 +54,11 @@ class ChatCommands(Provider):
                 found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))
         for name in host.preferences.palettes:
             found.append(
-                (f"{_THEME}{name}", "Shown while you move here", partial(host.action_command, f"theme {name}"))
+                (
+                    f"{_THEME}{name}",
+                    "For a start without NO_COLOR" if host.colours_off else "Shown while you move here",
+                    partial(host.action_command, f"theme {name}"),
+                )
             )
         for command in host.registry.commands:
             if command.needs_argument:
@@ -175,9 +179,11 @@ class ChatPalette(CommandPalette):
         self._restyle(text.removeprefix(_THEME) if text.startswith(_THEME) else "")
 
     def _restyle(self, theme: str) -> None:
-        """Show a theme; with an empty name, the one of before."""
+        """Show a theme; with an empty name, the one of before. With NO_COLOR, show none."""
         host = self.app
         assert isinstance(host, KeyedHost)
+        if host.colours_off:
+            return
         if theme in host.preferences.palettes:
             if not self._shows:
                 self._theme, self._shows = host.theme_now, True

@@ -72,6 +72,18 @@ async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> N
     assert s.app.theme == "chat-light"
 
 
+@staged(theme="plain")
+async def test_with_no_color_no_theme_is_shown(s: Stage) -> None:
+    s.app.colours_off = True
+    before = s.app.theme
+    await _ask(s, "theme light", "theme light")
+    assert "For a start without NO_COLOR" in s.text()
+    assert s.app.theme == before
+    await s.press("escape")
+    await s.settle()
+    assert s.app.theme == before
+
+
 @staged("lobby", "dev", size=(80, 24))
 async def test_an_offer_is_one_row_with_what_it_is(s: Stage) -> None:
     await s.press("ctrl+p")
