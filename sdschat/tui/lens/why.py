@@ -81,7 +81,14 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
     signed = f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}"
     queued = fate.state is AckState.UNACKED and not fate.sends
-    sentence = delivery_sentence(fate, view.people(), shown.received_at, view.peek.now, only_member=view.only_member)
+    sentence = delivery_sentence(
+        fate,
+        view.people(),
+        shown.received_at,
+        view.peek.now,
+        only_member=view.only_member,
+        connected=view.peek.online,
+    )
     lines = [
         *paragraph(sentence, view.width, indent=2),
         line(

@@ -136,8 +136,9 @@ class ChannelModel:
             return ""
         conversation, now = self.conversation, self.view.now().wall
         own, people = conversation.own(entry.message_id), conversation.people()
-        only = is_only_member(self.view.node, self.name)
-        return fate_sentence(entry, entry.fate, own, people, now, conversation.partner(), only_member=only)
+        only, connected = is_only_member(self.view.node, self.name), self.connection.state == "connected"
+        partner = conversation.partner()
+        return fate_sentence(entry, entry.fate, own, people, now, partner, only_member=only, connected=connected)
 
     def gap_sentence(self, message_id: str) -> str | None:
         gap = self.timeline.gaps.get(message_id)

@@ -14,16 +14,22 @@ _REASONS: Final = 2  # participants of whom each gets its own reason
 
 
 def delivery_sentence(
-    own: OwnFate, people: list[Participant], written_at: int, now: int, *, only_member: bool = False
+    own: OwnFate,
+    people: list[Participant],
+    written_at: int,
+    now: int,
+    *,
+    only_member: bool = False,
+    connected: bool = True,
 ) -> str:
     """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved;
-    `only_member`: of a private channel."""
+    `only_member`: of a private channel; `connected`: to the broker."""
     if only_member and own.state is AckState.UNACKED:
         return "You are the only member here, so nobody could confirm it."
     known = {found.sender_id for found in own.evidence if found.proven}
     perhaps = {found.sender_id for found in own.evidence if found.signed} - known
     others = sorted((person for person in people if not person.own), key=name_of)
-    here = [person for person in others if person.online]
+    here = [person for person in others if person.online and connected]
     lacking = [person for person in here if person.sender_id not in known | perhaps]
     told = [
         _lack(lacking, written_at, now),
@@ -32,18 +38,19 @@ def delivery_sentence(
     first = "; ".join(filter(None, told))
     if first:
         first += f"; {_chance(own, [person for person in here if person.sender_id not in known], now)}."
-    if not here:
+    if not connected and not known:
+        first = "There is no connection, so nobody can confirm it now."
+    elif not here:
         first = _nobody(others, known, now)
     who = [person for person in others if person.sender_id in known]
     have = _have(who, "is known to have it", "are known to have it")
-    gone = [person for person in others if not person.online and person.sender_id not in known]
-    if not here and not known and len(gone) < 2:
+    gone = [person for person in others if person not in here and person.sender_id not in known]
+    if connected and not here and not known and len(gone) < 2:
         gone = []  # named already
     told = [have] if have else []
     if gone:
-        told.append(
-            f"{'n' if have else 'N'}ot here now, and not known to have it: {listed(list(map(name_of, gone)), _NAMED)}"
-        )
+        lack = f"not {'here now, and not ' if connected else ''}known to have it"
+        told.append(f"{lack if have else lack.capitalize()}: {listed(list(map(name_of, gone)), _NAMED)}")
     return " ".join(filter(None, (first, f"{'; '.join(told)}." if told else "")))
 
 

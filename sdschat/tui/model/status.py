@@ -159,11 +159,13 @@ def fate_sentence(
     partner: Participant | None = None,
     *,
     only_member: bool = False,
+    connected: bool = True,
 ) -> str:
     """Return everything about the state of an own message, first in one sentence who has not confirmed it and when the
     next chance is; then how often it was sent, and the evidence.
 
     `partner`: the reader of a direct message; None for a message to the channel. `only_member`: of a private channel.
+    `connected`: to the broker.
     """
     age = now - entry.received_at
     if fate.refused:
@@ -174,7 +176,7 @@ def fate_sentence(
         return "acked | who has it is not remembered"
     if not own.sends and own.state is AckState.UNACKED:
         return f"queued for {duration(age)}: saved here, and sent once there is a connection"
-    told = [delivery_sentence(own, people, entry.received_at, now, only_member=only_member)]
+    told = [delivery_sentence(own, people, entry.received_at, now, only_member=only_member, connected=connected)]
     if partner is not None and not partner.online and own.state is AckState.UNACKED:
         told = [_absence(partner)]
     sent = f", sent {times(own.sends)}" if own.sends else ""

@@ -44,6 +44,17 @@ def test_a_resend_may_be_the_next_chance() -> None:
     assert sentence(person("bob", -1, 30_000), due=90_000).endswith("; next chance in about 30s.")
 
 
+def test_without_a_connection_it_says_so_and_nobody_is_called_away() -> None:
+    own, people = OwnFate(AckState.UNACKED, 1, 0, ()), [ME, person("bob", 5), person("cat", here=False)]
+    assert delivery_sentence(own, people, NOON, NOW, connected=False) == (
+        "There is no connection, so nobody can confirm it now. Not known to have it: bob and cat."
+    )
+    own = OwnFate(AckState.ACKED, 1, 0, (Evidence("bob", "mention", "p", NOON, 0.0),))
+    assert delivery_sentence(own, people, NOON, NOW, connected=False) == (
+        "bob is known to have it; not known to have it: cat."
+    )
+
+
 def test_who_is_late_is_waited_for() -> None:
     assert sentence(person("bob", -1, -5000)).endswith("; next chance when they are heard.")
 
