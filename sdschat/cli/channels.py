@@ -84,7 +84,7 @@ def _words(state: PrivateState | None, members: ChannelStatus | None, me: str) -
         return f"  {in_a_line(members)}"
     if state is None:
         return ""
-    return f"  private, epoch {state.roster.epoch_number}, {counted(len(state.members), 'member')}"
+    return f"  private, key {state.roster.epoch_number}, {counted(len(state.members), 'member')}"
 
 
 def _described(state: PrivateState | None, members: ChannelStatus | None, me: str) -> dict[str, Any]:

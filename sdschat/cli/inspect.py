@@ -77,8 +77,8 @@ def _label(name: str) -> str:
 
 # Values as people read them; JSON keeps the names.
 _WORDS: Final = {
-    ("verdict", "known"): "signed, by a key known before",
-    ("verdict", "new"): "signed, by a key never met before",
+    ("verdict", "known"): "signed, by a key met before",
+    ("verdict", "new"): "signed, by a new key, not met before",
     ("verdict", "unsigned"): "unsigned: nothing vouches for its sender",
     ("verdict", "bad_signature"): "bad signature: its author did not sign this",
     ("verdict", "not_member"): "not shown: its author was no member of this private channel",

@@ -57,7 +57,7 @@ def status(chosen: Chosen, channel: str, as_json: bool) -> None:
     else:
         print_status(name, found)
         if "private" in report:
-            click.echo(f"private as well, epoch {report['private']['epoch']}{removal and f'; {removal}'}")
+            click.echo(f"private as well, key {report['private']['epoch']}{removal and f'; {removal}'}")
 
 
 def status_of(chosen: Chosen, reader: Reader, name: str) -> ChannelStatus:
@@ -111,7 +111,8 @@ def removal_words(state: PrivateState | None, me: str) -> str:
     removal = None if state is None else state.removal_epoch(me)
     if removal is None:
         return ""
-    return f"you were removed in epoch {removal}: nothing written since then is here. A new link lets you in again"
+    since = f"you were removed when key {removal} was made"
+    return f"{since}: nothing written since then is here. A new link lets you in again"
 
 
 def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:

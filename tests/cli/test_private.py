@@ -324,10 +324,10 @@ def _removal(home: Path, broker: str) -> None:
 
 def _is_removed(home: Path, name: str) -> None:
     """Check that the program of a removed member says so, offline."""
-    assert "  you were removed in epoch 2: " in run(home, "channels", "--name", name).stdout
+    assert "  you were removed when key 2 was made: " in run(home, "channels", "--name", name).stdout
     listed = json.loads(run(home, "channels", "--name", name, "--json").stdout)
     assert (listed["private"], listed["standing"], listed["removed_in_epoch"]) == (True, "removed", 2)
-    assert run(home, "inspect", "garden", "--name", name).stdout.startswith("you were removed in epoch 2: ")
+    assert run(home, "inspect", "garden", "--name", name).stdout.startswith("you were removed when key 2 was made: ")
     told = json.loads(run(home, "inspect", "garden", "--name", name, "--json").stdout)["private"]
     assert (told["standing"], told["removed_in_epoch"]) == ("removed", 2)
 
