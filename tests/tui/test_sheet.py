@@ -43,14 +43,15 @@ async def test_f1_again_closes_help(s: Stage) -> None:
 @staged(size=(80, 24))
 async def test_typed_letters_leave_only_the_lines_that_have_them(s: Stage) -> None:
     await s.enter("/legend")
+    await s.until_text("nothing yet")
     await s.press(*"unack")
-    assert "filter: unack_" in s.text()
+    await s.until_text("filter: unack_")
     assert "unacked" in s.text()
     assert "nothing yet" not in s.text()
     await s.press("q")
-    assert "No line here has unackq. Backspace takes a letter back." in s.text()
+    await s.until_text("No line here has unackq. Backspace takes a letter back.")
     await s.press(*("backspace",) * 6)
-    assert "nothing yet" in s.text()
+    await s.until_text("nothing yet")
     assert s.app.composer.text == ""
 
 
