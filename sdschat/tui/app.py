@@ -21,7 +21,6 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
 from sdschat.tui.keys import KeyedHost
-from sdschat.tui.model.last_broker import moved_words
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.panes import WIDEST
@@ -343,7 +342,7 @@ def make_app(
         preferences,
         ascii_only=ascii_only,
         theme_now="plain" if no_color else theme,
-        said=[*problems, *moved_words(view, channels), *said],
+        said=[*problems, *prefs.moved_words(view, channels), *said],
         copies=copies,
         guest=guest,
     )

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 
-from sdschat.tui.commands.searching import is_hit
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
@@ -185,7 +184,7 @@ class KeyedHost(ScreenHost):
             self.input_handler.reply_to = ""
             self.draw_prompt()
         elif self.selection is not None:
-            if is_hit(self, self.selection):
+            if any(found == self.selection for _, found in self.model.hits):
                 self.log_view.jump_to_end()
             self.log_view.unchoose()
             self.mark("")

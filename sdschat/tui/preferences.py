@@ -1,17 +1,22 @@
-"""Preferences of the user: read from `tui.toml`, changed by commands, and kept with the profile."""
+"""Preferences of the user: read from `tui.toml`, changed by commands, and kept with the profile, as is the broker of
+the last time."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.node.view.conversations import Conversations
+from sdschat.tui.model.words import clean
 from sdschat.tui.themes import AUTO, PALETTES, Palette
 
 LEVELS: Final = ("all", "mentions", "none")
+_HERE: Final = "the broker of this machine"
 KEPT_AS: Final = "preferences"
 FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
 _OF_THE_FILE: Final = ("notify_terminal", "notify_command", "palettes")
@@ -106,3 +111,25 @@ def _take(found: Preferences, values: Mapping[str, Any], where: str, problems: l
             found.change(name, value)
         except PreferenceError as error:
             problems.append(f"{where}: {error}")
+
+
+def moved_words(view: Conversations, channels: Sequence[str]) -> list[str]:
+    """Return what to say where a channel is opened over another broker than the last time, and keep the one of now."""
+    if view.guest or view.recorded:
+        return []
+    now = view.node.broker
+    found = dict[str, str]()
+    for channel in channels:
+        name = f"broker {channel}"
+        last = view.value(name)
+        if last and last != (now or _HERE):
+            found.setdefault(last, channel)
+        if last != (now or _HERE):
+            view.set_value(name, now or _HERE)
+    return [_moved(last, now, channel) for last, channel in found.items()]
+
+
+def _moved(last: str, now: str, channel: str) -> str:
+    back = f"sdschat join {shlex.quote(channel)}{'' if last == _HERE else f' --broker {last}'}"
+    told = f"{channel} is on {now or _HERE} now; the last time it was on {last}. Whoever is there is not here: {back}"
+    return clean(f"{told} leads there.", limit=600)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.model.last_broker import moved_words
+from sdschat.tui.preferences import moved_words
 from tests.tui.stage import Stage, staged
 
 FAR = "mqtt://broker.example:1884"

@@ -82,11 +82,6 @@ def said_by(host: Host) -> str:
     return f"{host.model.name_of(entry.sender_id, entry.nick)}, {when(entry.at, host.view.now().wall)}"
 
 
-def is_hit(host: Host, message_id: str) -> bool:
-    """True if the last search found this message."""
-    return any(found == message_id for _, found in host.model.hits)
-
-
 def _hit(host: Host, argument: str) -> None:
     hits = host.model.hits
     if argument.isdecimal():

@@ -15,7 +15,6 @@ from sdschat.node.node import Node
 from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
-from sdschat.tui.model.last_broker import moved_words
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.plain.line_editor import LineInput, line_input
 
@@ -65,7 +64,7 @@ async def run_plain(
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
         host = PlainHost(view, channels, preferences, out, typing.write)
-        host.start([*problems, *moved_words(view, channels), *said])
+        host.start([*problems, *prefs.moved_words(view, channels), *said])
         interrupts = Interrupts(host, typing)
         if os.isatty(stdin):
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupts.press)
