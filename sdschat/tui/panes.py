@@ -103,7 +103,7 @@ class Panes:
             kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else len(_HELP) if screen.width >= _ROOM_FOR_HELP else 0
             between = f" {screen.line_style.glyphs.between} "
             parts = [*self._parts(shown.name)]
-            first = cell_len(between + parts[0][0]) + kept if parts and screen.width >= _ROOM_FOR_KEYS else 0
+            first = cell_len(between + parts[0][0]) + kept if parts and screen.width >= _ROOM_FOR_HELP else 0
             text.append_text(self._pill(shown, screen.width - text.cell_len - first))
             for part, drawn in parts:
                 if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:

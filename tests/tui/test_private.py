@@ -205,3 +205,12 @@ async def test_verified_people_have_a_mark_and_another_key_of_theirs_is_an_alarm
     await stage.until_text("ALARM")
     await stage.enter("/verify bob no")
     await stage.until_text("not verified any more")
+
+
+@staged("lobby", size=(60, 15))
+async def test_at_60_columns_how_many_are_here_goes_before_the_number_of_the_key(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until(lambda: "garden~" in stage.lines()[0], "the channel")
+    head = stage.lines()[0]
+    assert "alone here" in head
+    assert "F1 help" in head
