@@ -1,4 +1,4 @@
-"""What a screen of 60 columns and 15 lines keeps whole. Keys are bytes."""
+"""Look at what a screen of 60 columns and 15 lines keeps whole. Keys are bytes."""
 
 from __future__ import annotations
 
