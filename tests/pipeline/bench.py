@@ -5,7 +5,7 @@
     python -m tests.pipeline.bench --all                      about half an hour, 10 GiB of disk, 10 GiB of memory
 
 Parts: start (import, doctor, sessions), audit (without Spark), rows (silver, fingerprints, audits, latencies), ingest,
-stream, hundred-million, simulation, archive. Start-up is measured apart: sessions are opened before anything else is
+stream, simulation, archive. Start-up is measured apart: sessions are opened before anything else is
 timed, and Spark's first run is shown beside its second. Every engine must give the same answer. Times depend on the
 other work of the machine; compare the ratios within one run.
 """

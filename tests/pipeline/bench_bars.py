@@ -14,7 +14,7 @@ ABOUT: Final = {
     3: "tests: pytest tests/pipeline -p no:xdist --durations=0",
     4: "conform to silver, and its size",
     5: "fingerprints, an audit with few differences, one from stored fingerprints",
-    6: "100,000,000 rows: --only hundred-million",
+    6: "100,000,000 rows: python -m tests.lake.measure --rows 100000000",
     7: "percentiles of latency; equal to SQLite: pytest tests/pipeline/test_equal_on_spark.py",
     8: "taking databases and journals in; killed on the way: python -m tests.lake.stream_kills",
     9: "the stream: --only stream",

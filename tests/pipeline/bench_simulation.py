@@ -73,4 +73,4 @@ def _model(bars: Bars, work: Callable[[Sequence[Run]], list[SimRun]]) -> None:
     what = f"{_MODEL_RUNS} runs of {_MODEL.participants:,} participants, {_MODEL.messages} messages each"
     bars.tell(what, SPARK, seconds, "s")
     rate = done / seconds / 1e6
-    bars.tell("participants times messages", SPARK, rate, "million/s", Bar(10, 100, "million/s", least=True))
+    bars.tell("participants times messages", SPARK, rate, "million/s", Bar(10, 5, "million/s", least=True))
