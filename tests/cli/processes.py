@@ -17,8 +17,10 @@ Line = dict[str, Any]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Return an environment with a home of its own: no file of the user is read or written."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SDSCHAT_", "XDG_"))}
+    """Return an environment with a home of its own: no file of the user is read or written. It says nothing of the
+    terminal in which the tests run."""
+    others = ("SDSCHAT_", "XDG_", "TMUX", "TERM_PROGRAM", "VTE_VERSION")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(others)}
     places = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return {**kept, "PYTHONPATH": path, "HOME": str(home), "COLUMNS": "100", **places, **more}

@@ -256,7 +256,11 @@ def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
     )
     assert done.returncode == 6
     assert len(done.stdout.strip()) == 64
-    assert done.stderr.count("\n") <= 3
+    hosting, nobody, closed, reason = done.stderr.splitlines()
+    assert "hosted by this process" in hosting
+    assert "not hosted any more" in closed
+    assert nobody.startswith("nobody is in lobby now")
+    assert "was not acked within 4 s" in reason
 
 
 def test_a_profile_is_for_one_process(start: Start, tmp_path: Path, port: int) -> None:
