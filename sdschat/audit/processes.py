@@ -42,6 +42,14 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
+def half_of_memory(most: int, unknown: int) -> int:
+    """Return half of the machine's memory in bytes, at most `most`; `unknown` where nobody tells how much it has."""
+    try:
+        return min(most, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    except (AttributeError, ValueError, OSError):
+        return unknown
+
+
 def _start(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> _Other | None:
     reader, writer = os.pipe()
     try:

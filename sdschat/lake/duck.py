@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.processes import half_of_memory
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.asked import Asked
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
@@ -47,15 +47,8 @@ def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
     with duckdb.connect() as connection:
         connection.execute(f"SET temp_directory = {_text(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
-        connection.execute(f"SET memory_limit = '{_memory()}B'")
+        connection.execute(f"SET memory_limit = '{half_of_memory(_MOST_MEMORY, _MOST_MEMORY)}B'")
         yield connection
-
-
-def _memory() -> int:
-    try:
-        return min(_MOST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
-    except (AttributeError, ValueError, OSError):
-        return _MOST_MEMORY
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from sdschat.audit.processes import half_of_memory
+
 _TOKEN: Final = re.compile(r"(;token=)[^;]*")
 
 
@@ -165,8 +167,4 @@ def cores(master: str) -> int:
 
 def memory_gib() -> int:
     """Return half of the machine's memory, from 1 to 8 GiB: audits stream their rows, so more memory helps little."""
-    try:
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2
-    return max(1, min(8, whole // (2 << 30)))
+    return max(1, half_of_memory(8 << 30, 2 << 30) >> 30)
