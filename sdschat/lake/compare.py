@@ -134,7 +134,7 @@ class LakeComparison:
         self._name("known", self._known(KnownVersion, keys=self._channel_keys("fresh")))
         names = ", ".join(_full(KnownVersion))
         came = f"SELECT DISTINCT {', '.join(columns(KnownVersion))} FROM here"
-        added = f"{_row_sum(KnownVersion)} AS {ROW_SUM}{_parts(KnownVersion)}"
+        added = f"version_key AS {ROW_SUM}{_parts(KnownVersion)}"  # it is what the row says, as a number
         return self._new(
             KnownVersion,
             f"SELECT {names} FROM (SELECT *, {added} FROM ({came}) AS every) AS c "
