@@ -14,7 +14,7 @@ from sdschat.cli.json_events import state_name
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.cli.timber import as_object, privacy_of, removal_words, status_of
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
@@ -158,11 +158,7 @@ def _chance(share: float) -> str:
 
 
 def _nicks(reader: Reader, channel: str) -> dict[str, str]:
-    return silent_nicks(reader.value, channel) | {
-        sender_id_of(key): nick
-        for key, nick, _ in reader.keys()  # noqa: SIM118
-        if nick
-    }
+    return silent_nicks(reader.value, channel) | nicks_by_sender(reader.keys())
 
 
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them

@@ -14,7 +14,7 @@ from sdschat.cli.output import moment, safe
 from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import nicks_by_sender, sender_id_of
 from sdschat.node.private.record import private_state
 from sdschat.node.profile import open_profile
 from sdschat.store.reader import Reader
@@ -59,7 +59,7 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
 
 def _list(chosen: Chosen) -> None:
     with open_reader(chosen) as reader:
-        nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+        nicks = nicks_by_sender(reader.keys())
         verified = [row for row in reader.standings() if row[1] & KeyStanding.VERIFIED]
     if not verified:
         say("You have verified nobody yet: sdschat verify CHANNEL NICK.")

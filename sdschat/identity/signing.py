@@ -45,6 +45,11 @@ def sender_id_of(public_key: bytes) -> str:
     return hashlib.sha256(public_key).hexdigest()[:_SENDER_ID_DIGITS]
 
 
+def nicks_by_sender(keys: Iterable[tuple[bytes, str, int]]) -> dict[str, str]:
+    """Return the nick that was last claimed for each of these keys, by sender id. Keys without a nick are left out."""
+    return {sender_id_of(key): nick for key, nick, _ in keys if nick}
+
+
 def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:
     """Return the tag, then each value with its length in four bytes before it; numbers take eight bytes, big-endian.
 

@@ -160,9 +160,9 @@ def _engine(reader: Reader, channel: str, rounds: int = 8) -> TimberEngine:
 
 
 def _nicks(reader: Reader) -> dict[str, str]:
-    from sdschat.identity.signing import sender_id_of
+    from sdschat.identity.signing import nicks_by_sender
 
-    return {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+    return nicks_by_sender(reader.keys())
 
 
 def _size(snapshot: Snapshot) -> int:

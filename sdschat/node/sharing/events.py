@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat import __version__
 from sdschat.identity.sanitize import harmless
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
@@ -105,7 +105,7 @@ def from_database(
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)
     nicks = silent_nicks(reader.value, channel) | dict(present or {})
-    nicks |= {sender_id_of(key): nick for key, nick, _ in reader.keys() if nick}  # noqa: SIM118
+    nicks |= nicks_by_sender(reader.keys())
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
     for line, message in _messages(reader, channel, lines):
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
