@@ -174,7 +174,7 @@ class ChannelModel:
                 self._connection(body, event.time)
             case events.PresenceChanged() | events.MembersChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
-                self._look_around()
+                self._look_around(anew=isinstance(body, events.MembersChanged))
                 self._note_event(body, event.time)
             case _:
                 self._hear_rarer(body, event.time, looking)
@@ -333,16 +333,17 @@ class ChannelModel:
         elif self.connection.state == "connected" and body.state != "connected":
             self._cut_at = at
         self.connection = body
-        self._look_around()
+        self._look_around(anew=True)
         self._gaps_stale = True
         self.changes |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
 
-    def _look_around(self) -> None:
+    def _look_around(self, *, anew: bool = False) -> None:
         """Note who else is here now, in a private channel of its members alone. Without a connection it stays as it
-        was: nobody can come or leave."""
-        if self.connection.state != "connected":
+        was: nobody can come or leave. `anew`: members may have been removed as well."""
+        present = self.conversation.present()
+        if self.connection.state != "connected" or (present == self.present and not anew):
             return
-        self.present = present = self.conversation.present()
+        self.present = present
         for message_id in self._fates.gathered(present):
             row, fate = self.timeline.entries.get(message_id), self._fates.of(message_id)
             if row is not None:
