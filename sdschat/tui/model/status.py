@@ -17,7 +17,7 @@ from sdschat.tui.model.words import ago, clean, count, countdown, duration, list
 _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
 _NAMED: Final = 2
-_ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
+ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
 _PART: Final = " | "  # between two parts of what is told of a message
 _VERDICTS: Final = {
     "known": "signed, by a key met before",
@@ -40,7 +40,7 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, 
     if connection.state == "connecting":
         where = clean(connection.address, limit=_DETAIL)
         told, does = f"CONNECTING{f' to {where}' if where else ''}", [waiting]
-    elif connection.why == _ON_PURPOSE:
+    elif connection.why == ON_PURPOSE:
         told, does = "OFFLINE on purpose", [waiting, "/fault online connects again"]
     else:
         told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=_DETAIL).rstrip('.')}"

@@ -13,10 +13,11 @@ from rich.cells import cell_len
 from sdschat.node.events import ConnectionChanged
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, Phase
+from sdschat.tui.model.status import ON_PURPOSE
 from sdschat.tui.model.words import clean, clock, duration, short, wrapped
 
 _DETAIL: Final = 300
-_ON_PURPOSE, _CLOSED = "offline", "closed"  # reasons: fault injection cut it; this program closed it, to leave
+_CLOSED: Final = "closed"  # the `transport.base.Why` of a connection that this program closed, to leave
 _BEGINNING: Final = 40  # letters of a message that tell it from others
 
 
@@ -74,7 +75,7 @@ class ConnectionLines:
         return ""
 
     def _cut(self, connection: ConnectionChanged, at: int) -> str:
-        on_purpose = connection.why == _ON_PURPOSE
+        on_purpose = connection.why == ON_PURPOSE
         detail = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
         reason = "on purpose" if on_purpose else detail.rstrip(".")
         if reason == self._reason:
