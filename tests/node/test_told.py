@@ -34,6 +34,29 @@ def test_a_newcomer_is_told_once_that_it_is_a_member_and_that_nobody_went_on_wit
     assert [one.returned for one in events if isinstance(one, StateTaken)] == [False]
 
 
+def test_a_newcomer_that_was_put_out_before_it_had_a_state_is_told() -> None:
+    group = Group("ann", "bob", "cas")
+    group.nodes["dan"] = dan = Node("dan", 9)
+    group.by_id[dan.id] = dan
+    dan.up = False
+    group.settle(10_000)
+    group["ann"].engine.invite(dan.key, group.now)
+    group.carry(group["ann"])
+    for number in range(12):
+        group.say("ann", f"{number}")
+        group.say("bob", f"{number}")
+        group.settle(10_000)
+    assert group["ann"].engine.put_out(dan.id)
+    dan.up = True
+    told = _told(dan)
+    dan.engine.join(group.data_set, [group[name].id for name in ("ann", "bob", "cas")], group.now)
+    group.carry(dan)
+    group.settle(60_000)
+    events = list(told.events(dan.reports))
+    own = [one.status for one in events if isinstance(one, MemberStatusChanged) and one.sender_id == sender_of(dan.id)]
+    assert own == ["evicted"]
+
+
 def test_whoever_was_put_out_is_told_that_the_others_went_on() -> None:
     group = Group("ann", "bob", "cas")
     cas = group["cas"]

@@ -52,6 +52,7 @@ class Told:
         self._deleted = 0  # deletions that the checkpoint passed since it was told
         self._ballot = engine.ballot()
         self._members = self._in_force()  # those who were told as members
+        self._out = self._is_out()
         unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
         self._alive = dict.fromkeys(self.log.settled_names(), 0)
         self._alive.update((PostId(author, number), edit) for _, author, number, _, edit in heads if edit)
@@ -210,10 +211,15 @@ class Told:
         """Yield what a state that was taken over says of ourselves."""
         before, self._members = self._me in self._members, self._in_force()
         after = self._me in self._members
-        if before != after:
+        was_out, self._out = self._out, self._is_out()
+        if before != after or (self._out and not was_out):
             left = self._engine.standing() is MemberStanding.LEFT
             status = "member" if after else "left" if left else "evicted"
             yield MemberStatusChanged(self._me, self._nick_of(self._me), status)
+
+    def _is_out(self) -> bool:
+        """True if we were put out: perhaps before we wrote anything, or had the state that says that we were let in."""
+        return self._engine.standing() is MemberStanding.REMOVED
 
     def _in_force(self) -> set[str]:
         return {sender_of(one.member) for one in self._engine.members()}
