@@ -13,6 +13,7 @@ from sdschat.node.events import ConnectionChanged, DirectSaid, MessageDelivered,
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.user_texts import silent_nicks
 from sdschat.tui.manual import TOPICS
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
@@ -90,6 +91,41 @@ def test_who_comes_without_a_nick_is_told_once_and_named_later(tmp_path: Path) -
             s.host.hear(NodeEvent("lobby", s.host.view.now().wall, PresenceChanged("f" * 32, nick, online)))
         told = [line for line in s.text().splitlines() if "fay" in line or "ffff" in line]
         assert told == ["* <ffffffff> is here", "* <ffffffff> is fay", "* fay is gone"]
+
+    plain(tmp_path, story)
+
+
+def test_the_nick_of_who_said_nothing_is_there_in_the_next_run(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        ann, bob = s.host.node, s.bob.node
+        async with asyncio.timeout(PATIENCE):
+            while bob.sender_id not in ann.sessions["lobby"].channel.state.peers.known:
+                await asyncio.sleep(0.01)
+        assert silent_nicks(ann.profile.store.value, "lobby") == {}
+        await bob.close(0.1)
+        await s.until("bob is gone")
+        assert silent_nicks(ann.profile.store.value, "lobby") == {bob.sender_id: "bob"}
+
+    plain(tmp_path, story)
+
+
+def test_leaving_keeps_the_nicks_of_those_who_said_nothing(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        ann, bob = s.host.node, s.bob.node
+        async with asyncio.timeout(PATIENCE):
+            while bob.sender_id not in ann.sessions["lobby"].channel.state.peers.known:
+                await asyncio.sleep(0.01)
+        s.host.save()
+        assert silent_nicks(ann.profile.store.value, "lobby") == {bob.sender_id: "bob"}
+
+    plain(tmp_path, story)
+
+
+def test_members_is_another_name_of_who(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("bob is here")
+        assert await s.enter("/members")
+        assert "2 here, 2 known" in s.text()
 
     plain(tmp_path, story)
 

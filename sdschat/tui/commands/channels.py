@@ -147,7 +147,12 @@ COMMANDS = (
     Command("next", "/next", "The next channel with something unread (Alt+A)", _next, group="channels"),
     Command("channels", "/channels", "List the channels that are open", _channels, group="channels"),
     Command(
-        "who", "/who", "Who is here, and when the others were heard last", _who, aliases=("names",), group="channels"
+        "who",
+        "/who",
+        "Who is here, and when the others were heard last",
+        _who,
+        aliases=("names", "members"),
+        group="channels",
     ),
     Command(
         "split",

@@ -31,6 +31,7 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
+from sdschat.tui.model.workspace import UserStateWriter
 from sdschat.tui.plain.lens import PlainLens
 from sdschat.tui.plain.lines import INDENT, ConnectionLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
@@ -131,7 +132,7 @@ class PlainHost(Host):
         return room
 
     async def close_channel(self, name: str) -> None:
-        self.desktop.models[name].save_mark()
+        self.save()
         self.desktop.remove(name)
         if self.desktop.shown == name:
             self.show_channel(self.desktop.order[0])
@@ -170,6 +171,10 @@ class PlainHost(Host):
 
     def leave(self) -> None:
         self.ended.set()
+
+    def save(self) -> None:
+        """Save how far each channel was read, and the nicks of silent participants."""
+        UserStateWriter(self.view, self.desktop).save()
 
     # A screen, which this host has not.
 
@@ -257,6 +262,8 @@ class PlainHost(Host):
             self._say_history(name, body)
         elif isinstance(body, PresenceChanged):
             self._say_presence(name, body)
+            if model is not None and not body.online:
+                self.view.channel(model.conversation.channel).keep_nicks()
         elif isinstance(body, ConnectionChanged) and model is not None:
             self._say_connection(name, model, event.time)
         elif isinstance(body, ev.StateChanged) and model is not None:

@@ -69,8 +69,7 @@ async def run_plain(
         if os.isatty(stdin):
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupts.press)
         await first(_read(host, typing, interrupts), host.ended.wait())
-        for model in host.desktop.models.values():
-            model.save_mark()
+        host.save()
     finally:
         typing.close()
         view.close()
