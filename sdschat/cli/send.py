@@ -35,11 +35,13 @@ from sdschat.identity.suggest import nearest
 from sdschat.node.events import (
     CatchingUp,
     DeliveryChanged,
+    EventBody,
     HandedOver,
     MessageDelivered,
     NodeEvent,
     NotAMember,
     NotPublished,
+    PostSaid,
     PresenceChanged,
     SavingFailed,
     SavingResumed,
@@ -135,6 +137,7 @@ class _Sending:
         self._node = node
         self._order = replace(order, channel=node.named(order.channel))
         self._open: set[str] = set()  # ids of messages that have not reached the wanted state
+        self._unsaid: set[str] = set()  # ids of messages that are not known to be saved, and not printed
         self._sent = 0
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
         self._moved = asyncio.Event()
@@ -267,10 +270,22 @@ class _Sending:
             raise CommandProblem(str(error), WRONG_USE) from error
         self._sent += 1
         self._open.add(message_id)
-        print(message_id, flush=True)
+        self._unsaid.add(message_id)
+
+    def _print(self, body: EventBody) -> None:
+        """Print the id of a message of ours that an event names: events come after what they tell is saved, and an id
+        that was printed is promised."""
+        if isinstance(body, MessageDelivered):
+            message_id = body.said.message.message_id
+        else:
+            message_id = getattr(body.post if isinstance(body, PostSaid) else body, "message_id", "")
+        if message_id in self._unsaid:
+            self._unsaid.remove(message_id)
+            print(message_id, flush=True)
 
     def _hear(self, event: NodeEvent) -> None:
         body = event.body
+        self._print(body)
         if isinstance(body, SavingFailed):
             self._unsaved = body.detail.partition(";")[0]  # what follows is for a program that goes on
             self._moved.set()

@@ -140,6 +140,27 @@ def test_a_full_disk_ends_it_at_once_with_what_became_of_the_text(tmp_path: Path
     assert str(problem).endswith("The text was not kept: send it again.")
 
 
+@pytest.mark.parametrize("wait", ["sent", "acked"])
+def test_an_id_is_printed_after_the_message_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: str
+) -> None:
+    async def story() -> list[bool]:
+        async with world(tmp_path) as place:
+            place.start("bob", "dev")
+            node, saved = place.start("ann").node, list[bool]()
+
+            def note(message_id: str, *, flush: bool) -> None:
+                with node.profile.store.open_read_only(node.profile.store.path, node.profile.codec) as reader:
+                    saved.append(reader.message("dev", message_id, ancestors=0) is not None)
+
+            monkeypatch.setattr("builtins.print", note)
+            order = _Order("dev", "hello", wait, 20, False, "", False, "ann")
+            assert await asyncio.wait_for(_Sending(node, order).run(), 20) == 0
+            return saved
+
+    assert asyncio.run(story()) == [True]
+
+
 def test_words_without_quotes_are_told_to_stand_in_quotes(tmp_path: Path) -> None:
     done = run(tmp_path, "send", "lobby", "hello", "there")
     assert done.returncode == 2
