@@ -13,9 +13,11 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
-from sdschat.node.private.people import member_called, require_may_remove
+from sdschat.node.private.people import CHOOSE, may_remove, member_called
+from sdschat.node.private.rights import require_right_to_remove
 
 _NEWS = 10.0  # seconds in which we may still hear of those who joined while we were away
+_APPOINTED = 5.0  # seconds in which we may hear that we were made an admin
 _LOOK = 0.1
 _PATIENCE = 30.0  # seconds until the broker has the removal
 
@@ -33,9 +35,10 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
       sdschat remove garden carol --name ann
       sdschat remove garden 3f9c21aa --name ann     by the beginning of the participant's id
 
-    The creator may do this, and admins. Who is removed reads nothing that is written afterwards, and keeps what they
-    have. Those who are away get the new key when they come back. With --ban, which is the creator's, no invite of other
-    members lets that key in again. In the chat: /remove and /ban.
+    The creator may do this, and admins, also those who hear only now that they were made one. Who is removed reads
+    nothing that is written afterwards, and keeps what they have. Those who are away get the new key when they come
+    back. With --ban, which is the creator's, no invite of other members lets that key in again. In the chat: /remove
+    and /ban.
     """
     name = channel_name(channel)
     return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban), [name])
@@ -44,7 +47,7 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
 async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool) -> int:
     name = node.named(channel)
     try:
-        require_may_remove(node.profile, name)  # before anything is joined
+        has_right = may_remove(node.profile, name)  # before anything is joined
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -58,6 +61,8 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool
     await first_connection(node, name, embedded=embedded)
     private = node.sessions[name].private
     assert private is not None
+    if not has_right:
+        await _appointment(node, private)
     try:
         wanted.append(private.remove(await _find(private, nick), banned=ban))
     except ValueError as error:
@@ -71,6 +76,20 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool
         ) from error
     say(f"{nick} is removed from {name}, and its key is changed.")
     return DONE
+
+
+async def _appointment(node: Node, private: PrivateChannel) -> None:
+    """Wait for the news that we were made an admin while we were away. Raises CommandProblem without it."""
+    channel, ends = private.record.name, time.monotonic() + _APPOINTED
+    while True:
+        try:
+            return require_right_to_remove(private.roster, private.own_key, channel)
+        except ValueError as error:
+            if time.monotonic() > ends:
+                others = node.sessions[channel].presence.online.keys() - {node.sender_id}
+                alone = "" if others else " Nobody else is here, who could tell that you were made one meanwhile."
+                raise CommandProblem(f"{error} {CHOOSE}{alone}", WRONG_USE) from error
+        await asyncio.sleep(_LOOK)
 
 
 async def _find(private: PrivateChannel, nick: str) -> str:

@@ -14,9 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli import remove
+from sdschat.cli.errors import CommandProblem
 from sdschat.identity.packets import SIZES
+from sdschat.node.events import MessageDelivered, NotAMember
+from sdschat.node.view import private as view_of_private
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
+from tests.node.test_private import private, three
+from tests.node.worlds import world
 from tests.qr import BLOCKS, decoded
 from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, free_port, quick
 
@@ -89,6 +95,31 @@ def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path)
         done = run(tmp_path, "remove", channel, "carol", "--name", name, "--broker", url)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
         assert words in done.stderr
+
+
+def test_whoever_was_made_an_admin_while_away_removes_a_member_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            name = private(ann).record.name
+            for each in (ann, bob, carol):
+                await each.node.close(0.1)
+            bob = here.start("bob")
+            monkeypatch.setattr(remove, "_APPOINTED", 0.3)
+            with pytest.raises(CommandProblem, match=r"without rights\. Choose .*Nobody else is here, who could tell"):
+                await remove._remove(bob.node, name, "carol", False, False)
+            await bob.node.close(0.1)
+            ann, carol = here.start("ann", name), here.start("carol", name)
+            view_of_private.appoint(ann.node, name, "bob", True)
+            await carol.until(MessageDelivered)
+            bob = here.start("bob")
+            monkeypatch.setattr(remove, "_APPOINTED", 5.0)
+            assert await remove._remove(bob.node, name, "carol", False, False) == 0
+            await carol.until(NotAMember)
+
+    asyncio.run(story())
 
 
 def test_a_link_that_is_altered_or_has_expired_is_refused_in_a_line(tmp_path: Path) -> None:

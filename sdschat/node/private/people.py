@@ -8,6 +8,8 @@ from sdschat.identity.signing import sender_id_of
 from sdschat.node.private.record import private_state
 from sdschat.node.private.rights import require_right_to_remove
 
+CHOOSE = "Choose one of those with --name or --profile, or ask them."
+
 if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
     from sdschat.node.profile import Profile
@@ -27,8 +29,9 @@ def member_called(private: PrivateChannel, name: str) -> str:
     raise ValueError(f"No member of {private.record.name} is called {name}. There are: {known}.")
 
 
-def require_may_remove(profile: Profile, channel: str) -> None:
-    """Raise ValueError where this profile may remove nobody, by what it has saved of the channel (its full name)."""
+def may_remove(profile: Profile, channel: str) -> bool:
+    """Return True if this profile may remove members, by what it has saved of the channel (its full name); False for a
+    member without rights, who may have been made an admin meanwhile. Raise ValueError for whoever is no member."""
     state = private_state(profile.store, channel)
     if state is None:
         raise ValueError(
@@ -38,7 +41,7 @@ def require_may_remove(profile: Profile, channel: str) -> None:
     try:
         require_right_to_remove(state.roster, profile.identity.public_key, channel)
     except ValueError as error:
-        raise ValueError(
-            f"{error} Choose one of those with --name or --profile, or ask them. If you were made one meanwhile, join "
-            "it once."
-        ) from error
+        if state.roster.rank(profile.identity.public_key) is not None:
+            return False
+        raise ValueError(f"{error} {CHOOSE}") from error
+    return True
