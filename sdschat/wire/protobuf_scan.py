@@ -105,30 +105,3 @@ def _group_end(data: bytes, group: Field, end: int, allowance: int) -> tuple[int
         if not open_groups:
             return at, allowance
     raise Malformed(f"more than {_MAX_IN_GROUPS} fields in groups, at byte {at}")
-
-
-_HISTORY, _FILTER, _REQUEST, _CONTENT = 11, 12, 13, 20
-_PARTS: Final = {_CONTENT: 0, _FILTER: 1, _HISTORY: 2, _REQUEST: 3}
-
-
-class PacketParts(NamedTuple):
-    """Bytes of each part, with its tag and length except for the content. The rest of the packet is ids, channel and
-    clock."""
-
-    content: int
-    filter: int
-    history: int
-    request: int
-
-
-def parts(packet: bytes) -> PacketParts:
-    """Return the sizes of the parts. Total: malformed bytes count up to their first fault."""
-    sizes = [0, 0, 0, 0]
-    try:
-        for field in fields(packet):
-            at = _PARTS.get(field.number)
-            if at is not None:
-                sizes[at] += field.end - (field.body if field.number == _CONTENT else field.start)
-    except Malformed:
-        pass
-    return PacketParts(*sizes)

@@ -1,12 +1,11 @@
-"""The plain reader at its bounds, and the sizes of a packet's parts."""
+"""The plain reader at its bounds."""
 
 from __future__ import annotations
 
 import pytest
 
-from sdschat.sds.values import HistoryEntry, Message
-from sdschat.wire.protobuf_scan import Field, Malformed, PacketParts, fields, parts, read_varint
-from tests.wire.samples import BYTES, CODEC, END_GROUP, FIXED32, FIXED64, GROUP, VARINT, field, tag
+from sdschat.wire.protobuf_scan import Field, Malformed, fields, read_varint
+from tests.wire.samples import BYTES, END_GROUP, FIXED32, FIXED64, GROUP, VARINT, field, tag
 
 
 def why(packet: bytes) -> str:
@@ -80,16 +79,3 @@ def test_how_many_fields_groups_may_have() -> None:
     assert why(group(5, field(1, 1) * 512)) == "more than 512 fields in groups, at byte 1025"
     assert len(list(fields(group(5, field(1, 1)) * 256))) == 256
     assert why(group(5, field(1, 1)) * 257).startswith("more than 512 fields in groups")
-
-
-def test_the_parts_of_a_packet() -> None:
-    message = Message(
-        "s", "m", "c", 7, (HistoryEntry("a" * 30), HistoryEntry("b")), b"f" * 200, (HistoryEntry("c"),), b"content"
-    )
-    # Tags and lengths: two bytes for the field in an entry, two around the entry, four for the filter.
-    assert parts(CODEC.encode(message)) == PacketParts(7, 200 + 3, (30 + 4) + (1 + 4), 1 + 4)
-
-
-def test_the_parts_of_a_broken_packet_are_those_before_the_break() -> None:
-    assert parts(field(20, b"abc") + b"\xff") == PacketParts(3, 0, 0, 0)
-    assert parts(field(20, b"abc") + field(20, b"de") + field(99, b"x")) == PacketParts(5, 0, 0, 0)

@@ -14,7 +14,7 @@ from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
 from sdschat.wire.chat_codec import OPERATION, Envelope, decode_envelope
-from sdschat.wire.protobuf_scan import PacketParts, parts
+from sdschat.wire.packet_parts import PacketParts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
 DIGEST_DIGITS: Final = 16

@@ -25,7 +25,7 @@ from sdschat.lake.sources.batch import ARROW, Batch, batch_of, in_batches
 from sdschat.lake.sources.files import line_rows
 from sdschat.store.audit_reader import LogRowFound
 from sdschat.store.journal import fingerprint_text
-from sdschat.wire.protobuf_scan import parts
+from sdschat.wire.packet_parts import parts
 
 _BLOCK: Final = 4 << 20
 _SCHEMA: Final = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
