@@ -260,7 +260,7 @@ class LakeComparison:
     # Statements.
 
     def _new(self, table: type, query: str) -> New | None:
-        self._make("new_rows", f"SELECT {', '.join(_full(table))} FROM ({query}) AS every")
+        self._name("new_rows", f"SELECT {', '.join(_full(table))} FROM ({query}) AS every")
         ((size,),) = self._ask("SELECT COUNT(*) FROM new_rows")
         return New(self._connection.table("new_rows"), size) if size else None
 

@@ -78,7 +78,9 @@ def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) 
             if batch.table not in writers:
                 file = staged_file(folder, batch.table, source.number)
                 file.parent.mkdir(exist_ok=True)
-                writer = pyarrow.parquet.ParquetWriter(file, arrow_schema(batch.table), compression="lz4")
+                writer = pyarrow.parquet.ParquetWriter(
+                    file, arrow_schema(batch.table), compression="lz4", write_statistics=False
+                )
                 writers[batch.table] = stack.enter_context(writer)
             writers[batch.table].write_batch(rows_of(batch))
             counts[batch.table.__name__] = counts.get(batch.table.__name__, 0) + batch.size
