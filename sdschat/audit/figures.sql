@@ -90,12 +90,20 @@ JOIN (SELECT run_id, MAX(ts_ms) AS ended FROM event GROUP BY run_id) AS a ON a.r
 CROSS JOIN rule AS r
 WHERE a.ended - n.ended > r.quiet;
 
--- Which deliveries waited while the receiver was not running, or was silent?
+-- Which deliveries waited while the receiver was not running yet, was not running, or was silent?
 CREATE VIEW slept AS
 SELECT DISTINCT d.run_id, d.channel, d.node, d.message_id
 FROM delivery AS d
-JOIN away AS a ON a.run_id = d.run_id AND a.node = d.node
-WHERE a.kind <> 'ended before others' AND a.to_ms > d.sent_ms AND a.from_ms < d.delivered_ms;
+JOIN (
+  SELECT run_id, node, from_ms, to_ms
+  FROM away
+  WHERE kind <> 'ended before others'
+  UNION ALL
+  SELECT run_id, node, MIN(ts_ms), MIN(ts_ms)
+  FROM event
+  GROUP BY run_id, node
+) AS a ON a.run_id = d.run_id AND a.node = d.node
+WHERE a.to_ms > d.delivered_ms - d.took AND a.from_ms < d.delivered_ms;
 
 -- Why did each delivery take as long as it took? The first reason that holds.
 CREATE VIEW explained AS

@@ -47,6 +47,18 @@ def test_the_reason_of_the_last_one_is_that_it_was_not_running() -> None:
     assert [row.why for row in found.reached] == ["it was not running, or was silent"]
 
 
+def test_a_message_from_before_the_receiver_ran_for_the_first_time_was_not_on_its_way() -> None:
+    found = answers(
+        said("ann", 1, 1_000),
+        event("bob", 1, "sync_received", 26_000),
+        got("bob", 2, 26_100, via="sync"),
+        said("ann", 2, 26_200, "m2"),
+        got("bob", 3, 26_210, "m2"),
+    )
+    assert found.away == []
+    assert [row.why for row in found.reached] == ["it was not running, or was silent", "it was on its way"]
+
+
 def test_a_node_that_ends_or_falls_silent_is_away() -> None:
     late = 3 * QUIET
     found = answers(
@@ -61,7 +73,12 @@ def test_a_node_that_ends_or_falls_silent_is_away() -> None:
 
 
 def test_the_last_one_waited_for_what_the_message_depends_on() -> None:
-    found = answers(said("ann", 1, 1_000), event("bob", 1, "missing", 1_010, "m1"), got("bob", 2, 1_500))
+    found = answers(
+        event("bob", 1, "sync_received", 900),
+        said("ann", 1, 1_000),
+        event("bob", 2, "missing", 1_010, "m1"),
+        got("bob", 3, 1_500),
+    )
     assert [row.why for row in found.reached] == ["it waited there for what it depends on"]
 
 
