@@ -13,7 +13,7 @@ from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
 from sdschat.node.private.record import load_record
-from sdschat.node.sharing.events import SharedEvents, folder_for_pages, from_database, page
+from sdschat.node.sharing.events import SharedEvents, folder_for_pages, from_database, page, page_name
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.to_recording import read_played
 
@@ -63,7 +63,7 @@ def command(
             "them.",
             WRONG_USE,
         )
-    file = (output or folder_for_pages() / f"share-{_as_file_name(name)}.html").absolute()
+    file = (output or folder_for_pages() / page_name(name)).absolute()
     if file.exists():
         raise CommandProblem(f"{file} is there already. Choose another name with -o.", WRONG_USE)
     with writable(file) as opened:
@@ -97,7 +97,3 @@ def _of_recording(path: Path, channel: str, has_texts: bool) -> tuple[SharedEven
     except ValueError as error:  # no recording that can be read, or a members' channel
         raise CommandProblem(str(error), WRONG_USE) from error
     return read.shared(), read.is_private
-
-
-def _as_file_name(channel: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in channel)

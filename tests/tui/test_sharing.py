@@ -6,12 +6,17 @@ import asyncio
 import json
 import re
 import stat
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sdschat.node.sharing.events import SharedEvents, page
+from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.sharing.events import SharedEvents, page, page_name
+from sdschat.node.sharing.to_recording import read_played
+from sdschat.node.view.conversations import Conversations
+from sdschat.tui.plain.lens import view_text
 from tests.browser import Tab, browser
 from tests.cli.processes import run
 from tests.tui.stage import Stage, staged
@@ -238,3 +243,39 @@ async def test_the_page_of_who_said_nothing_names_them(s: Stage) -> None:
     await s.enter(f"/share 5 {path}")
     await s.until(path.exists, "the page")
     assert f'"{s.app.node.sender_id}":"ann"' in path.read_text().replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("cause", "event", "words"),
+    [
+        ("filter", "possibly_acked", "perhaps: it is in a filter of bob (how often that is wrong is not known here)"),
+        ("mention", "acked", "acked: bob names it in a causal history"),
+    ],
+)
+def test_why_says_of_a_page_that_is_played_what_it_does_not_tell(
+    tmp_path: Path, cause: str, event: str, words: str
+) -> None:
+    ann, bob = "a" * 32, "b" * 32
+    said = {"ts_ms": 1000, "event": "delivered", "message_id": "m1", "sender": ann, "lamport": 7, "nick": "ann"}
+    found = {"ts_ms": 2000, "event": event, "message_id": "m1", "peer": bob, "cause": cause}
+    lines: list[dict[str, Any]] = [{**said, "text": "hi", "deps": []}, found]
+    (tmp_path / "page.html").write_text(page(SharedEvents("lobby", ann, {ann: "ann", bob: "bob"}, True, lines)))
+
+    async def told() -> str:
+        recording = read_played(tmp_path / "page.html")
+        node = ReplayNode(recording, tmp_path / "played.db")
+        node.go_to(len(recording.steps))
+        view = Conversations(node)
+        try:
+            return view_text(view, "why", "lobby", "m1")
+        finally:
+            view.close()
+            await node.close()
+
+    assert words in " ".join(asyncio.run(told()).split())
+
+
+def test_both_ways_to_a_page_name_its_file_alike() -> None:
+    at = datetime(2026, 11, 26, 20, 30, 1)
+    assert page_name("v1.2/x y") == "share-v1.2-x-y.html"
+    assert page_name("v1.2/x y", at) == "share-v1.2-x-y-20261126-203001.html"

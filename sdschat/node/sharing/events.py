@@ -21,6 +21,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -155,6 +156,12 @@ def folder_for_pages() -> Path:
         with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=folder):
             return folder  # permissions alone do not tell: the disk may be read-only
     return Path(tempfile.gettempdir())
+
+
+def page_name(channel: str, at: datetime | None = None) -> str:
+    """Return the name of the file for a page of a channel. `at`: the moment that it is made, where the name has it."""
+    safe = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in channel)
+    return f"share-{safe}{'' if at is None else f'-{at:%Y%m%d-%H%M%S}'}.html"
 
 
 _HERE: Final = files("sdschat.node.sharing")

@@ -194,8 +194,7 @@ class _Lines:
     def _witnessed(self, line: Line, state: AckState) -> None:
         row = self._outgoing[line["message_id"]]
         how, peer, signed = str(line.get("cause", "")), str(line["peer"]), line["event"] != "unproven"
-        rate = USUAL_SETTINGS.config.bloom_error_rate if how == "filter" else 0.0
-        new = Evidence(peer, how, "", self._at, rate, signed)
+        new = Evidence(peer, how, "", self._at, 0.0, signed)  # 0: the page does not tell the rate of a filter
         row = row._replace(state=max(row.state, state), evidence=(*row.evidence, new))
         self._outgoing[row.message_id] = row
         self._save(Put(Table.OUTGOING, row.message_id, row))

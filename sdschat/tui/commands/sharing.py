@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.node.sharing.events import folder_for_pages
+from sdschat.node.sharing.events import folder_for_pages, page_name
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view.private import privacy
 from sdschat.tui.host import Command, Host
@@ -71,9 +71,8 @@ def _told(wanted: _Wanted) -> str:
 def _path(host: Host, given: str) -> Path:
     name = given
     if not given:
-        channel = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in host.label(host.channel))
         at = datetime.fromtimestamp(host.view.now().wall / 1000)
-        name = str(folder_for_pages() / f"share-{channel}-{at:%Y%m%d-%H%M%S}.html")
+        name = str(folder_for_pages() / page_name(host.label(host.channel), at))
     path = Path(name).expanduser().absolute()
     if path.exists():
         raise CommandError(f"{path} is there already. Choose another name.")

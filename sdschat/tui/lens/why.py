@@ -217,11 +217,17 @@ def _step(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
 def _witness(view: ViewInput, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
     who, packet = view.who(evidence.sender_id), view.packet(evidence.packet_id)
     if evidence.how == "mention":
-        cause, style = f"{who} names it in the causal history of {packet}", "acked"
+        cause, style = (
+            f"{who} names it in {f'the causal history of {packet}' if packet else 'a causal history'}",
+            "acked",
+        )
     elif evidence.how == "range":
         cause, style = f"the log of {who} equals ours over a range with it", "acked"
     else:
-        cause = f"it is in the filter that {who} sent with {packet} (wrong once in {_once(evidence.error_rate)})"
+        rate = evidence.error_rate  # 0, and no packet, in what is played from a page: it has neither
+        wrong = f"wrong once in {_once(rate)}" if rate else "how often that is wrong is not known here"
+        where = f"the filter that {who} sent with {packet}" if packet else f"a filter of {who}"
+        cause = f"it is in {where} ({wrong})"
         style = "maybe"
     if not evidence.signed:
         return f"unproven: {cause}, and nobody signed that", "maybe"
