@@ -18,6 +18,9 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
 | `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 
+`here` and `left`: the participant `sender` came or went, by its presence. `here` with our own id: this run connected
+for the first time, and nobody is known to be here before a row of their own.
+
 In members' channels `messages` is the number of operations that the member has settled. `settled`: a checkpoint, with
 its hash in `fingerprint`; `peer`: who gave the state, if it was taken over. `member`: `peer` is a `member` from now on,
 was `removed`, or has `left`. `ballot`: `peer` was voted out for silence by the members in `deps`, of which `attempt`
@@ -52,6 +55,8 @@ MEMBER: Final = "member"
 BALLOT: Final = "ballot"
 DELETED: Final = "post_deleted"
 KEPT_AS_ID: Final = "kept_as_id"
+HERE: Final = "here"
+LEFT: Final = "left"
 
 
 class JournalRow(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -16,7 +17,7 @@ from sdschat.store.connection import open_reader
 from sdschat.store.display_rows import Ancestor, ChannelInfo, DirectRow, DisplayMessage, Key, MessageDetail, rows_after
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
-from sdschat.store.journal import JournalRow, fingerprint_text
+from sdschat.store.journal import HERE, LEFT, JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
 from sdschat.store.migrate import require_current
 from sdschat.store.query import MessagePage, MessageQuery
@@ -45,6 +46,7 @@ _JOURNAL: Final = (
 
 _JOURNAL_BACKWARDS: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE place < ? ORDER BY place DESC LIMIT ?"
 _PAST_ALL: Final = 1 << 62  # a place beyond every row
+_LOOKED_AT: Final = 200_000  # events before a moment that are looked at for who was here
 _MINUTE: Final = 60_000  # rows of one time are saved within it
 
 
@@ -256,24 +258,41 @@ class Reader(UserState):
     def journal_since(self, channel: str, moment: int, limit: int) -> list[JournalRow]:
         """Return the events of a channel from a moment on, in the order in which they were saved: the newest `limit`.
         It reads backwards, and no further than a minute before that moment, in whatever channel."""
+        found: list[JournalRow] = []
+        for event, is_of_channel in self._journal_backwards(channel):
+            if event.ts_ms < moment - _MINUTE or len(found) == limit:
+                break
+            if is_of_channel and event.ts_ms >= moment:
+                found.append(event)
+        return found[::-1]
+
+    def here_before(self, channel: str, node: str, moment: int) -> list[str]:
+        """Return the sender ids of those who were here at a moment, by the events of the run of then, in which `node`
+        itself came first. It reads backwards, and a limited number of events."""
+        told: dict[str, bool] = {}
+        for event, is_of_channel in islice(self._journal_backwards(channel), _LOOKED_AT):
+            if not is_of_channel or event.ts_ms >= moment or event.event not in (HERE, LEFT) or event.sender is None:
+                continue
+            told.setdefault(event.sender, event.event == HERE)
+            if event.sender == node:
+                break
+        return [sender_id for sender_id, is_here in reversed(told.items()) if is_here]
+
+    def _journal_backwards(self, channel: str) -> Iterator[tuple[JournalRow, bool]]:
+        """Yield all events, the newest first, and True for those of this channel."""
         tally = self._tally(channel)
         with as_store_error(self.path):
             boots = {row[0]: row[1:] for row in self.connection.execute("SELECT id, node, boot FROM boot")}
-        found: list[JournalRow] = []
         place = _PAST_ALL
         while tally is not None:
             with as_store_error(self.path):
                 rows = self.connection.execute(_JOURNAL_BACKWARDS, (place, _WINDOW)).fetchall()
             for row in rows:
                 event = self._journal_row(row, boots.get(row[0] >> PLACE_BITS, ("", "")), channel)
-                if event.ts_ms < moment - _MINUTE or len(found) == limit:
-                    return found[::-1]
-                if row[1] == tally.number and event.ts_ms >= moment:
-                    found.append(event)
+                yield event, row[1] == tally.number
             if len(rows) < _WINDOW:
-                break
+                return
             place = rows[-1][0]
-        return found[::-1]
 
     def _journal_row(self, row: Any, boot: tuple[str, str], channel: str) -> JournalRow:
         if row_sum(row[:-1]) != row[-1]:

@@ -226,6 +226,50 @@ def test_missing_and_lost_messages_of_a_page_are_played_and_bad_lines_are_counte
         read_played(tmp_path / "other.html")
 
 
+def test_a_page_tells_who_was_here_and_when(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = w.start("bob")
+            await ann.until(PresenceChanged, lambda changed: changed.nick == "bob")
+            ann.node.send("lobby", "one")
+            await ann.until(ev.StateChanged, lambda changed: changed.evidence is not None)
+            first = shared(ann.node)
+            own, other = ann.node.sender_id, bob.node.sender_id
+            assert presences(first.lines) == [("here", own), ("here", other)]
+            carol = w.start("carol")
+            await bob.node.close(0.1)
+            await ann.until(PresenceChanged, lambda changed: not changed.online)
+            await carol.until_texts("one")
+            ann.node.send("lobby", "two")
+            await carol.until_texts("one", "two")
+            await ann.until_texts("one", "two")
+            assert presences(shared(ann.node).lines)[2:] in (
+                [("here", carol.node.sender_id), ("left", other)],
+                [("left", other), ("here", carol.node.sender_id)],
+            )
+            two = [line for line in shared(ann.node).lines if line["event"] == "delivered"][-1]
+            later = shared(ann.node, since=two["ts_ms"])
+            assert sorted(presences(later.lines)) == sorted([("here", own), ("here", carol.node.sender_id)])
+            await ann.node.close(0.1)
+            again = w.start("ann")
+            await again.until(PresenceChanged, lambda changed: changed.nick == "carol")
+            again.node.send("lobby", "three")
+            await again.until_texts("three")
+            whole = page(shared(again.node))
+            (tmp_path / "page.html").write_text(whole)
+            node = ReplayNode(recording := read_played(tmp_path / "page.html"), tmp_path / "played.db")
+            node.go_to(len(recording.steps))
+            assert set(node.sessions["lobby"].presence.online) == {carol.node.sender_id}
+            await node.close()
+
+    asyncio.run(told())
+
+
+def presences(lines: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(line["event"], line["sender"]) for line in lines if line["event"] in ("here", "left")]
+
+
 def test_who_only_acknowledged_has_the_nick_that_the_chat_shows(tmp_path: Path) -> None:
     async def told() -> None:
         async with world(tmp_path) as w:

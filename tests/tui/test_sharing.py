@@ -122,10 +122,12 @@ def test_the_page_shows_the_state_that_the_chat_shows_and_says_what_is_left_out(
 
 
 def test_the_page_of_a_recording_names_who_is_here_and_its_sync_packets(tmp_path: Path) -> None:
-    lines = [event(0, "here", sender=BOB), event(1, "here", sender=ANN), event(2, "sent", cause="sync", bytes=80)]
+    here = [event(0, "here", sender="c" * 20), event(1, "here", sender=ANN), event(2, "here", sender=BOB)]
+    lines = [*here, event(3, "sent", cause="sync", bytes=80)]
 
     async def look(tab: Tab) -> None:
-        assert await tab.ask("document.getElementById('people').textContent") == "here: bob, ann"
+        people = "document.getElementById('people').textContent"
+        assert await tab.ask(people) == "here: ann, bob", "our own presence begins another run, with nobody else"
         newest = await tab.ask("[...document.querySelectorAll('#events li')].at(-1).innerText")
         assert newest.endswith(" sync packet sent · 80 B")
 

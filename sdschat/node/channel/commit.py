@@ -88,7 +88,8 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                 emitted.append(IdentityUsedElsewhere(event.message_id))
             emitted.append(event)
     ready = Ready(ready.writes, ready.packets, events)
-    journal = session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
+    journal = session.presence_rows.take()
+    journal += session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
     outputs = [extension.take(ready, now) for extension in session.extensions]
     for work in outputs:
         emitted += work.events

@@ -14,6 +14,7 @@ from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, SignedPresence
 from sdschat.identity.signing import Identity
 from sdschat.node.events import PresenceChanged
 from sdschat.sds.values import Now
+from sdschat.store.journal import HERE, LEFT, JournalRow
 
 DOUBT: Final = 5000  # after connecting anew, who has not shown up within so many milliseconds is taken to be gone
 EVERY: Final = 45_000  # milliseconds between two presences of ours
@@ -28,6 +29,8 @@ _PUT_RIGHT: Final = 10_000  # by which our clock jumps
 _IN_STEP: Final = 5_000  # by which a clock that runs may differ from ours between two presences
 _APART: Final = 10_000  # two presences of a clock that is wrong, at least
 _LEFT_KEPT: Final = 4096
+ROWS: Final = 256  # of the journal, in a minute; as many keys that never said anything are shown at most
+ROWS_MINUTE: Final = 60_000
 
 
 class _Seen(NamedTuple):
@@ -35,6 +38,43 @@ class _Seen(NamedTuple):
 
     order: tuple[int, int, int]  # of `SignedPresence`; zeros where it is not signed
     until: int | None  # when it ends unless it is repeated; None: not by itself
+
+
+class PresenceRows:
+    """Rows of the journal for those who come and go in one channel, which wait to be saved with the next turn.
+
+    Anybody can come and go any number of times, so that a minute has a limited number of them.
+    """
+
+    def __init__(self, channel: str) -> None:
+        self._channel = channel
+        self._here: set[str] = set()
+        self._rows: list[JournalRow] = []
+        self._since = -ROWS_MINUTE  # on the monotonic clock
+        self._count = 0  # rows since then
+
+    def came(self, sender_id: str, now: Now) -> None:
+        """Note that we are here ourselves: whoever was here in an earlier run is not known to be here."""
+        self._rows.append(self._row(HERE, sender_id, now))
+
+    def changed(self, changed: PresenceChanged, now: Now) -> None:
+        """Note that somebody came or went. Another nick of somebody who is here has no row."""
+        if changed.online == (changed.sender_id in self._here):
+            return
+        if now.mono - self._since >= ROWS_MINUTE:
+            self._since, self._count = now.mono, 0
+        if self._count >= ROWS:
+            return
+        self._count += 1
+        (self._here.add if changed.online else self._here.discard)(changed.sender_id)
+        self._rows.append(self._row(HERE if changed.online else LEFT, changed.sender_id, now))
+
+    def take(self) -> list[JournalRow]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _row(self, event: str, sender_id: str, now: Now) -> JournalRow:
+        return JournalRow(event, self._channel, now.wall, now.mono * 1000, sender=sender_id)
 
 
 class ChannelPresence:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
-from sdschat.node.channel.presence import ChannelPresence
+from sdschat.node.channel.presence import ChannelPresence, PresenceRows
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.refusals import RefusalCounter
@@ -82,6 +82,7 @@ class ChannelSession:
         self.channel = channel
         self.transport = transport
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
+        self.presence_rows = PresenceRows(self.name)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
         self.was_connected = False
@@ -237,6 +238,8 @@ class ChannelSession:
         if self.is_outsider(changed.sender_id):
             self._nameless.add(changed.sender_id)
             changed = changed._replace(nick="")
+        else:
+            self.presence_rows.changed(changed, self._clock.now())
         self._emit(self.name, changed)
 
     def members_changed(self) -> None:
@@ -247,7 +250,7 @@ class ChannelSession:
         for sender_id in [one for one in self._nameless if not self.is_outsider(one)]:
             self._nameless.discard(sender_id)
             if sender_id in self.presence.online:
-                self._emit(self.name, PresenceChanged(sender_id, self.presence.online[sender_id], True))
+                self._emit_presence(PresenceChanged(sender_id, self.presence.online[sender_id], True))
         self._nameless &= self.presence.online.keys()
 
     def is_outsider(self, sender_id: str) -> bool:
@@ -268,6 +271,8 @@ class ChannelSession:
             case base.Connecting():
                 events = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
+                if not self.was_connected:
+                    self.presence_rows.came(self._gate.identity.sender_id, now)
                 self.was_connected = True
                 self.reception.connected_at = now.wall
                 self.presence.doubt(now.mono)

@@ -34,7 +34,7 @@ from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
-from sdschat.store.journal import KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
+from sdschat.store.journal import HERE, KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
 
 MOST: Final = 20_000  # events of a page
@@ -105,6 +105,9 @@ def from_database(
     info, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
     _add_fingerprints(lines, info)
+    if lines:  # those who were here already, at the moment of the first event
+        at = lines[0]["ts_ms"]
+        lines[:0] = [{"ts_ms": at, "event": HERE, "sender": name} for name in reader.here_before(channel, node, at)]
     nicks = silent_nicks(reader.value, channel) | dict(present or {})
     nicks |= nicks_by_sender(reader.keys())
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}

@@ -75,7 +75,10 @@ function take(event) {
     case "missing": for (const dep of event.deps || []) state.holes.set(dep, event.event); break;
     case "lost": for (const dep of event.deps || []) state.holes.set(dep, "lost"); break;
     case "gap_closed": state.holes.delete(id); break;
-    case "here": state.here.add(event.sender); break;
+    case "here":
+      if (event.sender === head.node) state.here.clear();  // another run, in which nobody is here yet
+      state.here.add(event.sender);
+      break;
     case "left": state.here.delete(event.sender); break;
     case "kept_as_id": state.ids += event.attempt || 1; break;
     case "checkpoint": if (event.fingerprint) stateOfLog(event); break;
@@ -155,7 +158,7 @@ function messageRow(event, isNew) {
 
 // What an event is called, and its peer. Its name in the journal is the title of its row.
 const WORDS = {
-  received: ["packet received"], published: ["taken by the broker"], delivered: ["in the log"], here: ["came"],
+  received: ["packet received"], published: ["taken by the broker"], delivered: ["in the log"], here: ["came"], left: ["left"],
   acked: ["acked", "by"], possibly_acked: ["perhaps acked", "by"], unproven: ["acked without proof", "by"],
   left_outgoing: ["not sent again from now on"], duplicate: ["packet of a known message"],
   sync_received: ["sync packet received", "from"], ephemeral: ["not for the log"], gap_closed: ["no longer lost"],

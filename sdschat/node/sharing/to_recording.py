@@ -27,7 +27,7 @@ from sdschat.node.recording.reader import (
 from sdschat.node.sharing.events import MOST, Line
 from sdschat.sds import values
 from sdschat.sds.values import AckState, Append, Drop, Evidence, HistoryEntry, Message, OutgoingRow, Put, Table
-from sdschat.store.journal import EVENT_NAMES
+from sdschat.store.journal import EVENT_NAMES, HERE, LEFT
 from sdschat.wire.nim_codec import EitherCodec
 
 _LARGEST: Final = 256 * 1024 * 1024  # bytes of a page
@@ -95,7 +95,8 @@ class _Lines:
         self._met = _Met()
         self._packets: dict[str, bytes] = {}  # by message id
         self._outgoing: dict[str, OutgoingRow] = {}
-        self._here: set[str] = {self._node}
+        self._here: set[str] = {self._node}  # those whose presence was told
+        self._present: set[str] = set()
         self._steps: list[RecordedLine] = []
         self._at = 0
         self._lamport = 0
@@ -131,7 +132,7 @@ class _Lines:
             if name not in _CONNECTION:
                 self._event(events.ConnectionChanged("connected", ""))
         for other in (line.get("sender"), line.get("peer")):
-            if isinstance(other, str) and name != "left":
+            if isinstance(other, str) and name not in (HERE, LEFT):
                 self._meet(other)
         packet = base64.b64decode(line["packet"], validate=True) if "packet" in line else None
         if packet is not None:
@@ -146,10 +147,14 @@ class _Lines:
             self._other(name, line)
 
     def _meet(self, sender_id: str) -> None:
-        """Tell that somebody is here, once: whoever is heard is, and most pages have nothing else of it."""
+        """Tell that somebody is here, once: whoever is heard is, and older pages have nothing else of it."""
         if sender_id not in self._here:
-            self._here.add(sender_id)
-            self._event(events.PresenceChanged(sender_id, self._nicks.get(sender_id, ""), True))
+            self._presence(sender_id, True)
+
+    def _presence(self, sender_id: str, is_here: bool) -> None:
+        self._here.add(sender_id)
+        (self._present.add if is_here else self._present.discard)(sender_id)
+        self._event(events.PresenceChanged(sender_id, self._nicks.get(sender_id, ""), is_here))
 
     def _keep(self, packet: bytes) -> None:
         message = self._codec.decode(packet)
@@ -207,10 +212,12 @@ class _Lines:
 
     def _other(self, name: str, line: Line) -> None:
         match name:
+            case "here" if line["sender"] == self._node:  # another run, in which nobody is here yet
+                for sender_id in sorted(self._present):
+                    self._presence(sender_id, False)
+                self._here = {self._node}
             case "here" | "left":
-                sender_id = str(line["sender"])
-                self._here.add(sender_id)
-                self._event(events.PresenceChanged(sender_id, self._nicks.get(sender_id, ""), name == "here"))
+                self._presence(str(line["sender"]), name == HERE)
             case "published":
                 self._event(events.HandedOver(str(line["message_id"])))
             case _ if name in _CONNECTION:
