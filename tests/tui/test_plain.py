@@ -15,7 +15,9 @@ from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.tui.manual import TOPICS
+from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.plain.host import PlainHost
+from sdschat.tui.plain.lines import StateLines
 from sdschat.tui.preferences import Preferences
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
 from tests.node.worlds import PATIENCE, Member, world
@@ -128,6 +130,24 @@ def test_members_is_another_name_of_who(tmp_path: Path) -> None:
         assert "2 here, 2 known" in s.text()
 
     plain(tmp_path, story)
+
+
+def test_a_state_is_told_once_and_again_when_everybody_here_has_the_message() -> None:
+    told, present = StateLines(), ("bob", "carol", "dora")
+
+    def words(phase: Phase, *known: str, perhaps: str = "") -> str:
+        fate = Fate(phase, frozenset(known), frozenset(filter(None, [perhaps])), addressed=frozenset(present))
+        return told.words("m1", fate, present)
+
+    assert words(Phase.UNACKED) == ""
+    assert words(Phase.MAYBE, perhaps="bob") == "perhaps 1"
+    assert words(Phase.MAYBE, perhaps="carol") == ""
+    assert words(Phase.ACKED, "bob") == "acked 1"
+    assert words(Phase.ACKED, "bob", perhaps="carol") == ""
+    assert words(Phase.ACKED, "bob", "carol") == ""
+    assert words(Phase.ACKED, "bob", "carol", "dora") == "acked 3, by everybody here"
+    assert words(Phase.ACKED, "bob", "carol", "dora") == ""
+    assert StateLines().words("m2", Fate(Phase.ACKED, frozenset({"bob"})), ("bob",)) == "acked 1"
 
 
 def test_the_start_says_who_one_is_and_an_answer_has_no_empty_lines(tmp_path: Path) -> None:

@@ -28,15 +28,14 @@ from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, gap_words
+from sdschat.tui.model.items import MessageItem, NoteItem, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
 from sdschat.tui.plain.lens import PlainLens
-from sdschat.tui.plain.lines import INDENT, ConnectionLines, beginning, below, entry_line, folded, width_of
+from sdschat.tui.plain.lines import INDENT, ConnectionLines, StateLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.row_lines import fate_words
 
 _AROUND: Final = 10
 _MUCH: Final = 200  # messages of before: fetching fewer takes a moment
@@ -100,7 +99,7 @@ class PlainHost(Host):
         self._told: dict[str, int] = {}
         self._connection = ConnectionLines()
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
-        self._phases: dict[str, Fate] = {}
+        self._states = StateLines()
         self._history: dict[str, str] = {}
         self._posts = PostLines(
             lambda model, entry: self._say_entry(entry, model.name),
@@ -323,15 +322,10 @@ class PlainHost(Host):
 
     def _say_state(self, name: str, model: ChannelModel, message_id: str) -> None:
         entry = model.timeline.entries.get(message_id)
-        before = self._phases.get(message_id)
-        if entry is None or entry.fate is None or entry.fate == before or entry.fate.phase < Phase.MAYBE:
-            return
-        if before is None or before.phase != entry.fate.phase:
-            words = fate_words(entry.fate, self.glyphs)[0].partition(" ")[2]
+        fate = None if entry is None else entry.fate
+        words = "" if fate is None else self._states.words(message_id, fate, model.present)
+        if entry is not None and words:
             self._tell_of(name, f"{words}: your message {short(message_id)}, {beginning(entry.text)}")
-        self._phases[message_id] = entry.fate
-        if entry.fate.phase is Phase.ACKED:
-            self._phases.pop(message_id, None)
 
     def _say_gaps(self, name: str, model: ChannelModel) -> None:
         known = set(model.timeline.gaps)

@@ -12,12 +12,14 @@ from rich.cells import cell_len
 
 from sdschat.node.events import ConnectionChanged
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import MessageItem, Phase
+from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.status import ON_PURPOSE
-from sdschat.tui.model.words import clean, clock, duration, short, wrapped
+from sdschat.tui.model.words import ASCII, clean, clock, duration, short, wrapped
+from sdschat.tui.row_lines import fate_words
 
 _DETAIL: Final = 300
 _CLOSED: Final = "closed"  # the `transport.base.Why` of a connection that this program closed, to leave
+_FOLLOWED: Final = 1000  # own messages whose states are told
 _BEGINNING: Final = 40  # letters of a message that tell it from others
 
 
@@ -91,6 +93,25 @@ class ConnectionLines:
         if not connection.retry_at:
             again = "It is not tried again by itself: /reconnect tries."
         return f"offline: {reason}{end} What you write is kept. {again}"
+
+
+class StateLines:
+    """The words about own messages: one for each step of their way, and one more when everybody here has them."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[Phase, bool]] = {}  # by message id; the bool: everybody here has it
+
+    def words(self, message_id: str, fate: Fate, present: tuple[str, ...]) -> str:
+        """Return the words for the state of a message; empty where they were said, or are not worth a line."""
+        by_all = not fate.word and fate.among(present).full
+        step, before = (fate.phase, by_all), self._told.pop(message_id, None)
+        self._told[message_id] = step if before is None else max(step, before)
+        if len(self._told) > _FOLLOWED:
+            del self._told[next(iter(self._told))]
+        if fate.phase < Phase.MAYBE or (before is not None and step <= before):
+            return ""
+        words = fate_words(fate, ASCII)[0].partition(" ")[2]
+        return f"{words}, by everybody here" if by_all and len(present) > 1 else words
 
 
 INDENT: Final = "    "  # before what goes on: it is like no line of the program, and like no message
