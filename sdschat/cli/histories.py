@@ -11,14 +11,14 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import WORKED_OUT, Chosen
-from sdschat.cli.output import show_progress
+from sdschat.cli.output import safe, show_progress
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.events import MemberPost
@@ -26,6 +26,7 @@ from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
+from sdschat.node.view.user_texts import silent_nicks
 from sdschat.sds.values import AckState, Codec
 from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
 from sdschat.store.reader import Reader
@@ -74,6 +75,8 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
 
 _LATE: Final = 500  # late messages are noticed only among so many last messages of the log
 _SHORTEST_ID: Final = 6
+_BY: Final = "from:"  # among the words of a search, as in the chat
+_SHORTEST: Final = 4  # letters of an id after it
 _SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
 
 
@@ -87,18 +90,49 @@ class WantedHistory:
     until: int | None
     search: str
     last: int | None
+    senders: frozenset[str] | None = None  # None: everybody
 
     def includes(self, moment: int) -> bool:
         return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
 
 
 def matching(messages: Iterable[DisplayMessage], wanted: WantedHistory) -> Iterator[DisplayMessage]:
-    """Yield the messages of the wanted time with all wanted words."""
+    """Yield the messages of the wanted time and senders with all wanted words."""
     words = wanted.search.casefold().split()
     for message in messages:
         text = (message.text or "").casefold()
-        if wanted.includes(message.lamport) and all(word in text for word in words):
+        is_theirs = wanted.senders is None or message.sender_id in wanted.senders
+        if is_theirs and wanted.includes(message.lamport) and all(word in text for word in words):
             yield message
+
+
+def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> WantedHistory:
+    """Return what is wanted with its `from:` words read. Raises CommandProblem if nobody of such a name is known."""
+    words = wanted.search.split()
+    names = [word.removeprefix(_BY).removeprefix("@") for word in words if word.startswith(_BY)]
+    if not names:
+        return wanted
+    channel = None if wanted.channel is None else full_name(reader, wanted.channel)
+    known = [(sender_id_of(key), nick) for key, nick, _ in reader.keys()]  # noqa: SIM118
+    known += silent_nicks(reader.value, channel or "").items()
+    known.append((own_id(chosen), chosen.nick))
+    senders = {sender_id for name in names for sender_id in _called(known, name)}
+    search = " ".join(word for word in words if not word.startswith(_BY))
+    return replace(wanted, search=search, senders=frozenset(senders))
+
+
+def _called(known: list[tuple[str, str]], name: str) -> set[str]:
+    if not name:
+        raise CommandProblem("from: needs a nick, or the beginning of an id.", WRONG_USE)
+    found = {
+        sender_id
+        for sender_id, nick in known
+        if nick.casefold() == name.casefold() or (len(name) >= _SHORTEST and sender_id.startswith(name))
+    }
+    if not found:
+        names = ", ".join(sorted({safe(nick) for _, nick in known if nick})[:8])
+        raise CommandProblem(f"Nobody known here goes by {safe(name)}. Known are: {names}.", WRONG_USE)
+    return found
 
 
 class LocalHistory(Protocol):
@@ -137,9 +171,12 @@ class ChannelHistory:
             since=wanted.since,
             until=wanted.until,
             search=wanted.search,
-            limit=wanted.last,
+            limit=wanted.last if wanted.senders is None else None,
             with_raw=with_raw,
         )
+        if wanted.senders is not None:
+            theirs = (message for message in found if message.sender_id in wanted.senders)
+            return theirs if wanted.last is None else deque(theirs, wanted.last)
         everything = not (wanted.since or wanted.until or wanted.search)
         return show_progress(found, self._channel, wanted.last or (self._total() if everything else None))
 

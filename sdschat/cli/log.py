@@ -16,6 +16,7 @@ from sdschat.cli.histories import (
     matching,
     open_reader,
     require_channel,
+    with_senders,
 )
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import Chosen, local_options
@@ -33,7 +34,7 @@ _WHICH: Final = (
     click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
     click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago."),
     click.option("--until", metavar="TIME", help="Up to this moment."),
-    click.option("--search", metavar="WORDS", default="", help="Only messages with these words."),
+    click.option("--search", metavar="WORDS", default="", help="Only messages with these words; from:NICK, of one."),
     click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
 )
 
@@ -77,6 +78,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
     Examples:
       sdschat log lobby --name ann
       sdschat log lobby --since 2h --search "release" --json
+      sdschat log lobby --search "release from:bob"
       sdschat log lobby --format md > lobby.md
       sdschat log lobby --to bob --name ann
       sdschat log @bob --name ann
@@ -105,6 +107,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
 
 def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
     """Print the history to standard output; with `follows`, go on until the program is interrupted."""
+    wanted = with_senders(chosen, reader, wanted)
     history = asked_history(chosen, reader, wanted)
     if follows:
         history.start()
@@ -115,7 +118,8 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
     show = {"text": as_text, "json": history.as_json, "md": as_markdown}[form]
     if not follows:
         if not _print(map(show, found)) and form == "text":
-            say(_NOTHING_FOUND if wanted.search or wanted.since or wanted.until else _NOTHING)
+            narrowed = wanted.search or wanted.since or wanted.until or wanted.senders is not None
+            say(_NOTHING_FOUND if narrowed else _NOTHING)
         return
     found = list(found)
     _print(map(show, found))

@@ -110,6 +110,18 @@ def test_log_can_be_narrowed(lines: Lines) -> None:
     assert lines("log", "lobby", "--json", "--until", "1h") == []
 
 
+def test_a_search_names_senders_as_in_the_chat_and_refuses_unknown_ones(home: Path, lines: Lines) -> None:
+    every = lines("log", "lobby", "--json")
+    assert lines("log", "lobby", "--json", "--search", "from:ann") == every
+    assert lines("log", "lobby", "--json", "--search", "release from:@ANN") == every[:1]
+    assert lines("log", "lobby", "--json", "--search", "from:ann", "--last", "1") == every[1:]
+    assert lines("log", "lobby", "--json", "--search", f"from:{every[0]['message']['sender_id'][:6]}") == every
+    for words, told in (("from:zoe", "Nobody known here goes by zoe. Known are: ann."), ("from:", "needs a nick")):
+        done = run(home, "log", "lobby", "--name", "ann", "--search", words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+
+
 def test_log_as_markdown_and_journal(home: Path, lines: Lines) -> None:
     done = run(home, "log", "lobby", "--format", "md", "--name", "ann")
     assert done.stdout.startswith("**ann** (")
