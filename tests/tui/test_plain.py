@@ -73,6 +73,21 @@ def test_an_invite_is_written_once(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_who_comes_by_an_invite_is_named_at_once_and_never_by_an_id(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("/create garden")
+        await s.enter("/invite")
+        link = next(line.strip() for line in s.text().splitlines() if "sdschat:" in line)
+        s.bob.node.join(link)
+        await s.until("bob joined the channel")
+        async with asyncio.timeout(PATIENCE):
+            while s.text().count("bob is here") < 2:  # in lobby, and in the new channel
+                await asyncio.sleep(0.01)
+        assert not re.search("<[0-9a-f]+> is", s.text())
+
+    plain(tmp_path, story)
+
+
 def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         assert await s.enter("hello")

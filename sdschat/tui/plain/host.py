@@ -281,6 +281,9 @@ class PlainHost(Host):
         who = nick_text(told.nick) or f"<{short(told.sender_id, 8)}>"
         key = (name, told.sender_id)
         before = self._here.pop(key, "")
+        session = self.node.sessions.get(name)
+        if not before and session is not None and session.is_outsider(told.sender_id):
+            return  # most of them are members a moment later, with a nick
         if told.online:
             self._here[key] = who
         if not told.online or not before:
