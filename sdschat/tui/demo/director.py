@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -15,7 +16,7 @@ from sdschat.node.sync import extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.node.view.values import AckState
-from sdschat.tui.demo.script import ANSWER, GREETING, LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
+from sdschat.tui.demo.script import ANSWERS, GREETING, LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
 _ANSWER_AFTER: Final = 2.0  # seconds
 _LOOK: Final = 0.2  # seconds between two comparisons of all logs
@@ -94,6 +95,7 @@ class Director:
         self._record = record
         self._recorder: Recorder | None = None
         self._answering: asyncio.TimerHandle | None = None
+        self._answers = cycle(ANSWERS)
 
     @property
     def nicks(self) -> tuple[str, ...]:
@@ -137,7 +139,7 @@ class Director:
             self._answering = asyncio.get_running_loop().call_later(_ANSWER_AFTER, self._answer)
 
     def _answer(self) -> None:
-        self.group.nodes[self.peers[0]].send(self.group.channel, ANSWER)
+        self.group.nodes[self.peers[0]].send(self.group.channel, next(self._answers))
 
     async def join(self) -> None:
         """Let the watcher join without a screen, and wait until its channel is connected."""

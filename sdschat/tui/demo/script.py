@@ -28,6 +28,13 @@ NAMES: Final = (
 WATCHER: Final = "guest"  # no word that people say to each other: it would be a mention
 GREETING: Final = "hello, I am watching"
 ANSWER: Final = "I read you, guest: the sign at the right of your line says who has it"
+# To what the watcher writes, one after the other.
+ANSWERS: Final = (
+    "got it, guest: the cells at the right of your line fill as others confirm it",
+    "me too, guest: F5 tells who has your line, and how that is known",
+    "still here, guest: /why tells what a line of yours waits for",
+    "I hear you, guest: F2 shows the packets that carry all this",
+)
 
 
 class Verb(StrEnum):

@@ -50,6 +50,18 @@ def test_the_script_waits_for_the_channel(tmp_path: Path) -> None:
         assert terminal.wait() == 0
 
 
+def test_each_line_of_the_watcher_is_answered_in_other_words(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(demo("", "--loss", "0"), tmp_path) as terminal:
+        terminal.until_text("I am watching")
+        terminal.enter("may I write?")
+        terminal.until_text("got it, guest")
+        terminal.enter("and again?")
+        terminal.until_text("me too, guest")
+        terminal.enter("/quit")
+        assert terminal.wait() == 0
+
+
 def test_it_ends_after_so_many_seconds_even_if_that_is_before_anything(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(demo(LATE, "--seconds", "1"), tmp_path) as terminal:
