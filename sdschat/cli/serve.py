@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from collections.abc import Coroutine, Iterator
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -21,19 +23,20 @@ if TYPE_CHECKING:
     from sdschat.cli.web.server import Visitor
 
 _PORT: Final = 8000
+_LAST_PORT: Final = 65535
 _PLACES: Final = 8
 _OWN: Final = ("name", "profile", "data_dir")  # options that each visitor has for itself
 
 
 @click.command("serve")
 @click.argument("channels", metavar="CHANNEL...", nargs=-1, required=True)
-@click.option("--listen", default="127.0.0.1", show_default=True, metavar="IP", help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any that is free.")
+@click.option("--listen", default="127.0.0.1", show_default=True, metavar="IP[:PORT]", help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, _LAST_PORT), metavar="N", help="Default: 8000. 0: any that is free.")
 @click.option("--allow-remote", is_flag=True, help="Listen at an address that others reach.")
 @click.option("--visitors", type=click.IntRange(1, 100), default=_PLACES, show_default=True, help="At most, at a time.")
 @channel_options
 def command(
-    chosen: Chosen, channels: tuple[str, ...], listen: str, port: int, allow_remote: bool, visitors: int
+    chosen: Chosen, channels: tuple[str, ...], listen: str, port: int | None, allow_remote: bool, visitors: int
 ) -> int:
     """Let others chat from their browsers, until it is interrupted.
 
@@ -49,6 +52,7 @@ def command(
     """
     from sdschat.cli.web.server import ChatServer, Visitors, serve
 
+    listen, port = _place(listen, port)
     names = list(dict.fromkeys(map(channel_name, channels)))
     remote = not Address("http", listen, port).loopback
     if remote and not allow_remote:
@@ -77,6 +81,24 @@ def command(
             f"{listen}, port {port}, cannot be listened at: {error.strerror}. Choose another with --port.",
             WRONG_USE,
         ) from error
+
+
+def _place(listen: str, port: int | None) -> tuple[str, int]:
+    """Return address and port, which may stand together as in `broker --listen`."""
+    host, colon, number = listen.rpartition(":")
+    if not colon or _is_ip(listen.strip("[]")):
+        return listen.strip("[]"), _PORT if port is None else port
+    if not number.isdecimal() or int(number) > _LAST_PORT:
+        raise CommandProblem(f"--listen is {listen!r}, and must be an address, or an address and a port.", WRONG_USE)
+    if port not in (None, int(number)):
+        raise CommandProblem(f"--listen says port {number}, --port says {port}. Leave out one.", WRONG_USE)
+    return host.strip("[]"), int(number)
+
+
+def _is_ip(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ip_address(text))
+    return False
 
 
 def _given(context: click.Context) -> Iterator[str]:

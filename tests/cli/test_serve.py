@@ -12,6 +12,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from sdschat.cli.errors import CommandProblem
+from sdschat.cli.serve import _place
 from sdschat.cli.web.server import Visitors
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from tests.browser import browser
@@ -72,6 +74,28 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
     (key,) = (tmp_path / "server").rglob("visitors/*/profiles/visitor/identity.key")
     assert key.stat().st_mode & 0o077 == 0
     bob.kill(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("listen", "port", "place"),
+    [
+        ("127.0.0.1", None, ("127.0.0.1", 8000)),
+        ("127.0.0.1", 9, ("127.0.0.1", 9)),
+        ("127.0.0.1:8123", None, ("127.0.0.1", 8123)),
+        ("localhost:8123", 8123, ("localhost", 8123)),
+        ("::1", None, ("::1", 8000)),
+        ("[::1]", 9, ("::1", 9)),
+        ("[::1]:8123", None, ("::1", 8123)),
+    ],
+)
+def test_address_and_port_may_stand_together(listen: str, port: int | None, place: tuple[str, int]) -> None:
+    assert _place(listen, port) == place
+
+
+@pytest.mark.parametrize(("listen", "port"), [("127.0.0.1:", None), ("127.0.0.1:http", None), ("127.0.0.1:1", 2)])
+def test_a_port_that_is_none_and_two_ports_are_refused(listen: str, port: int | None) -> None:
+    with pytest.raises(CommandProblem, match="--listen"):
+        _place(listen, port)
 
 
 def test_a_visitor_is_told_nothing_that_only_a_shell_can_do() -> None:
