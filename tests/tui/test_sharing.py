@@ -134,6 +134,24 @@ def test_the_page_of_a_recording_names_who_is_here_and_its_sync_packets(tmp_path
     in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
 
 
+def test_cells_stand_for_those_who_are_or_were_here_and_the_number_counts_proofs_alone(tmp_path: Path) -> None:
+    carol, dave = "c" * 20, "d" * 20
+    lines = [
+        *(event(0, "here", sender=each) for each in (ANN, BOB, carol)),
+        said(1, ANN, "m1", "hello", cause="live"),
+        event(400, "acked", message_id="m1", peer=BOB, cause="mention"),
+        event(500, "acked", message_id="m1", peer=carol, cause="filter"),
+        event(600, "here", sender=dave),
+        event(700, "left", sender=dave),
+        event(800, "left", sender=carol),
+    ]
+
+    async def look(tab: Tab) -> None:
+        assert "●◐ 1/2 ✓ acked 1" in (await texts(tab))[0]
+
+    in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
+
+
 def test_each_own_message_has_a_cell_for_each_participant_and_lists_the_evidence(tmp_path: Path) -> None:
     carol, dave = "c" * 20, "d" * 20
     lines = [

@@ -31,6 +31,7 @@ function kind(event) {
   return "other";
 }
 
+const hasPresences = events.some((event) => event.event === "here");
 let state;
 let asked = "";  // id of the message whose evidence is listed
 function restart() {
@@ -64,14 +65,12 @@ function take(event) {
       state.holes.delete(id);
       // The journal has the packets of a step before its events.
       if (event.sender === head.node)
-        state.fates.set(id, {word: state.sent.has(id) ? "unacked" : "queued", who: new Set(), by: new Map()});
+        state.fates.set(id, {word: state.sent.has(id) ? "unacked" : "queued", by: new Map(), meant: [...state.here]});
       if (event.fingerprint) stateOfLog(event);
       break;
     case "sent": case "published": state.sent.add(id); if (fate?.word === "queued") fate.word = "unacked"; break;
-    case "possibly_acked": if (fate && fate.word !== "acked") fate.word = "perhaps"; if (fate) fate.who.add(event.peer); break;
-    case "acked":
-      if (fate) { if (fate.word !== "acked") fate.who.clear(); fate.word = "acked"; fate.who.add(event.peer); }
-      break;
+    case "possibly_acked": if (fate && fate.word !== "acked") fate.word = "perhaps"; break;
+    case "acked": if (fate) fate.word = "acked"; break;
     case "missing": for (const dep of event.deps || []) state.holes.set(dep, event.event); break;
     case "lost": for (const dep of event.deps || []) state.holes.set(dep, "lost"); break;
     case "gap_closed": state.holes.delete(id); break;
@@ -111,8 +110,16 @@ const SIGNS = {queued: ["⋯", "quiet"], unacked: ["⇡", "warn"], perhaps: ["�
 const CELLS = {known: ["●", "good"], perhaps: ["◐", "warn"], unproven: ["◌", "warn"], "nothing yet": ["○", "quiet"]};
 const MOST_CELLS = 8;
 const HOW = {mention: "named it", filter: "in their filter, which may be chance", range: "has an equal log"};
+// Those who are here, were here when it was written, or showed to have it; all who were heard, if no presence is told.
 function evidenceOf(fate) {
-  return [...state.others].map((id) => ({id, how: "nothing yet", ...fate.by.get(id)}));
+  const meant = hasPresences ? new Set([...fate.meant, ...fate.by.keys(), ...state.here]) : new Set(state.others);
+  meant.delete(head.node);
+  return [...meant].map((id) => ({id, how: "nothing yet", ...fate.by.get(id)}));
+}
+function counted(fate) {
+  const how = fate.word === "acked" ? "known" : fate.word === "perhaps" ? "perhaps" : "";
+  const number = [...fate.by.values()].filter((each) => each.how === how).length;
+  return number ? `${fate.word} ${number}` : fate.word;
 }
 
 // A cell for each of the others who were heard, as in the chat; above eight of them the numbers alone.
@@ -142,7 +149,7 @@ function fateOf(event) {
   tick.title = "who has it, and how that is known";
   tick.ariaExpanded = String(asked === event.message_id);
   tick.onclick = () => { asked = asked === event.message_id ? "" : event.message_id; draw(); };
-  tick.append(cellsOf(fate), cell("span", `${sign} ${fate.word}${fate.who.size ? " " + fate.who.size : ""}`, look));
+  tick.append(cellsOf(fate), cell("span", `${sign} ${counted(fate)}`, look));
   return tick;
 }
 
