@@ -130,6 +130,16 @@ async def test_an_alias_runs_what_it_stands_for(s: Stage) -> None:
 
 
 @staged()
+async def test_an_alias_of_no_command_is_refused_with_what_to_type(s: Stage) -> None:
+    await s.enter("/alias hi hello everybody")
+    assert "/hello is none" in s.hint()
+    assert "/alias hi say hello everybody" in " ".join(s.hint().split())
+    await s.enter_instead("/alias yo say yo")
+    await s.enter("/alias yy yo")
+    assert "/yy is now /yo" in s.hint()
+
+
+@staged()
 async def test_an_alias_cannot_hide_a_command(s: Stage) -> None:
     await s.enter("/alias quit say no")
     assert "/quit is a command" in s.hint()

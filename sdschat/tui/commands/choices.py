@@ -40,6 +40,11 @@ def _alias(host: Host, argument: str) -> None:
             raise CommandError(f"There is no alias /{clean(name, limit=40)}.")
     elif host.registry.get(name) is not None:
         raise CommandError(f"/{name} is a command. Choose another name.")
+    elif host.registry.get(first := line.lstrip("/ ").split()[0]) is None and first not in aliases:
+        raise CommandError(
+            f"An alias stands for a command, and /{clean(first, limit=40)} is none. "
+            f"To say a text: /alias {clean(name, limit=40)} say {clean(line.strip(), limit=80)}"
+        )
     else:
         aliases[name] = line.strip().lstrip("/")
     host.save_preferences()
