@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import time
+from typing import Any, Final
 
 import click
 
@@ -16,7 +17,7 @@ from sdschat.node.members.saved import ChannelStatus
 from sdschat.node.private.record import PrivateState, private_channels, private_state
 from sdschat.store.display_rows import ChannelInfo
 
-_HEADINGS = "MESSAGES  UNREAD  UNACKED  WAITING  MISSING  LOST  PEERS  NEWEST               LOG"
+_DATE: Final = 10  # columns
 
 
 @click.command("channels")
@@ -45,22 +46,30 @@ def command(chosen: Chosen, as_json: bool) -> None:
     for name in private.keys() - {info.channel for info in found}:
         say(f"{safe(name)} is private, and was not joined yet: sdschat join {safe(name)}")
     if not found and not private:
-        say(f"The profile {chosen.profile} has no channels yet. Try: sdschat pipe lobby --name {chosen.nick}")
+        say(f"The profile {chosen.profile} has no channels yet. Try: sdschat join lobby --name {chosen.nick}")
         return
     if not found:
         return
     width = max(len("CHANNEL"), *(len(safe(info.channel)) for info in found))
-    click.echo(f"{'CHANNEL':{width}}  {_HEADINGS}")
+    waits = any(info.held for info in found)  # seldom, and 80 columns are few
+    waiting = "  WAITING" if waits else ""
+    click.echo(f"{'CHANNEL':{width}}  MESSAGES  UNREAD  UNACKED{waiting}  MISSING  LOST  PEERS  NEWEST      LOG")
+    today = moment(time.time_ns() // 1_000_000)[:_DATE]
     for info in found:
+        waiting = f"  {info.held:7}" if waits else ""
         click.echo(
-            f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}  {info.held:7}  "
-            f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info):19}  {info.fingerprint[:8]}"
+            f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}{waiting}  "
+            f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info, today):{_DATE}}  {info.fingerprint[:8]}"
             f"{_words(private.get(info.channel), members.get(info.channel), me)}"
         )
 
 
-def _newest(info: ChannelInfo) -> str:
-    return moment(info.newest) if info.messages else "-"
+def _newest(info: ChannelInfo, today: str) -> str:
+    """Return the time of the newest message if it is of today, else its date."""
+    if not info.messages:
+        return "-"
+    date, _, clock = moment(info.newest).partition(" ")
+    return clock if date == today and clock else date
 
 
 def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:

@@ -98,7 +98,10 @@ class _Commands(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS, "`sdschat help` lists them.")
+            otherwise = "`sdschat help` lists them."
+            if args[0].replace("-", "").isalnum():
+                otherwise = f"A channel of this name is opened by: sdschat join {args[0]}."
+            hint = did_you_mean(args[0], COMMANDS, otherwise)
             ctx.fail(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 

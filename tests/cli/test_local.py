@@ -175,7 +175,10 @@ def test_channels(home: Path, lines: Lines) -> None:
     found = {line["channel"]: line for line in lines("channels", "--json")}
     assert {name: line["messages"] for name, line in found.items()} == {"lobby": 2, "späti": 1}
     assert found["lobby"]["open_outgoing"] == 2
-    assert "späti" in run(home, "channels", "--name", "ann").stdout
+    head, *rows = run(home, "channels", "--name", "ann").stdout.splitlines()
+    assert "späti" in rows[1]
+    assert re.search(r"  \d\d:\d\d:\d\d    [0-9a-f]{8}$", rows[1]), "of today: the time alone"
+    assert max(map(len, [head, *rows])) <= 80
 
 
 def test_an_empty_channel_has_no_newest_message(tmp_path: Path) -> None:
