@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
+Statement = tuple[str, str, bool]  # name, query, and if it is computed once
+
 READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Journal: "journal",
     schemas.Message: "message",
@@ -71,6 +73,18 @@ class Asked(ABC):
     def keep_answer(self, table: type, name: str, query: str) -> None:
         """Replace the judged buckets of a table by what a query gives. Statements find that by this name."""
 
+    def run(self, statements: Iterable[Statement], kept: Mapping[str, type]) -> None:
+        """Carry out statements, each after those that it names. The lake keeps the answers with a name in `kept`."""
+        for statement in statements:
+            self.carry_out(statement, kept)
+
+    def carry_out(self, statement: Statement, kept: Mapping[str, type]) -> None:
+        name, query, once = statement
+        if name in kept:
+            self.keep_answer(kept[name], name, query)
+        else:
+            self.make(name, query, once=once)
+
     @abstractmethod
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         """Give a name for statements to what a function of this package makes of the rows of a query."""
@@ -79,11 +93,15 @@ class Asked(ABC):
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         """Return the rows of an answer; each `?` in the query stands for a value."""
 
+    def answers(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of each answer, of queries with the values for their `?`."""
+        return [self.rows(query, *values) for query, values in queries]
+
     @abstractmethod
     def forget(self) -> None:
         """Free the memory of what was computed once."""
 
-    def statements(self, package: str, name: str) -> list[tuple[str, str, bool]]:
+    def statements(self, package: str, name: str) -> list[Statement]:
         """Return the statements of a file in the words of this engine."""
         return statements(package, f"{name}{self.words}")
 

@@ -6,6 +6,7 @@ Only answers and the first rows of lists are collected, however large the lake i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import sdschat
@@ -41,47 +42,45 @@ def measure(lake: Asked, *, keep: bool) -> int:
         lake.name(table, name)
     grain = grain_of(at for at in lake.rows("SELECT MIN(ts_ms), MAX(ts_ms) FROM silver_event")[0] if at is not None)
     lake.make("rule", f"SELECT {grain} AS grain, {QUIET} AS quiet", once=False)
-    for file in ("copies", "figures"):
-        for name, query, is_table in lake.statements("sdschat.lake", file):
-            lake.make(name, query, once=is_table)
+    lake.run(chain.from_iterable(lake.statements("sdschat.lake", file) for file in ("copies", "figures")), {})
     lake.apply("trial", "SELECT run_id, channel, node, raw, ids FROM asked_filter", _tried, FilterTrial)
     kept = {answer: kind for name, (kind, answer) in answers().items() if name in METRICS} if keep else {}
-    for name, query, is_table in lake.statements("sdschat.audit", "figures"):
-        if name in kept:
-            lake.keep_answer(kept[name], name, query)
-        else:
-            lake.make(name, query, once=is_table)
+    lake.run(lake.statements("sdschat.audit", "figures"), kept)
     return grain
 
 
 def figures(lake: Asked, grain: int, channels: Sequence[tables.AuditChannel]) -> Figures:
     """Return the figures of these channels, which `measure` has just made; of long lists the first rows."""
     keys = [(row.run_id, row.channel) for row in channels]
-    found: dict[str, list[Any]] = {}
+    wanted = " OR ".join(["run_id = ? AND channel = ?"] * len(keys)) or "1 = 0"
+    values = [part for key in keys for part in key]
+    asked: dict[str, tuple[str, Sequence[str]]] = {}
     for name, (kind, answer) in answers().items():
-        table = f"(SELECT * FROM {answer}) AS a"
         limit = None if name in _OF_ALL else MOST
         if "channel" in columns(kind):
-            wanted = " OR ".join(["run_id = ? AND channel = ?"] * len(keys)) or "1 = 0"
-            found[name] = _rows(lake, kind, f"{table} WHERE {wanted}", limit, *(part for key in keys for part in key))
+            asked[name] = _query(kind, f"(SELECT * FROM {answer}) AS a WHERE {wanted}", limit), values
         else:
-            found[name] = _rows(lake, kind, table, limit)
-    return Figures(grain, **found)
+            asked[name] = _query(kind, answer, limit), ()
+    return Figures(grain, **_each_answer(lake, asked))
 
 
 def metrics(lake: Asked) -> dict[str, list[Any]]:
     """Return the first rows of each metric, which `measure` has just made."""
     every = answers()
-    return {name: _rows(lake, *every[name], MOST) for name in METRICS}
+    return _each_answer(lake, {name: (_query(*every[name], MOST), ()) for name in METRICS})
 
 
-def _rows(lake: Asked, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
+def _query(kind: type, source: str, limit: int | None) -> str:
     names = columns(kind)
     typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, (each, _) in names.items())
-    ending = "" if limit is None else f" LIMIT {limit}"
-    return [
-        kind(*row) for row in lake.rows(f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{ending}", *values)
-    ]
+    return f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{'' if limit is None else f' LIMIT {limit}'}"
+
+
+def _each_answer(lake: Asked, asked: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[Any]]:
+    """Return the rows of each answer, by its name."""
+    kinds = answers()
+    found = lake.answers(list(asked.values()))
+    return {name: [kinds[name][0](*row) for row in rows] for name, rows in zip(asked, found, strict=True)}
 
 
 def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:

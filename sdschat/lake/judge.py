@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
+from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from sdschat.audit import schemas
@@ -27,11 +28,10 @@ from sdschat.audit.schemas import (
     columns,
 )
 from sdschat.audit.verdict import DEFAULT, LOST, MAX_LAMPORT, Audit, Rules
-from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
+from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, Statement, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
-_LOG: Final = ("tally", "disputed", "contested", "preferred", "log")
-_GOLD_LOG: Final = "gold_log"
+_LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")
 SILVER: Final = ("silver", "copies", "evidence")
 _STATEMENTS: Final = (*(("lake", name) for name in SILVER), ("audit", "views"), ("lake", "gold"))
 
@@ -58,8 +58,7 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
     lake.name(AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
-    for file in SILVER:
-        _run(lake, lake.statements("sdschat.lake", file))
+    _run(lake, chain.from_iterable(lake.statements("sdschat.lake", file) for file in SILVER))
 
 
 def _within(buckets: Collection[str]) -> str:
@@ -77,27 +76,22 @@ def rule_query(rules: Rules) -> str:
 
 def consolidate(lake: Asked) -> None:
     """Make the canonical log from silver, which `refine` has just made."""
-    _run(lake, (each for each in lake.statements("sdschat.audit", "views") if each[0] in _LOG))
-    _run(lake, (each for each in lake.statements("sdschat.lake", "gold") if each[0] == _GOLD_LOG))
+    every = chain(lake.statements("sdschat.audit", "views"), lake.statements("sdschat.lake", "gold"))
+    _run(lake, (each for each in every if each[0] in _LOG))
 
 
 def audit(lake: Asked) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
-    _run(lake, (each for each in lake.statements("sdschat.audit", "views") if each[0] not in _LOG))
-    _run(lake, (each for each in lake.statements("sdschat.lake", "gold") if each[0] != _GOLD_LOG))
+    every = chain(lake.statements("sdschat.audit", "views"), lake.statements("sdschat.lake", "gold"))
+    _run(lake, (each for each in every if each[0] not in _LOG))
     if lake.buckets:
         lake.note_whole()
     lake.forget()
 
 
-def _run(lake: Asked, statements: Iterable[tuple[str, str, bool]]) -> None:
-    if not lake.buckets:
-        return  # nothing came in since the verdict that is there
-    for name, query, is_table in statements:
-        if name in KEPT_BY_AUDIT:
-            lake.keep_answer(KEPT_BY_AUDIT[name], name, query)
-        else:
-            lake.make(name, query, once=is_table)
+def _run(lake: Asked, statements: Iterable[Statement]) -> None:
+    if lake.buckets:  # without, nothing came in since the verdict that is there
+        lake.run(statements, KEPT_BY_AUDIT)
 
 
 def rules_digest(limits: str) -> str:
