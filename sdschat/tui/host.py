@@ -28,6 +28,8 @@ from sdschat.tui.themes import Palette, theme_in_force
 _REACTION: Final = "There are no reactions: a short answer is one, and /reply writes it."
 _RECEIPT: Final = "Nobody tells that a message was read. Who has it is known: /why tells."
 _PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and notify_command runs one for each mention."
+_BROKER: Final = "The broker is named at the start, with --broker. /reconnect connects to it now."
+_SETTINGS: Final = "/keys, /theme, /alias, /bell and /notify change what you see; `sdschat config` lists all settings."
 _ABSENT: Final = {
     "react": _REACTION,
     "reaction": _REACTION,
@@ -40,6 +42,17 @@ _ABSENT: Final = {
     "plugins": _PLUGIN,
     "script": _PLUGIN,
     "language": "The program speaks English alone.",
+    "discard": "What is written stays, and goes out once it can: others may have it already. /outbox lists what waits.",
+    "kick": "/remove takes a member out of a private channel; /mute shows nothing of what somebody says.",
+    "block": "/mute shows nothing of what somebody says, /ignore keeps nothing of it.",
+    "quote": "/reply answers a message, and shows which one.",
+    "list": "/channels lists the channels that are open.",
+    "topic": "A channel has a name and no topic.",
+    "whois": "/who tells who is known, and /verify NICK whose key it is.",
+    "server": _BROKER,
+    "connect": _BROKER,
+    "set": _SETTINGS,
+    "settings": _SETTINGS,
 }
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 _NOTHING_CHOSEN = "No message is chosen. /search WORDS and /goto TIME choose one; /end lists the last ones with ids."

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.node.events import ConnectionChanged, DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
+from sdschat.node.events import CatchingUp, ConnectionChanged, DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
@@ -163,6 +163,15 @@ def test_a_state_is_told_once_and_again_when_everybody_here_has_the_message() ->
     assert words(Phase.ACKED, "bob", "carol", "dora") == "acked 3, by everybody here"
     assert words(Phase.ACKED, "bob", "carol", "dora") == ""
     assert StateLines().words("m2", Fate(Phase.ACKED, frozenset({"bob"})), ("bob",)) == "acked 1"
+
+
+def test_a_short_history_is_told_too_once_it_is_here(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        for state in ("waiting", "loading", "done", "done"):
+            s.host.hear(NodeEvent("lobby", s.host.view.now().wall, CatchingUp(state, 9, 9, "f" * 32, "fay", 0)))
+        assert s.text().count("* what was said before is here: 9 messages") == 1
+
+    plain(tmp_path, story)
 
 
 def test_the_start_says_who_one_is_and_an_answer_has_no_empty_lines(tmp_path: Path) -> None:

@@ -222,6 +222,9 @@ def test_commands_of_other_programs_are_answered_with_what_is_here_in_their_plac
             ("/typing", "it would tell what is not said."),
             ("/plugin", "takes part by `sdschat pipe`"),
             ("/language", "English alone"),
+            ("/kick", "/remove takes a member out"),
+            ("/discard", "/outbox lists what waits."),
+            ("/settings", "`sdschat config` lists all settings."),
             ("/creat", "Did you mean /create?"),
         ):
             terminal.enter(typed)

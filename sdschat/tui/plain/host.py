@@ -301,9 +301,9 @@ class PlainHost(Host):
     def _say_history(self, name: str, what: CatchingUp) -> None:
         """Write when history has come, or is not fetched any further; that it is being fetched if there is much."""
         before = self._history.get(name, "done")
+        self._history[name] = what.state
         if before == what.state or (what.state == "loading" and what.total < _MUCH):
             return
-        self._history[name] = what.state
         if what.state != "done":
             self._tell_of(name, history.sentence(what, what.since).replace(" | ", "; "))
         elif what.total:
