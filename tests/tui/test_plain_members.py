@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -49,6 +50,22 @@ async def _let_in(s: Lines) -> None:
     assert await s.enter("/invite bob")
     me = s.bob.node.sender_id
     await s.bob.until(MemberStatusChanged, lambda told: told.sender_id == me and told.status == "member")
+
+
+def test_a_post_without_a_connection_says_that_it_is_here_alone(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await _let_in(s)
+        assert await s.enter("to begin with")  # what is written before all know of bob waits
+        await s.until("settled: your message")
+        assert await s.enter("/fault offline")
+        await s.until("offline on purpose")
+        assert await s.enter("still here")
+        line = await s.until(": still here")  # queued, until the state of the post comes
+        assert re.search(r" ann \((queued|written here)\): still here$", line), line
+        assert await s.enter("/fault online")
+        assert (await s.until(", still here")).startswith("* settled: your message ")
+
+    _told(tmp_path, story)
 
 
 def test_posts_edits_deletions_and_states_are_written_when_they_come(tmp_path: Path) -> None:

@@ -31,9 +31,11 @@ def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: 
     marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:
         marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
-    waits = model.connection.state != "connected" or (entry.fate is not None and entry.fate.word)
-    if entry.fate is not None and entry.fate.phase is Phase.QUEUED and waits:
+    fate, is_cut = entry.fate, model.connection.state != "connected"
+    if fate is not None and fate.phase is Phase.QUEUED and (is_cut or fate.word):
         marks.append("queued")
+    elif fate is not None and fate.word and fate.phase < Phase.MAYBE and is_cut:
+        marks.append(fate.word)  # in a members' channel: it is written here alone
     noted = f" ({', '.join(marks)})" if marks else ""
     place = f"[{label}] " if label else ""
     text = below(entry.text)
