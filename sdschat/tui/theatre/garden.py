@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -97,7 +97,8 @@ ACTS: Final = (
     _tell("All three have settled the same. It begins again; q quits.", 0.5),
     _tell("", 6.0),
 )
-
+# From the second time on: all are members already.
+LATER_ACTS: Final = (_tell("All three are members from before, and nobody knocks.", 0.3), *ACTS[3:])
 
 _PATIENCE: Final = 30.0  # seconds that an act waits for what it wants to see
 _LOOK: Final = 0.1
@@ -218,7 +219,7 @@ class GardenPlayer(ScriptPace):
 
     async def play(self) -> None:
         """Play the acts again and again."""
-        await self._play(cycle(ACTS), 1.0)
+        await self._play(chain(ACTS, cycle(LATER_ACTS)), 1.0)
 
     async def play_once(self, pace: float) -> None:
         """Play the acts once. `pace`: 1 with all pauses, 0 with none."""

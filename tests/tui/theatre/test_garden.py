@@ -17,6 +17,7 @@ import sys
 from sdschat.cli.program import run
 from sdschat.tui.theatre import garden
 garden.ACTS = tuple(act._replace(pause=act.pause / 8) for act in garden.ACTS[:-1])
+garden.LATER_ACTS = (garden.LATER_ACTS[0]._replace(pause=2.0),)
 garden.cycle = lambda acts: acts
 sys.exit(run(["demo", "--members", *sys.argv[1:]]))
 """
@@ -39,6 +40,7 @@ def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(t
         terminal.until_text("All three have settled the same")
         assert "see you at ten (edited)" in " ".join(terminal.text().split())
         assert all(ord(sign) < 128 for sign in terminal.text())
+        terminal.until_text("All three are members from before, and nobody knocks.")
         terminal.press("q")
         assert terminal.wait() == 0
         assert terminal.restored()
