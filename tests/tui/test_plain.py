@@ -126,6 +126,18 @@ def test_the_nick_of_who_said_nothing_is_there_in_the_next_run(tmp_path: Path) -
     plain(tmp_path, story)
 
 
+def test_what_was_read_before_one_wrote_is_read_after_a_kill_too(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        for text in ("one", "two"):
+            s.bob.node.send("lobby", text)
+            await s.until(f": {text}")
+        assert s.host.conversation.unread() == 2
+        assert await s.enter("read both")
+        assert s.host.conversation.unread() == 0, "as the next run reads it"
+
+    plain(tmp_path, story)
+
+
 def test_leaving_keeps_the_nicks_of_those_who_said_nothing(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         ann, bob = s.host.node, s.bob.node

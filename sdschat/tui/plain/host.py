@@ -154,6 +154,7 @@ class PlainHost(Host):
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         shown = self.conversation.message(reply_to) if reply_to else None
         super().send(text, action=action, reply_to=reply_to)
+        self.save()  # whoever writes has read: a killed program remembers it too
         self.model.selected = None  # no mark on the screen would say that later commands still mean it
         if shown is not None:
             entry = self.model.entry_for(shown)
