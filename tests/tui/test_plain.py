@@ -186,6 +186,21 @@ def test_a_short_history_is_told_too_once_it_is_here(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_another_nick_is_told_once(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("lobby", "as bob")
+        await s.until("as bob")
+        await s.until("bob is here")
+        s.bob.node.rename("rob")
+        await s.until("bob is now known as rob")
+        s.bob.node.send("lobby", "as rob")
+        await s.until("as rob")
+        told = [line for line in s.text().splitlines() if "bob is" in line]
+        assert told == ["* bob is here", "* bob is now known as rob"]
+
+    plain(tmp_path, story)
+
+
 def test_the_start_says_who_one_is_and_an_answer_has_no_empty_lines(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         await s.until("You are ann. ")

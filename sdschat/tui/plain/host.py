@@ -16,6 +16,7 @@ from sdschat.node.events import (
     ConnectionChanged,
     DirectSaid,
     MessageDelivered,
+    NickChanged,
     NodeEvent,
     PresenceChanged,
     StrangersChanged,
@@ -98,6 +99,7 @@ class PlainHost(Host):
         self._day = 0
         self._told: dict[str, int] = {}
         self._connection = ConnectionLines()
+        self._renamed: set[tuple[str, str]] = set()  # those whose new nick was told, by channel and sender id
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._states = StateLines()
         self._history: dict[str, str] = {}
@@ -274,6 +276,9 @@ class PlainHost(Host):
             self._posts.hear(model, body)
         if isinstance(body, CheckpointPassed) and model is not None:
             self._skip_notes(model)  # the line that moves with the checkpoint would be written at each move
+        elif isinstance(body, NickChanged) and model is not None and (name, body.sender_id) in self._renamed:
+            self._renamed.remove((name, body.sender_id))
+            self._skip_notes(model)  # it was told when their presence said so
         for each in self.desktop.models.values():
             self._say_notes(each)
 
@@ -289,8 +294,11 @@ class PlainHost(Host):
             self._here[key] = who
         if not told.online or not before:
             self._tell_of(name, f"{who} is {'here' if told.online else 'gone'}")
-        elif who != before:
+        elif who != before and before.startswith("<"):
             self._tell_of(name, f"{before} is {who}")
+        elif who != before:
+            self._renamed.add(key)
+            self._tell_of(name, f"{before} is now known as {who}")
 
     def _say_direct(self, model: ChannelModel, message_id: str) -> None:
         if not model.loaded:
