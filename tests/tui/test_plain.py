@@ -424,7 +424,8 @@ def test_states_are_words_without_signs(tmp_path: Path) -> None:
         assert await s.enter("hello")
         await s.until("acked 1: your message")
         assert await s.enter("/why")
-        assert "* acked, sent once" in [" ".join(line.split()) for line in s.text().splitlines()]
+        sent = [" ".join(line.split()) for line in s.text().splitlines() if "acked, sent" in line]
+        assert [line.partition("sent ")[0] for line in sent] == ["* acked, "], sent  # once, or more often if it is slow
         assert await s.enter("/fault offline")
         await s.until("offline on purpose.")
         assert await s.enter("not now")
