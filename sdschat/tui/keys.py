@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from rich.cells import cell_len
 from textual import events
@@ -16,7 +16,6 @@ from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import fitted, nick_text, short
 from sdschat.tui.screen_host import ScreenHost
-from sdschat.tui.terminal import install
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 _QUOTED: Final = 40  # letters of a message that is answered
@@ -56,10 +55,6 @@ class KeyedHost(ScreenHost):
     ]
 
     _quit_asked = 0.0
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        install()
 
     async def on_key(self, event: events.Key) -> None:
         """Give a key to the input that was typed for it, and went to the log, which had the focus a moment before."""

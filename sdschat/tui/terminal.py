@@ -111,7 +111,10 @@ class KeyParser(XTermParser):
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if sequence in _ALT:
             return [events.Key(_ALT[sequence], None)]
-        return super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
+        found = super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
+        if alt and not sequence.isalnum():  # Textual knows no such key with Alt, and drops the escape
+            return [events.Key("escape", _ESCAPE), *found]
+        return found
 
 
 def _colour(answer: str) -> Colour | None:
@@ -129,11 +132,6 @@ def _in_the_form_of_kitty(found: re.Match[str]) -> str:
     if code == _ENTER or (modifier - 1) & _ALT_BIT:
         return f"\x1b[{ord(chr(code).lower())};{modifier}u"
     return found[0]
-
-
-def install() -> None:
-    """From now on terminals are read by this parser."""
-    linux_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
 
 
 # A terminal that goes away while the program is on it: its window was closed, or the connection to it ended.
@@ -189,7 +187,9 @@ class OutlastingDriver(LinuxDriver):
 
 
 def driver() -> type[Driver]:
-    """Return the driver of a terminal, or of a browser that `sdschat serve` connects with the pipes of this program."""
+    """Return the driver of a terminal, or of a browser that `sdschat serve` connects with the pipes of this program.
+    From now on `KeyParser` reads either."""
+    linux_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
     if os.environ.get("TEXTUAL_DRIVER", "") != _WEB_DRIVER:
         return OutlastingDriver
     from textual.drivers import web_driver
@@ -217,6 +217,45 @@ class Ending(App[int]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+
+# Applications that know no Alt: each key of one burst acts in its order.
+
+_ALT_BEFORE: Final = "alt+"
+_TAKEN: Final = 0.5  # seconds for the line to take the keys that came before
+
+
+def apart(event: events.Key) -> list[events.Key]:
+    """Return Esc and the key behind it, where a terminal sent both at once, which is also how it sends Alt; else the
+    key alone."""
+    name = event.key.removeprefix(_ALT_BEFORE)
+    if name == event.key:
+        return [event]
+    character = event.character or (name if len(name) == 1 else None)
+    if name == "enter":
+        character = "\r"
+    return [events.Key("escape", "\x1b"), events.Key(name, character)]
+
+
+class OrderedKeys(Ending):
+    """An application without Alt. While a line has the focus, Esc waits until the line has taken what was typed before
+    it: the letters behind it are not for the line any more."""
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        for key in apart(event):
+            if key.key == "escape":
+                await self._let_line_take_keys()
+            await super().on_event(key)
+
+    async def _let_line_take_keys(self) -> None:
+        if self.focused is not None:
+            taken = asyncio.Event()
+            self.focused.call_later(taken.set)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(taken.wait(), _TAKEN)
 
 
 async def end_after(app: Ending, seconds: float | None) -> None:

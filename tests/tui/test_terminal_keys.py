@@ -230,3 +230,24 @@ def test_commands_of_other_programs_are_answered_with_what_is_here_in_their_plac
             terminal.enter(typed)
             terminal.until_text(told)
             terminal.press("\x15")
+
+
+def test_esc_is_not_lost_before_a_key_that_has_no_alt() -> None:
+    for sent, key in (("\x15", "ctrl+u"), ("/", "slash"), ("?", "question_mark"), (" ", "space")):
+        parser = KeyParser()
+        parser._asked_until = 0.0
+        assert list(parser.feed(f"{ESC}{sent}")) == []
+        parser._timeout_time = 0.0
+        assert [event.key for event in parser.tick() if isinstance(event, events.Key)] == ["escape", key]
+
+
+def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("message lobby")
+        terminal.press("half of it")
+        terminal.until_text("> half of it")
+        terminal.press(f"{ESC}OP")
+        terminal.until_text("Tab next page")
+        terminal.press(f"{ESC}{CLEAR}")
+        terminal.until(lambda: "Tab next page" not in terminal.text(), "help is still there")
+        terminal.until(lambda: "half of it" not in terminal.text(), "the input is still there")

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.terminal import Ending, driver, end_after
+from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer
@@ -29,6 +29,7 @@ from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
 _FRAMED: Final = (70, 22)  # from which there is a frame around help
+_ROOMY: Final = 80  # columns from which a column is free at each side of a log
 _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
@@ -53,7 +54,10 @@ _LETTERS: Final = (
     "restart",
     "pause",
     "step",
+    "help_by_letter",
+    "end_by_letter",
 )  # actions of keys that are text in a line
+_ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
 _DISPENSABLE: Final = ("→ step", "l loss", "s split")  # where there is no room for all; help has them
 _HELP: Final = """\
 Four participants, each a real node with its own database.
@@ -65,7 +69,7 @@ Behind each name stands the fingerprint of its log.
   m            mends all links, and ends the loss
   l            loses packets on all links, or no more
   Tab, k       chooses one of them; kills and restarts it
-  space, →     pauses the script, as your faults do; next act
+  space, →     pauses the script, as faults do; next act
   Enter        writes for ann; Esc goes back to the keys
   q            quits
 
@@ -73,7 +77,7 @@ Cells behind ann's lines: ● known to have it, ◐ perhaps,
 ○ nothing yet; ✓ all have it. Any key closes this page."""
 
 
-class TheatreApp(Ending):
+class TheatreApp(OrderedKeys):
     """Four panes, and the links between them."""
 
     TITLE = "sdschat"
@@ -87,13 +91,14 @@ class TheatreApp(Ending):
     .row { height: 1fr; }
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         width: 1fr; height: 1fr; }
+    TheatreApp.-roomy .pane { padding: 0 1; }
     .pane.-chosen { border: heavy $accent; }
     .pane Input { height: 1; background: $surface; }
     .pane Input > .input--placeholder { color: $foreground 75%; }
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }
     #help-page { display: none; height: 1fr; align: center middle; }
-    #help { width: auto; height: auto; }
+    #help { width: auto; height: auto; padding: 0 1; }
     #help.-framed { border: round $accent; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         padding: 1 2; }
     #small { display: none; height: 1fr; padding: 1 2; }
@@ -117,9 +122,11 @@ class TheatreApp(Ending):
         Binding("tab", "choose(1)", show=False, priority=True),
         Binding("shift+tab", "choose(-1)", show=False, priority=True),
         Binding("enter", "write", show=False, priority=True),
-        Binding("escape", "keys", show=False),
-        Binding("f1,question_mark", "help", show=False),
-        Binding("q,ctrl+c,ctrl+q", "end", show=False),
+        Binding("escape", "keys", show=False, priority=True),
+        Binding("f1", "help", show=False, priority=True),
+        Binding("question_mark", "help_by_letter", show=False, priority=True),
+        Binding("q", "end_by_letter", show=False, priority=True),
+        Binding("ctrl+c,ctrl+q", "end", show=False, priority=True),
     ]
 
     def __init__(self, company: Company, loss: float, *, ascii_only: bool = False, theme: str | None = None) -> None:
@@ -173,6 +180,7 @@ class TheatreApp(Ending):
         self._fitted = self.size
         width, height = self.size
         self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
+        self.set_class(width >= _ROOMY, "-roomy")
         self.help.set_class(width >= _FRAMED[0] and height >= _FRAMED[1], "-framed")
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
@@ -287,13 +295,15 @@ class TheatreApp(Ending):
         """Let any key close the page of help, and do nothing else then. In the line, the letters are text. All keys
         act before what has the focus, so that those of one burst act in their order."""
         if self.has_class("-help"):
-            return action in ("end", "help")
+            return action in ("end", "end_by_letter")
         return self.focused is None or action not in _LETTERS
 
-    def on_key(self, event: events.Key) -> None:
-        if self.has_class("-help") and event.key not in ("f1", "question_mark", "q", "ctrl+c", "ctrl+q"):
-            event.stop()
-            self.action_help()
+    async def on_event(self, event: events.Event) -> None:
+        closes = isinstance(event, events.Key) and not event.is_forwarded and event.key not in _ENDING
+        if closes and self.has_class("-help"):
+            self.action_help()  # at once: the next key of a burst acts again
+        else:
+            await super().on_event(event)
 
     def action_turn(self, number: int) -> None:
         self.player.halt()
@@ -339,6 +349,12 @@ class TheatreApp(Ending):
 
     def action_help(self) -> None:
         self.toggle_class("-help")
+
+    def action_help_by_letter(self) -> None:
+        self.action_help()
+
+    def action_end_by_letter(self) -> None:
+        self.action_end()
 
     def action_end(self) -> None:
         self.exit(0)

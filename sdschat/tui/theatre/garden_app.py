@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE, count
-from sdschat.tui.terminal import Ending, driver, end_after
+from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
@@ -28,7 +28,7 @@ _SEARCH: Final = 1.0  # seconds between two searches of the files
 _KEYS: Final = "space pause · → next act · q quit"
 
 
-class GardenApp(Ending):
+class GardenApp(OrderedKeys):
     """Three panes; above them the state of all, below them the words of the script."""
 
     TITLE = "sdschat"
@@ -42,6 +42,7 @@ class GardenApp(Ending):
     #stage { height: 1fr; }
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         width: 1fr; height: 1fr; }
+    GardenApp.-roomy .pane { padding: 0 1; }
     #small { display: none; height: 1fr; padding: 1 2; }
     GardenApp.-small #stage { display: none; }
     GardenApp.-small #small { display: block; }
@@ -96,6 +97,7 @@ class GardenApp(Ending):
         if self.size != self._fitted:
             self._fitted = self.size
             width, height = self.size
+            self.set_class(width >= _ROOMY, "-roomy")
             self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
             needs = f"The three members need {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}."
             self.small.update(f"{needs} q quits.")

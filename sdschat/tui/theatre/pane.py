@@ -77,7 +77,7 @@ class LogEnd(Widget):
         self._strips: list[Strip] = []
 
     def draw(self, model: ChannelModel) -> None:
-        """Draw the newest rows, as many as there is room for."""
+        """Draw the newest rows, as many as there is room for: whole ones, and of the newest at least its beginning."""
         self.model = model
         model.refresh_gaps(always=True)
         height, width, now = self.size.height, self.size.width, model.view.now().wall
@@ -89,10 +89,13 @@ class LogEnd(Widget):
             if isinstance(item, NoteItem):
                 if not self.notes or item.tone is Tone.HELP:  # nobody types here
                     continue
-                found[:0] = note_lines(item, width, self.line_style)
+                lines = note_lines(item, width, self.line_style)
             else:
-                found[:0] = row_lines(item, width, self.line_style, now, model.present)
-        self._strips = [Strip(line) for line in found[-height:]] if height else []
+                lines = row_lines(item, width, self.line_style, now, model.present)
+            if found and len(found) + len(lines) > height:
+                break  # the end alone of a row says nothing
+            found[:0] = lines
+        self._strips = [Strip(line) for line in found[:height]]
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from pathlib import Path
+from typing import Self
 
 import pytest
+from textual.geometry import Size
 
 from sdschat.tui.theatre.app import LEAST
+from sdschat.tui.theatre.pane import LogEnd
 from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Deed
 from tests.cli.processes import run
 from tests.needs import needs_module
+from tests.tui.stage import stage
 from tests.tui.terminal import Terminal
 
 RUN = """
@@ -123,7 +128,7 @@ def test_help_is_whole_in_the_smallest_terminal(tmp_path: Path) -> None:
     with Terminal(theatre(SILENT), tmp_path, size=LEAST) as terminal:
         terminal.until_text("? help")
         terminal.press("?")
-        terminal.until_text("Four participants", "q quits", "Any key closes this page.")
+        terminal.until_text("Four participants", "as faults do; next act", "q quits", "Any key closes this page.")
         terminal.press("x")
         terminal.until_text("? help")
 
@@ -184,3 +189,46 @@ def test_the_script_ends_every_fault_that_it_begins() -> None:
     assert {act.who for act in ACTS if act.who} <= set(PEOPLE)
     left, right = {"ann", "carol"}, {"bob", "dave"}
     assert all(set(LINKS[number]) & left and set(LINKS[number]) & right for number in BETWEEN_SIDES)
+
+
+def test_esc_and_a_question_mark_act_before_the_letters_of_one_burst(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("ann", "dave", "? help")
+        terminal.press("\rsome more\r\x1bs")  # Esc and a letter are also the bytes of Alt and that letter
+        terminal.until(lambda: terminal.text().count("some more") >= 1, "what was written before Esc is said")
+        terminal.until_text("4 of 6 links cut")
+        terminal.press("?m")  # any key closes help, and does nothing else
+        terminal.press("m")
+        terminal.until_text("All links are mended")
+        terminal.press("?xl")
+        terminal.until_text("get lost: what is missing is asked for")
+        terminal.press("\ra question? \x1b?")
+        terminal.until_text("Any key closes this page.")
+        terminal.press("\x1b")
+        terminal.until_text("a question?")
+        terminal.press("\x1bq")
+        assert terminal.wait() == 0
+
+
+def test_rows_of_a_pane_are_whole(tmp_path: Path) -> None:
+    """There is room for two lines: the end of a longer row above them says nothing."""
+
+    class Small(LogEnd):
+        size = Size(20, 3)
+
+        def refresh(self, *_: object, **__: object) -> Self:
+            return self
+
+    async def told() -> None:
+        async with stage(tmp_path) as s:
+            end = Small(s.app.line_style)
+            await s.enter("a text of such a length that it takes three lines of a small pane")
+            end.draw(s.app.model)
+            assert len(end._strips) == 3, "of the newest its beginning"
+            assert end._strips[0].text.startswith("ann   a text of")
+            await s.enter("short")
+            end.draw(s.app.model)
+            assert [strip.text.split()[:2] for strip in end._strips] == [["ann", "short"]]
+
+    asyncio.run(told())
