@@ -23,7 +23,6 @@ from sdschat.tui import preferences as prefs
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
-from sdschat.tui.panes import WIDEST
 from sdschat.tui.startup import Startup
 from sdschat.tui.terminal import BackgroundNamed, Ending
 from sdschat.tui.themes import is_light
@@ -317,7 +316,6 @@ class ChatApp(Ending, KeyedHost):
         if self.is_running and self.desktop.shown:
             self.panes.fit()
             self.lens.fit()
-            self.sheet.set_class(self.width >= WIDEST, "-column")
 
 
 def make_app(

@@ -24,6 +24,8 @@ _ROOM_FOR_WORDS: Final = 18  # columns for the words, before the keys get any
 _BESIDE: Final = 9  # columns for what stands before the words, and between
 _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
+_KEYS_OF_NOTHING: Final = ("Esc ends", "")
+_NOTHING_FOUND: Final = "not found"
 
 
 class FindInput(Input):
@@ -54,12 +56,13 @@ class FindBar(Horizontal):
         background: $panel; }
     """
 
-    def __init__(self, typed: Callable[[], None], *, id: str) -> None:
-        """`typed` is called when the words change."""
+    def __init__(self, typed: Callable[[], None], between: str, *, id: str) -> None:
+        """`typed` is called when the words change; `between` stands between two parts of what is said."""
         self.words = FindInput(placeholder=_MAY_SAY, compact=True)
         self._found = Static("", id="found", markup=False)
         super().__init__(Static("find", markup=False), self.words, self._found, id=id)
         self._typed = typed
+        self._between = between
         self._said = ("", False)
 
     def on_input_changed(self) -> None:
@@ -73,7 +76,8 @@ class FindBar(Horizontal):
         """Show a text, and the keys behind it that there is room for. What may be written comes first."""
         self._said = text, keys
         room = self.size.width - (_ROOM_FOR_WORDS if self.words.value else len(_MAY_SAY) + _BESIDE)
-        told = (" | ".join(filter(None, (text, named))) for named in (_KEYS if keys else ("",)))
+        named = (_KEYS_OF_NOTHING if text == _NOTHING_FOUND else _KEYS) if keys else ("",)
+        told = (f" {self._between} ".join(filter(None, (text, each))) for each in named)
         fits = next((each for each in told if cell_len(each) <= room), None)
         self._found.update(fitted(text, max(0, room)).rstrip() if fits is None else fits)
 
@@ -81,7 +85,7 @@ class FindBar(Horizontal):
 class Finder:
     def __init__(self, host: Window) -> None:
         self._host = host
-        self.bar = FindBar(self.typed, id="find")
+        self.bar = FindBar(self.typed, host.glyphs.between, id="find")
         self.words = self.bar.words
         self._pause: Timer | None = None
         self._search: HistorySearch | None = None
@@ -143,7 +147,7 @@ class Finder:
         if found:
             self.go(0)
         else:
-            self._say("not found")
+            self._say(_NOTHING_FOUND)
 
     def go(self, step: int) -> None:
         """Jump to an older hit, or to a newer one."""

@@ -22,7 +22,7 @@ _LEAST: Final = 3  # letters from which on messages are searched
 _MESSAGES: Final = 6
 _TEXT: Final = 80
 _NAMED: Final = 100.0  # more than any score of scattered letters
-_SCORE: Final = 0.1  # of messages: below everything that is called so
+_SCORE: Final = 50.0  # of messages: below everything that is called so, and above what has its letters scattered
 _WIDTH: Final = 96  # columns of the palette, at most
 _SIDES: Final = 6  # columns of frame, margins and scroll bar
 _TITLE: Final = 30  # columns of a title in front of its explanation
@@ -122,14 +122,16 @@ class ChatPalette(CommandPalette):
     ChatPalette #--input, ChatPalette #--input.--list-visible { border: round $accent; border-bottom: none;
         background: $surface; border-title-color: $accent; }
     ChatPalette CommandInput, ChatPalette CommandInput:focus { border: none; height: 1; padding: 0 1; }
-    ChatPalette CommandList, ChatPalette CommandList.--populating { border: round $accent; background: $surface;
+    ChatPalette CommandList, ChatPalette CommandList.--populating { border: round $accent; border-top: none;
+        background: $surface;
         border-subtitle-color: $accent; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
         scrollbar-color: $secondary 60%; }
     ChatPalette CommandList > .option-list--option { padding: 0 1; text-style: none; }
     ChatPalette.-ascii #--input, ChatPalette.-ascii #--input.--list-visible { border: ascii $accent;
         border-bottom: none; }
-    ChatPalette.-ascii CommandList, ChatPalette.-ascii CommandList.--populating { border: ascii $accent; }
+    ChatPalette.-ascii CommandList, ChatPalette.-ascii CommandList.--populating { border: ascii $accent;
+        border-top: none; }
     ChatPalette LoadingIndicator, ChatPalette LoadingIndicator.--visible { display: none; }
     """
 

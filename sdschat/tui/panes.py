@@ -14,6 +14,7 @@ from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import (
+    PART,
     Health,
     WentAway,
     first_sentence,
@@ -73,6 +74,7 @@ class Panes:
         if self._texts.get(name) != key:
             self._texts[name] = key
             self._said[name] = text.plain
+            text.plain = text.plain.replace(PART, f" {self._screen.line_style.glyphs.between} ")
             pane.update(text, layout=hide)
             if hide:
                 pane.display = bool(text.plain)
@@ -229,7 +231,11 @@ class Panes:
     def hint(self, text: str, *, wrong: bool = False) -> None:
         """Show a line above the input; if something was `wrong`, in the colour of a warning."""
         self.notice.set_class(wrong, "-wrong")
-        self._put(self.notice, Text(text), hide=True)
+        drawn, glyphs = Text(text), self._screen.line_style.glyphs
+        if text and self._screen.line_style.palette.theme.ansi:  # no colour tells it from the log
+            drawn = Text(f"{glyphs.alert if wrong else glyphs.system} {text}")
+        self._put(self.notice, drawn, hide=True)
+        self._said[self.notice.id or ""] = text
 
     def said(self, name: str) -> str:
         """Return the text of a pane."""
@@ -242,8 +248,9 @@ class Panes:
             return False
         if what == "channels":
             return several
+        two_beside = screen.desktop.beside and screen.width < WIDEST
         lens_beside = screen.lens_open and screen.width >= WIDEST
-        return not lens_beside and (screen.width >= WIDER or not (self.channels and several))
+        return not two_beside and not lens_beside and (screen.width >= WIDER or not (self.channels and several))
 
     def fit(self) -> None:
         """Fit everything to the size of the terminal, and show the panes that are wanted."""

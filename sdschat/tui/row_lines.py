@@ -133,7 +133,8 @@ def item_lines(
     if isinstance(item, GapItem):
         name = "lost" if item.lost else "gap"
         sign = line_style.glyphs.lost if item.lost else line_style.glyphs.missing
-        return _own_lines(sign, gap_words(item, now), line_style.style(name), item.message_id, width, line_style)
+        words = gap_words(item, now, brief=width < _WIDE)  # the details say all
+        return _own_lines(sign, words, line_style.style(name), item.message_id, width, line_style)
     tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
     return _note_lines(item, tone, width, line_style)
 
@@ -175,7 +176,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     if left:
         rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
         lines.append([*below, Segment(fitted(rest, room, line_style.glyphs.cut), line_style.style("note"))])
-    right = min(width, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)
+    right = min(width - 1, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)  # a column is free at the scroll bar
     marks = _marks(entry, wide, line_style, around)
     if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):
         marks = marks[1:]  # the details say it too: not worth a line of a small screen
@@ -307,7 +308,8 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
             low, high = column.span(2) if column is not None and not number else (0, 0)
             marked_part = Segment(part[low:high], line_style.style("key"))
             drawn = [Segment(part[:low], style), marked_part, Segment(part[high:], style)]
-            lines.append([Segment(f"{sign} ", style), *(segment for segment in drawn if segment.text)])
+            quiet = line_style.style("time") if lines else style  # the first one says it
+            lines.append([Segment(f"{sign} ", quiet), *(segment for segment in drawn if segment.text)])
     if tag:
         _add_marks(lines, [[Segment(tag, line_style.style("id"))]], [Segment("  ")], width, line_style)
     return lines

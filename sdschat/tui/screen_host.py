@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding
@@ -38,7 +39,7 @@ from sdschat.tui.terminal import driver
 from sdschat.tui.themes import PLAIN, LineStyle
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
-from sdschat.tui.widgets.sheet import Sheet
+from sdschat.tui.widgets.sheet import LogArea, Sheet
 from sdschat.tui.window import Window
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ class ScreenHost(Window, App[int]):
         self.user_state = UserStateWriter(view, self.desktop)
         self.said_at_start = list(said)
         self.wanted = list(channels)
-        self.logs, self.entry = Horizontal(id="logs"), Horizontal(id="entry")
+        self.sheet = Sheet(self.line_style, id="sheet")
+        self.logs, self.entry = LogArea(self.sheet, id="logs"), Horizontal(id="entry")
         self.prompt = Static("> ", id="prompt", markup=False)
         self.second = Vertical(id="second")
         self.second_title = Static("", id="second-title", markup=False)
         self.log_view = LogView(self.line_style, id="log")
-        self.sheet = Sheet(self.line_style, id="sheet")
         self.second_view = LogView(self.line_style, id="second-log")
         self.composer = Composer(InputHistory(self.user_state.input_history()), self.input_handler.complete, id="input")
         self.taken_back = TakenBack(self.composer.input_history)
@@ -193,14 +194,17 @@ class ScreenHost(Window, App[int]):
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
         """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""
-        high = len(picture) + _BESIDE_PICTURE + len(text) // max(1, self.width - 4)
+        room = max(1, self.logs.size.width - 6)
+        high = len(picture) + _BESIDE_PICTURE + len(text) // room + len(words) // room
         tall = (
             f"The picture needs a terminal of {high} lines. Make it higher, or see sdschat invite --qr in another one."
         )
         if self.view.guest:
             tall, words = "The picture needs a higher window.", " ".join(for_visitors([words]))
         lines = [words, text, *([tall] if picture and self.height < high else []), *picture]
-        self.sheet.open([Page(title, lines, marks=[()] * len(lines))])  # no part of the picture is a first column
+        needs = max(map(cell_len, picture), default=0)
+        page = Page(title, lines, marks=[()] * len(lines))  # no part of the picture is a first column
+        self.sheet.open([page], needs=needs)
         self.copy_to_clipboard(text)
         self.warn(f"the {title} is copied to the clipboard (where the terminal allows that), and kept in no file")
 
@@ -220,6 +224,7 @@ class ScreenHost(Window, App[int]):
                 raise CommandError("That channel is shown already. Name another one that is open.")
             self.desktop.beside = name or others[0]
         self._show_beside()
+        self.panes.fit()  # two logs leave less room for lists
 
     def toggle_bare(self) -> None:
         self.panes.bare = not self.panes.bare

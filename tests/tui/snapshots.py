@@ -24,7 +24,7 @@ _VARYING = (
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), lambda found: "2000-01-01"),
     (re.compile(r"(?<=  )[0-9a-f]{4}(?=$|  | │)"), lambda found: "0000"),
     (re.compile(r"\b\ds ago"), lambda found: "1s ago"),
-    (re.compile(r"\b[0-9a-f]{8}(?= \|)"), lambda found: "00000000"),
+    (re.compile(r"\b[0-9a-f]{8}(?= ⋅)"), lambda found: "00000000"),
 )
 
 

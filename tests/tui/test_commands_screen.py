@@ -45,14 +45,14 @@ def test_aliases_take_their_argument_where_it_belongs() -> None:
     assert expanded("help", aliases) == "help"
 
 
-@staged(size=(100, 100))
+@staged(size=(99, 100))
 async def test_help_lists_every_command(s: Stage) -> None:
     await s.press("f1", "tab", "tab")
     for name in s.app.registry.names():
         assert f"/{name}" in s.text(), name
 
 
-@staged(size=(100, 60))
+@staged(size=(99, 60))
 async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
     page = lines_of(TOPICS["signs"])
     assert page[2].split()[:5] == ["●", "known", "known", "to", "have"]

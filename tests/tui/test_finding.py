@@ -91,7 +91,7 @@ async def test_who_said_a_hit_and_when_stands_beside_its_number(s: Stage) -> Non
     s.say("another rope")  # its row has no nick and no time: the one above it has
     await s.until_text("another rope")
     await _find(s, "rope")
-    await s.until(lambda: re.search(r"1 of 1 bob, \d\d:\d\d:\d\d \|", s.text()) is not None, "author and time")
+    await s.until(lambda: re.search(r"1 of 1 bob, \d\d:\d\d:\d\d ⋅", s.text()) is not None, "author and time")
     await s.press("escape")
     await s.enter("/hit 1")
     assert "newest first: bob, " in s.hint()
@@ -192,10 +192,18 @@ def test_words_are_marked_as_the_index_finds_them(words: str, text: str, found: 
 
 @staged(size=(100, 24))
 async def test_the_keys_of_the_search_stand_there_as_long_as_there_is_room(s: Stage) -> None:
-    await _find(s, "nothing like this")
+    await s.enter("something like this")
+    await _find(s, "something like this")
     await s.until_text("Enter older")
     await s.pilot.resize_terminal(60, 20)
     await s.pilot.pause()
-    assert "nothing like this" in s.text()
+    assert "something like this" in s.text()
     assert "Enter older" not in s.text()
-    assert "| Tab list, Esc ends" in s.text()
+    assert "⋅ Tab list, Esc ends" in s.text()
+
+
+@staged(size=(80, 24))
+async def test_without_a_hit_no_key_of_hits_is_named(s: Stage) -> None:
+    await _find(s, "nothing like this")
+    await s.until_text("not found ⋅ Esc ends")
+    assert "Tab list" not in s.text()

@@ -57,12 +57,12 @@ async def test_a_search_in_60_columns_names_the_keys_that_it_needs(s: Stage) -> 
 
 
 @staged(size=(200, 50))
-async def test_a_sheet_is_a_column_in_the_middle_where_there_is_much_room(s: Stage) -> None:
+async def test_a_sheet_lies_over_the_log_whatever_the_size(s: Stage) -> None:
     await s.press("f1")
-    region = s.app.sheet.region
-    assert (region.width, region.x) == (116, 42)
+    region, log = s.app.sheet.region, s.app.logs.region
+    assert (region.x, region.width) == (log.x, 156)
     await s.pilot.resize_terminal(120, 40)
-    await s.until(lambda: s.app.sheet.region.width == 120, "all of the width")
+    await s.until(lambda: s.app.sheet.region.width == s.app.logs.region.width < 120, "all of the width of the log")
 
 
 @staged(size=(80, 24))

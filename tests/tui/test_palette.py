@@ -99,3 +99,11 @@ async def test_its_frame_is_whole_on_small_screens(s: Stage) -> None:
     for height in (10, 6, 15):
         await s.pilot.resize_terminal(60, height)
         await s.until(lambda: any(line.startswith("╰") and "Esc closes" in line for line in s.lines()), f"{height}")
+
+
+@staged(size=(80, 24))
+async def test_a_message_with_the_words_comes_before_what_has_their_letters_scattered(s: Stage) -> None:
+    await s.enter("bring the long rope")
+    await s.press("ctrl+p", *"rope")
+    await s.until_text("ann: bring the long rope")
+    assert "ann: bring the long rope" in s.lines()[4], "it is the first"

@@ -60,7 +60,7 @@ async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_ne
     assert "sdschat invite --qr" in stage.text()
     await stage.pilot.resize_terminal(120, int(needed[1]))
     await stage.settle()
-    rows = [line.strip()[1:-1].strip() for line in stage.lines()]
+    rows = [row.strip() for row in on_the_sheet(stage)]
     picture = [row for row in rows if len(row) > 40 and set(row) <= set(BLOCKS)]
     assert len(picture) == len(qr_lines(stage.app.clipboard)), "at this height all of it is there"
 
@@ -166,11 +166,17 @@ async def test_who_removes_the_last_other_member_is_told_what_that_means(stage: 
     assert "You are the only member here, so nobody could confirm it" in stage.app.panes.said("details")
 
 
+def on_the_sheet(stage: Stage) -> list[str]:
+    """Return the rows of the sheet, without its frame, and without the lists beside it."""
+    place = stage.app.sheet.region
+    return [line.ljust(place.right)[place.x + 1 : place.right - 1] for line in stage.lines()]
+
+
 async def invited(stage: Stage) -> tuple[str, list[str]]:
     """Make an invite. Return the link, and the lines of its picture on the screen."""
     await stage.enter("/invite 2 7d")
     await stage.settle()
-    rows = [line.strip()[1:-1] for line in stage.lines()]  # without the frame of the sheet
+    rows = on_the_sheet(stage)
     picture = [row for row in rows if len(row.strip()) > 40 and set(row) <= set(BLOCKS)]
     width = max(len(row.rstrip()) for row in picture)
     start = min(len(row) - len(row.lstrip()) for row in picture)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from textual import events
 
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.tui.model.results import Page
 from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, staged
 
@@ -29,7 +32,7 @@ async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
 @staged(size=(200, 50))
 async def test_a_text_is_no_wider_than_one_can_read(s: Stage) -> None:
     await s.press("f1")
-    text = [line.strip("│ ") for line in s.lines() if line.startswith("│") and line.endswith("│")]
+    text = [line[1:].partition("│")[0].strip() for line in s.lines() if line.startswith("│")]
     assert max(map(len, text)) <= 110
     assert "never sends" in s.text()
 
@@ -240,3 +243,66 @@ async def test_pages_and_ends_choose_in_a_list(s: Stage) -> None:
     await s.until(lambda: s.app.channel == "channel-29", "the last channel")
     await s.press("f3", "end", "home", "enter")
     await s.until(lambda: s.app.channel == "channel-0", "the first channel")
+
+
+@staged("lobby", "dev", size=(120, 40), peers=("bob",))
+async def test_a_sheet_lies_over_the_log_and_leaves_the_lists_whole(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.enter("/help goto")
+    assert re.match(r"╭─ channels ─+╮╭─ goto ─+╮╭─ 2 here ─+╮$", s.lines()[1]), s.lines()[1]
+    await s.press("f3", "f4")
+    assert re.match(r"╭─ goto ─+╮$", s.lines()[1]), "without the lists it has their place"
+
+
+@staged(size=(120, 40))
+async def test_the_pages_of_help_have_one_height(s: Stage) -> None:
+    await s.press("f1")
+    height = s.app.sheet.size.height
+    await s.press("tab")
+    assert s.app.sheet.size.height == height
+
+
+@staged(size=(80, 24), peers=("bob",))
+async def test_the_keys_of_a_sheet_are_those_that_do_something(s: Stage) -> None:
+    await s.enter("/help goto")
+    assert " Esc closes " in s.text()
+    assert "PgUp PgDn" not in s.text(), "all of it is seen"
+    await s.press("escape", "f1", "tab")
+    assert "PgUp PgDn ⋅ Tab next page ⋅ type to filter ⋅ Esc closes" in s.text()
+    await s.press("j", "o")
+    assert "filter: jo_ ⋅ Esc shows all" in s.text()
+    await s.press("escape")
+    assert "filter" not in s.lines()[-3].replace("type to filter", "")
+
+
+@staged(size=(60, 24))
+async def test_a_text_does_not_touch_the_scroll_bar(s: Stage) -> None:
+    await s.press("f1")
+    rows = [line[-3] for line in s.lines() if line.startswith("│") and line.endswith("│")]
+    assert rows
+    assert set(rows) == {" "}
+
+
+@staged(size=(70, 24))
+async def test_a_heading_is_one_in_all_of_its_rows_and_no_row_of_a_text_is_one(s: Stage) -> None:
+    long = "a heading that is so long that it does not have room in a single row of this small sheet:"
+    s.app.sheet.open(
+        [Page("page", [long, "- a: text, and its first row ends with a colon, like this one here in it: more"])]
+    )
+    await s.settle()
+    bold = {
+        strip.text.strip(): any(part.style is not None and part.style.bold for part in strip)
+        for strip in (s.app.sheet.render_line(y) for y in range(4))
+    }
+    assert [*bold.values()] == [True, True, False, False], bold
+
+
+@staged("lobby", "dev", size=(120, 40), peers=("bob",))
+async def test_an_id_is_whole_though_the_sheet_covers_the_lists_for_it(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.enter("good morning")
+    await s.press("f5")
+    assert s.app.selection is None
+    assert re.search(r"id +[0-9a-f]{64}", s.text())
+    assert re.match(r"╭─ message ─+╮$", s.lines()[1])
+    assert sum(line.startswith("│") for line in s.lines()) >= 33, "no piece of a list is seen below it"

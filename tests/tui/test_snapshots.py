@@ -21,7 +21,7 @@ from tests.tui.stage import Stage, stage
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the times since participants were heard: they depend on the speed of the machine."""
 
-    def heard(person: Participant, now: int) -> str:
+    def heard(person: Participant, now: int, *, beside: bool) -> str:
         return "you" if person.own else "1s ago"
 
     monkeypatch.setattr(lists, "heard_words", heard)

@@ -144,3 +144,12 @@ async def test_with_no_color_a_theme_is_kept_for_later_and_it_is_said_that_colou
     assert s.hint() == "NO_COLOR is set, so colours are off now. Theme at a start without it: light."
     assert s.app.palette is PLAIN
     assert s.app.preferences.theme == "light"
+
+
+@staged(no_color=True, size=(80, 24))
+async def test_without_colour_a_sign_tells_what_is_said_above_the_input_from_the_log(s: Stage) -> None:
+    await s.enter("/alias")
+    assert "» no aliases" in s.text()
+    assert s.hint().startswith("no aliases")
+    await s.enter("/mute")
+    assert "‼ /mute needs somebody" in s.text()

@@ -27,7 +27,7 @@ def view(view: ViewInput) -> list[Line]:
     ]
     lines += paragraph(
         f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter alone only says "
-        "*perhaps*.",
+        "perhaps.",
         view.width,
         "note",
         2,

@@ -235,7 +235,7 @@ class LensPanel(Widget):
         self._tabs.offer(views_of(self._view.node, self.channel))
         line_style = self._draw_view()
         self._tabs.ascii_only = line_style.glyphs is ASCII
-        width = self._body.size.width - 1
+        width = self._body.size.width - 2  # a column is free before the scroll bar
         try:
             lines = self._inspector.lines(
                 self.shown, self.channel, self.selection, self.argument, width, line_style.glyphs

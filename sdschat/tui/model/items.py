@@ -224,20 +224,21 @@ def gap_items(
                     yield GapItem(given_up, row.key, name(given_up.sender_id), "")
 
 
-def gap_words(gap: GapItem, now: int) -> str:
-    """Return the text of a gap at this moment."""
+def gap_words(gap: GapItem, now: int, *, brief: bool = False) -> str:
+    """Return the text of a gap at this moment. `brief`: without those who wait for it, or may answer."""
     by = f" by {gap.author}" if gap.author else ""
     if isinstance(gap.what, Lost):
         return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
-    waits = f", and one by {gap.waiter} waits for it" if gap.waiter else ""
-    return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now)}"
+    waits = f", and one by {gap.waiter} waits for it" if gap.waiter and not brief else ""
+    return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now, brief=brief)}"
 
 
-def asking_words(gap: GapItem, what: MissingMessage, now: int) -> str:
-    """Return in words the state of the request for a missing message: asker, time, and possible answerers."""
+def asking_words(gap: GapItem, what: MissingMessage, now: int, *, brief: bool = False) -> str:
+    """Return in words the state of the request for a missing message: asker, time, and if not `brief` those who may
+    answer. That nobody may is said in any case."""
     left = what.due - now
     others = [name for name in gap.answerers if name]
-    may = f"; {listed(others)} may answer" if others else "; nobody is here to answer"
+    may = f"; {listed(others)} may answer" if others and not brief else "" if others else "; nobody is here to answer"
     if what.asking is RetrievalState.WAITING:
         return f"we ask in {countdown(left)}{may}"
     if what.asking is RetrievalState.DUE:

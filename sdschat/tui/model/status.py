@@ -18,7 +18,7 @@ _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
 _NAMED: Final = 2
 ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
-_PART: Final = " | "  # between two parts of what is told of a message
+PART: Final = " | "  # between two parts of what is told of a message
 _VERDICTS: Final = {
     "known": "signed, by a key met before",
     "new": "signed, by a new key, not met before: /verify compares it",
@@ -46,7 +46,7 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, 
         told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=_DETAIL).rstrip('.')}"
         again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
         does = [again, waiting, "/reconnect tries now"]
-    return told if recorded else _PART.join((told, *does))
+    return told if recorded else PART.join((told, *does))
 
 
 class Health(Enum):
@@ -132,14 +132,17 @@ def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int
     return f"{there}, {waiting} on its way" if waiting else there
 
 
-def heard_words(person: Participant, now: int) -> str:
+def heard_words(person: Participant, now: int, *, beside: bool = False) -> str:
     """Return when a participant was heard last, and that they are not here, or that nothing of them is shown. A goodbye
-    is the same signed word as the last will of a program that was killed, so nobody is said to have left."""
+    is the same signed word as the last will of a program that was killed, so nobody is said to have left. `beside`: in
+    the list, where a heading says who is not here."""
     if person.own:
         return "you"
     if person.hidden:
         return person.hidden
     heard = ago(now - person.heard_at) if person.heard_at else ""
+    if beside:
+        return heard or ("here" if person.online else "")
     if person.online:
         return heard or "not heard"
     return f"not here, heard {heard}" if heard else "not here"
@@ -147,7 +150,7 @@ def heard_words(person: Participant, now: int) -> str:
 
 def first_sentence(told: str) -> str:
     """Return who has not confirmed a message and when the next chance is, without the rest of `fate_sentence`."""
-    return told.partition(_PART)[0]
+    return told.partition(PART)[0]
 
 
 def fate_sentence(

@@ -114,8 +114,7 @@ class MemberList(Static):
                 name = f"{nick} {short(person.sender_id)}"
             if person.verified:
                 name += line_style.glyphs.verified
-            heard = heard_words(person, now).replace("not heard", "here" if person.online else "")
-            heard = heard.removeprefix("not here").removeprefix(", heard ")  # the heading says it
+            heard = heard_words(person, now, beside=True)
             text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
             text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))
             text.append(f" {heard}\n", line_style.style("time"))

@@ -11,11 +11,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.markup import escape
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from sdschat.tui.model.results import Mark, Page
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
@@ -25,8 +27,12 @@ _KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
 _KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
 _SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, and there is room
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
-_KEYS_FROM_INPUT: Final = ("PgUp PgDn", "Esc closes")  # while the input has the focus
+_KEYS_FROM_INPUT: Final = ("Esc closes",)  # while the input has the focus
+_KEYS_OF_A_FILTER: Final = "Esc shows all"
 _BORDERS: Final = 2  # lines
+_SIDES: Final = 6  # columns of the frame, of what is free beside the text, and of the scroll bar
+_INDENT, _FURTHER = 12, 2  # columns before the text in a table of details; before a line that goes on with another
+_GAP: Final = 1  # column between the text and the scroll bar
 _COLUMN: Final = 110  # columns beyond which a text is hard to read
 _KEY_NAMES: Final = re.compile(
     r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+[A-Z]\w*|Enter|Esc|Tab|/[a-z]+|--[a-z]+)(?![\w./])(?: [A-Z]{3,}\b)?"
@@ -52,6 +58,19 @@ def _matching(lines: Sequence[str], words: Sequence[str]) -> Iterator[int]:
         at = end
 
 
+def _unbroken(line: str) -> int:
+    """Return the columns that a line needs so that its longest word is whole."""
+    words = [*re.finditer(r"\S+", line)]
+    longest = max(words, key=lambda word: len(word[0]), default=None)
+    return 0 if longest is None else longest.end() if longest.start() <= _INDENT else len(longest[0]) + _FURTHER
+
+
+def _is_heading(page: Page, line: int) -> bool:
+    """True if a line is a heading: also where it takes several rows."""
+    text = page.lines[line]
+    return not page.marks and text.endswith(":") and not text.startswith((" ", "-"))
+
+
 class Sheet(ScrollView, can_focus=True):
     """Shows one of several pages. Typed letters filter its lines; Esc, which the application handles, closes it."""
 
@@ -69,7 +88,7 @@ class Sheet(ScrollView, can_focus=True):
         Binding("backspace", "shorten", "Shorten the filter", show=False),
     ]
     DEFAULT_CSS = """
-    Sheet { layer: sheet; width: 100%; max-height: 100%; display: none; background: $surface; padding: 0 1;
+    Sheet { layer: sheet; width: 100%; max-height: 100%; display: none; background: $surface; padding: 0 0 0 1;
         border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
@@ -89,6 +108,9 @@ class Sheet(ScrollView, can_focus=True):
         self._at = 0
         self._filter = ""
         self._found: list[int] = []  # the lines of the page that the filter leaves
+        self._area: Widget | None = None  # the part of the screen that it covers
+        self._needs = 0  # columns without which a picture in it is nothing, or a word is broken
+        self._covers_all = False  # also the lists beside the log
         self._chosen = 0  # index in `_found` of the line that is chosen, in a list
         self.marked: re.Pattern[str] | None = None  # what a search marks in a list
         self._rows: list[tuple[str, int, bool]] = []  # text, index in `_found` of its line, True in its first row
@@ -98,9 +120,23 @@ class Sheet(ScrollView, can_focus=True):
         """The page that is shown; None while the sheet is closed."""
         return self._pages[self._at] if self._pages and self.display else None
 
-    def open(self, pages: Sequence[Page], title: str = "") -> None:
-        """Show pages, the one with this title first."""
+    def cover(self, area: Widget) -> None:
+        """Lie over this part of the screen; over the lists beside it, too, where only that makes room for a picture or
+        for a word such as an id."""
+        self._area = area
+        body = area.parent
+        if not isinstance(body, Widget) or not body.size.width:
+            return
+        place, whole = area.region, body.region
+        self._covers_all = not place.width or place.width < self._needs + _SIDES <= whole.width
+        self.styles.margin = 0 if self._covers_all else (0, whole.right - place.right, 0, place.x - whole.x)
+
+    def open(self, pages: Sequence[Page], title: str = "", *, needs: int = 0) -> None:
+        """Show pages, the one with this title first. `needs`: the columns of a picture in it."""
         self._pages = pages
+        self._needs = needs or max(map(_unbroken, pages[0].lines), default=0) * (len(pages) == 1)
+        if self._area is not None:
+            self.cover(self._area)
         titles = [page.title for page in pages]
         self._at = titles.index(title) if title in titles else 0
         self._filter, self._chosen = "", pages[self._at].chosen
@@ -142,7 +178,7 @@ class Sheet(ScrollView, can_focus=True):
             return
         words = self._filter.lower().split()
         self._found = list(_matching(page.lines, words))
-        width = max(10, min(_COLUMN, self.scrollable_content_region.width))
+        width = max(10, min(_COLUMN, self.scrollable_content_region.width - _GAP))
         self._rows = [
             (part, place, not number)
             for place, at in enumerate(self._found)
@@ -152,25 +188,38 @@ class Sheet(ScrollView, can_focus=True):
             none = f"No line here has {' and '.join(words)}. Backspace takes a letter back."
             self._rows = [(part, -1, False) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
-        if not words:  # as high as the page; it does not shrink while one filters
-            self.styles.height = len(self._rows) + _BORDERS
+        if not words:  # as high as the highest page: it does not move while one turns the pages, or filters
+            others = (other for other in self._pages if other is not page)
+            rows = (sum(len([*hanging(line, width)]) for line in other.lines) for other in others)
+            high = max(len(self._rows), *rows, 0) + _BORDERS
+            self.styles.height = "100%" if self._covers_all else high  # no piece of a list is left below it
         self._draw_frame(page)
         self.refresh()
 
     def _draw_frame(self, page: Page) -> None:
-        names = (f" {escape(other.title)} " for other in self._pages)
-        self.border_title = "".join(
-            f"[reverse]{name}[/reverse]" if other is page and len(self._pages) > 1 else name
-            for name, other in zip(names, self._pages, strict=True)
-        )
-        keys = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if len(self._pages) > 1 else _KEYS_OF_A_TEXT
+        """Draw the titles of the pages, and the keys that do something now."""
+        several, between = len(self._pages) > 1, f" {self.line_style.glyphs.between} "
+        titles = [escape(other.title) for other in self._pages]
+        if several:
+            titles = [
+                f"[reverse] {title} [/reverse]" if at == self._at else f" {title} " for at, title in enumerate(titles)
+            ]
+        self.border_title = "".join(titles)
+        keys: Sequence[str] = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if several else _KEYS_OF_A_TEXT
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
-        named = f" {self.line_style.glyphs.between} ".join(keys)
-        if self.has_focus and self.max_scroll_y:
-            scrolls = f"{_SCROLLS} {self.line_style.glyphs.between} {named}"
-            named = scrolls if len(scrolls) <= self.size.width - 2 * _BORDERS else named
-        self.border_subtitle = escape(f" filter: {self._filter}_ " if self._filter else f" {named} ")
+        if self._filter:
+            keys = (f"filter: {self._filter}_", _KEYS_OF_A_FILTER)
+        elif len(self._rows) > self._room():
+            scrolls = between.join((_SCROLLS, *keys))
+            keys = (_SCROLLS, *keys) if len(scrolls) <= self.size.width - 2 * _BORDERS else keys
+        self.border_subtitle = escape(between.join(keys))
+
+    def _room(self) -> int:
+        """Return the number of rows that are seen at once."""
+        body = self.parent
+        most = body.size.height if isinstance(body, Widget) else len(self._rows)
+        return most - _BORDERS
 
     def render_line(self, y: int) -> Strip:
         at, width, base = y + round(self.scroll_y), self.scrollable_content_region.width, self.rich_style
@@ -180,18 +229,18 @@ class Sheet(ScrollView, can_focus=True):
         page = self.page
         if page is None:
             return Strip.blank(width, base)
-        line = self._found[place] if first else None
-        drawn = Strip(isolated([*marked(self._drawn(page, text, line), self.marked if page.runs else None)]))
+        row = self._drawn(page, text, self._found[place] if place >= 0 else None, first=first)
+        drawn = Strip(isolated([*marked(row, self.marked if page.runs else None)]))
         chosen = self.line_style.style("chosen") if page.runs and place == self._chosen else Style()
         return drawn.apply_style(chosen).crop_extend(0, width, base + chosen).apply_style(base)
 
-    def _drawn(self, page: Page, text: str, line: int | None) -> Line:
-        """Return a row with the styles of its parts. `line`: the line that begins with it, if one does."""
+    def _drawn(self, page: Page, text: str, line: int | None, *, first: bool) -> Line:
+        """Return a row with the styles of its parts. `line`: the line that it is part of; `first`: and begins with."""
         style = self.line_style.style("help")
-        if line is None:
-            return self._with_keys(page, [Segment(text, style)])
-        if not page.marks and text.endswith(":") and not text.startswith(" "):
+        if line is not None and _is_heading(page, line):
             return [Segment(text, self.line_style.style("heading"))]
+        if line is None or not first:
+            return self._with_keys(page, [Segment(text, style)])
         found: Line = []
         at = 0
         for low, high, name in page.marks[line] if page.marks else self._first_column(page, text, line):
@@ -271,3 +320,14 @@ class Sheet(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self._lay_out()
+
+
+class LogArea(Horizontal):
+    """The place of the log, or of both of a split. The sheet lies over it, and leaves the lists beside it whole."""
+
+    def __init__(self, sheet: Sheet, *, id: str) -> None:
+        super().__init__(id=id)
+        self._sheet = sheet
+
+    def on_resize(self) -> None:
+        self._sheet.cover(self)

@@ -161,6 +161,13 @@ def test_what_becomes_of_a_gap(asking: RetrievalState, expected: str) -> None:
     assert gap_words(gap, NOON) == f"1 message by carol missing: {expected}"
 
 
+def test_where_there_is_little_room_a_gap_says_when_it_is_asked_for() -> None:
+    gap = GapItem(missing(1, RetrievalState.ASKED, attempts=2), (NOON, ""), "carol", "dave", ("bob",))
+    assert gap_words(gap, NOON, brief=True) == "1 message by carol missing: asked 2 times; again in 00:12"
+    alone = gap_words(replace(gap, answerers=()), NOON, brief=True)
+    assert alone == "1 message by carol missing: asked 2 times; nobody is here to answer; again in 00:12"
+
+
 def test_a_lost_message_says_so() -> None:
     gap = GapItem(Lost("e" * 64, BOB, NOON), (NOON, ""), "carol", "")
     assert gap_words(gap, NOON).startswith("1 message by carol is lost")
@@ -178,6 +185,16 @@ def test_a_lost_message_says_so() -> None:
 )
 def test_when_somebody_was_heard(person: Participant, expected: str) -> None:
     assert heard_words(person, NOON) == expected
+
+
+def test_the_list_beside_the_log_says_no_more_than_how_long_ago() -> None:
+    """Its headings say who is not here."""
+    said = {
+        heard_words(Participant(BOB, "bob", here, heard_at, False), NOON, beside=True)
+        for here in (True, False)
+        for heard_at in (0, NOON - 4000)
+    }
+    assert said == {"4s ago", "here", ""}
 
 
 def test_where_a_message_is_from() -> None:
