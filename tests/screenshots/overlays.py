@@ -55,7 +55,7 @@ async def _away(s: Stage) -> None:
     await s.until(lambda: s.app.away is not None, "the absence")
     assert s.app.away is not None
     s.app.away._since -= 180_000
-    s.say("ann: the rope is in the boathouse", channel="harbour")
+    s.say("ann: the rope is in the boathouse", "carol", channel="harbour")
     await s.until(lambda: s.app.model.mentions > 0, "what is to ann")
     s.app.post_message(AppFocus())
     await s.until(lambda: s.app.away is None, "the return")
@@ -141,9 +141,9 @@ OVERLAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {
     **{name: _typed(f"/{name}") for name in ("alias", "invite")},
     **{f"lens-{name}": _typed(f"/lens {name}") for name in ("why", "repair", "packet", "graph", "matrix")},
     **{f"lens-{name}": _typed(f"/lens {name}") for name in ("filter", "peers", "events", "faults")},
+    "away": _away,
     "gap": _gap,
     "lens-repair-gap": _typed("/repair"),
-    "away": _away,
 }
 
 
