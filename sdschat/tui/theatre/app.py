@@ -200,7 +200,11 @@ class TheatreApp(OrderedKeys):
         return "  ".join(keys)
 
     def _plain(self, text: str) -> str:
-        return text if self.line_style.glyphs is UNICODE else text.replace(" · ", " | ").replace("→", "right")
+        return (
+            text
+            if self.line_style.glyphs is UNICODE
+            else text.replace(" · ", " | ").replace("→    ", "right").replace("→", "right")
+        )
 
     def _in_signs(self, text: str) -> str:
         """Return a text about signs with those that are drawn here."""

@@ -138,7 +138,12 @@ def test_help_has_a_frame_where_there_is_room_and_ascii_signs_where_they_are_wan
     with Terminal(theatre(SILENT, "--ascii"), tmp_path, size=(80, 24)) as terminal:
         terminal.until_text("? help")
         terminal.press("?")
-        terminal.until_text("Any key closes this page.", "+- help -", "+ known to have it, ? perhaps", "space, right")
+        terminal.until_text(
+            "Any key closes this page.",
+            "+- help -",
+            "+ known to have it, ? perhaps",
+            "space, right pauses the script, as faults do; next act",
+        )
         assert all(ord(sign) < 128 for sign in terminal.text())
 
 
