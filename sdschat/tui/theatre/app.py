@@ -46,17 +46,8 @@ _KEYS: Final = (
     "? help",
     "q quit",
 )
-_LETTERS: Final = (
-    "turn",
-    "split",
-    "mend",
-    "loss",
-    "restart",
-    "pause",
-    "step",
-    "help_by_letter",
-    "end_by_letter",
-)  # actions of keys that are text in a line
+# Actions of keys that are text in a line.
+_LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", "help_by_letter", "end_by_letter")
 _ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
 _DISPENSABLE: Final = ("→ step", "l loss", "s split")  # where there is no room for all; help has them
 _HELP: Final = """\
