@@ -74,16 +74,12 @@ class Asked(ABC):
         """Replace the judged buckets of a table by what a query gives. Statements find that by this name."""
 
     def run(self, statements: Iterable[Statement], kept: Mapping[str, type]) -> None:
-        """Carry out statements, each after those that it names. The lake keeps the answers with a name in `kept`."""
-        for statement in statements:
-            self.carry_out(statement, kept)
-
-    def carry_out(self, statement: Statement, kept: Mapping[str, type]) -> None:
-        name, query, once = statement
-        if name in kept:
-            self.keep_answer(kept[name], name, query)
-        else:
-            self.make(name, query, once=once)
+        """Carry out statements. The lake keeps the answers with a name in `kept`."""
+        for name, query, once in statements:
+            if name in kept:
+                self.keep_answer(kept[name], name, query)
+            else:
+                self.make(name, query, once=once)
 
     @abstractmethod
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
@@ -92,10 +88,6 @@ class Asked(ABC):
     @abstractmethod
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         """Return the rows of an answer; each `?` in the query stands for a value."""
-
-    def answers(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[list[tuple[Any, ...]]]:
-        """Return the rows of each answer, of queries with the values for their `?`."""
-        return [self.rows(query, *values) for query, values in queries]
 
     @abstractmethod
     def forget(self) -> None:

@@ -52,35 +52,31 @@ def measure(lake: Asked, *, keep: bool) -> int:
 def figures(lake: Asked, grain: int, channels: Sequence[tables.AuditChannel]) -> Figures:
     """Return the figures of these channels, which `measure` has just made; of long lists the first rows."""
     keys = [(row.run_id, row.channel) for row in channels]
-    wanted = " OR ".join(["run_id = ? AND channel = ?"] * len(keys)) or "1 = 0"
-    values = [part for key in keys for part in key]
-    asked: dict[str, tuple[str, Sequence[str]]] = {}
+    found: dict[str, list[Any]] = {}
     for name, (kind, answer) in answers().items():
+        table = f"(SELECT * FROM {answer}) AS a"
         limit = None if name in _OF_ALL else MOST
         if "channel" in columns(kind):
-            asked[name] = _query(kind, f"(SELECT * FROM {answer}) AS a WHERE {wanted}", limit), values
+            wanted = " OR ".join(["run_id = ? AND channel = ?"] * len(keys)) or "1 = 0"
+            found[name] = _rows(lake, kind, f"{table} WHERE {wanted}", limit, *(part for key in keys for part in key))
         else:
-            asked[name] = _query(kind, answer, limit), ()
-    return Figures(grain, **_each_answer(lake, asked))
+            found[name] = _rows(lake, kind, table, limit)
+    return Figures(grain, **found)
 
 
 def metrics(lake: Asked) -> dict[str, list[Any]]:
     """Return the first rows of each metric, which `measure` has just made."""
     every = answers()
-    return _each_answer(lake, {name: (_query(*every[name], MOST), ()) for name in METRICS})
+    return {name: _rows(lake, *every[name], MOST) for name in METRICS}
 
 
-def _query(kind: type, source: str, limit: int | None) -> str:
+def _rows(lake: Asked, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
     names = columns(kind)
     typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, (each, _) in names.items())
-    return f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{'' if limit is None else f' LIMIT {limit}'}"
-
-
-def _each_answer(lake: Asked, asked: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[Any]]:
-    """Return the rows of each answer, by its name."""
-    kinds = answers()
-    found = lake.answers(list(asked.values()))
-    return {name: [kinds[name][0](*row) for row in rows] for name, rows in zip(asked, found, strict=True)}
+    ending = "" if limit is None else f" LIMIT {limit}"
+    return [
+        kind(*row) for row in lake.rows(f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{ending}", *values)
+    ]
 
 
 def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:

@@ -7,8 +7,8 @@ the tables that have no rows. Large tables, and what is asked of them, are compi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
@@ -18,20 +18,20 @@ from sdschat.lake.asked import Asked
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
 from sdschat.pipeline.session.where import NOT_COMPILED
-from sdschat.pipeline.side_by_side import results, side_by_side, words_of
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from sdschat.lake.asked import OnBatches, Statement
+    from sdschat.lake.asked import OnBatches
 
 FEW: Final = 50_000  # rows
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
 _SENT: Final = 64 << 20  # bytes of a table that each task gets whole
 _TEXT: Final = 100  # bytes of a text
 _NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
+_WORD: Final = re.compile(r"\w+")
 
 
 def has_few_rows(tables: Tables) -> bool:
@@ -80,13 +80,6 @@ class Lake(Asked):
     def begin(self) -> None:
         self.forget()
 
-    def run(self, statements: Iterable[Statement], kept: Mapping[str, type]) -> None:
-        """Carry out statements. Where all rows are few, the time goes into plans, each of which one thread makes."""
-        if self._large:
-            super().run(statements, kept)
-        else:
-            side_by_side((each[0], each[1], partial(self.carry_out, each, kept)) for each in statements)
-
     def make(self, name: str, query: str, *, once: bool) -> None:
         large = self._is_about_large(query)
         made = self._asked(query, large)
@@ -113,7 +106,7 @@ class Lake(Asked):
         (self._large.add if large else self._large.discard)(name)
 
     def _is_about_large(self, query: str) -> bool:
-        return not self._large.isdisjoint(words_of(query))
+        return not self._large.isdisjoint(_WORD.findall(query))
 
     def _asked(self, query: str, large: bool) -> DataFrame:
         self._set_compiler(large)
@@ -168,11 +161,6 @@ class Lake(Asked):
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.spark.sql(query, list(values)).collect()]
-
-    def answers(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[list[tuple[Any, ...]]]:
-        if self._large:
-            return super().answers(queries)
-        return results([partial(self.rows, query, *values) for query, values in queries])
 
     def forget(self) -> None:
         self._set_compiler(True)
