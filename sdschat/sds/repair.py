@@ -71,6 +71,8 @@ class MissingDependency:
     lost_at: int = field(default=0, init=False)
     # T_req. None: it is not asked for.
     t_req: int | None = field(default=None, init=False)
+    # T_req counts from then, of the entry that is in force. Not kept over a restart.
+    counts_from: int = field(default=0, init=False)
     # Requests of ours that went out.
     attempts: int = field(default=0, init=False)
     # True if another participant asked for it since our last request.
@@ -107,8 +109,8 @@ class OutgoingRepairBuffer:
         self.lost.set(message_id, entry.lost_at)
         self.changed[message_id] = None
 
-    def arm(self, entry: MissingDependency, t_req: int) -> None:
-        entry.t_req = t_req
+    def arm(self, entry: MissingDependency, t_req: int, counts_from: int) -> None:
+        entry.t_req, entry.counts_from = t_req, counts_from
         self.requests.set(entry.message_id, t_req)
         self.changed[entry.message_id] = None
 
@@ -168,7 +170,7 @@ class OutgoingRepairBuffer:
         if row.t_req:
             # No farther ahead than an entry made now would lie: the row may be from before the wall clock was set back.
             waits = back_off(row.attempts) if row.attempts or row.suppressed else 0
-            entry.t_req = now.to_mono(row.t_req, (waits + 1) * config.t_max)
+            entry.t_req, entry.counts_from = now.to_mono(row.t_req, (waits + 1) * config.t_max), now.mono
             if config.repair_enabled:
                 self.requests.set(entry.message_id, entry.t_req)
 

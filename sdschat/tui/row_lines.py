@@ -133,7 +133,7 @@ def item_lines(
     if isinstance(item, GapItem):
         name = "lost" if item.lost else "gap"
         sign = line_style.glyphs.lost if item.lost else line_style.glyphs.missing
-        words = gap_words(item, now, brief=width < _WIDE)  # the details say all
+        words = gap_words(item, now, brief=width < _WIDE, glyphs=line_style.glyphs)  # the details say all
         return _own_lines(sign, words, line_style.style(name), item.message_id, width, line_style)
     tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
     return _note_lines(item, tone, width, line_style)

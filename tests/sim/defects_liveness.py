@@ -92,7 +92,7 @@ def what_is_lost_is_asked_for_again() -> Iterator[None]:
             if message_id not in s.requests.missing:
                 missing.lost_at = s.now.mono + s.config.lost_after
                 s.requests.put(missing)
-                s.requests.arm(missing, s.now.mono + s.config.t_max)
+                s.requests.arm(missing, s.now.mono + s.config.t_max, s.now.mono)
 
     with instead(old, give_up):
         yield

@@ -73,6 +73,7 @@ def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[Buffere
         now.to_wall(entry.lost_at),
         _asking(state.online and state.config.repair_enabled, entry, now),
         due,
+        now.to_wall(entry.counts_from),
         entry.attempts,
         may,
         tuple(named_by),

@@ -117,6 +117,7 @@ class MissingMessage(NamedTuple):
     lost_at: int  # when it is given up, in connected time
     asking: RetrievalState
     due: int  # when it is asked for (again); 0: never
+    counts_from: int  # the time until then counts from here
     attempts: int
     answerers: tuple[str, ...]  # sender ids of those here who may answer
     named_by: tuple[WaitingMessage, ...]  # earliest first

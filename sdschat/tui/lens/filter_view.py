@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
-from sdschat.tui.lens.view_input import Line, ViewInput, bar, columns, heading, line, paragraph
-from sdschat.tui.model.words import clock, day, duration, short
+from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
+from sdschat.tui.model.words import bar, clock, day, duration, short
 
 _BAR: Final = 20  # cells at most
 

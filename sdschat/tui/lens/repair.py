@@ -9,8 +9,8 @@ from sdschat.node.events import ev
 from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
 from sdschat.node.view.values import MissingMessage, RetrievalState
 from sdschat.tui.lens.trace import TimedEvent
-from sdschat.tui.lens.view_input import Line, ViewInput, bar, heading, line, paragraph, seconds
-from sdschat.tui.model.words import clean, clock, count, countdown, duration, short, times
+from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
+from sdschat.tui.model.words import bar, clean, clock, count, countdown, duration, short, times
 
 _BAR: Final = 16
 _PAST: Final = 8  # ended repairs that are shown
@@ -78,7 +78,7 @@ def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:
     lines = [
         line((f"  {short(missing.message_id)} ", "id"), (f"by {author}, for {duration(now - missing.since)}", "gap"))
     ]
-    total = max(1, missing.due - _entered(view, missing))
+    total = max(1, missing.due - missing.counts_from)
     left = missing.due - now
     if missing.asking in (RetrievalState.WAITING, RetrievalState.ASKED, RetrievalState.RELYING):
         what = {
@@ -103,14 +103,6 @@ def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:
     if waiting:
         lines.append(line((f"      held up by it: {waiting}", "note")))
     return lines if peek.online else lines[:1] + lines[-1:]
-
-
-def _entered(view: ViewInput, missing: MissingMessage) -> int:
-    """Return the time at which the entry now in force was made: T_req counts from then."""
-    wanted = [
-        timed.at for timed in view.trace.steps.get(missing.message_id, ()) if isinstance(timed.body, ev.RepairWanted)
-    ]
-    return wanted[-1] if wanted else missing.since
 
 
 def _who_answers(view: ViewInput, missing: MissingMessage) -> list[Line]:

@@ -85,12 +85,6 @@ def seconds(milliseconds: int) -> str:
     return f"{max(0, milliseconds) / 1000:.3g} s"
 
 
-def bar(share: float, width: int, glyphs: Glyphs) -> str:
-    """Return a bar of `width` characters, filled for this share."""
-    filled = round(max(0.0, min(1.0, share)) * width)
-    return glyphs.full * filled + glyphs.empty * (width - filled)
-
-
 VIEW_NAMES: Final = (
     "why",
     "repair",

@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
 from sdschat.node.view.values import Key, Lost, MissingMessage, RetrievalState
-from sdschat.tui.model.words import clock, countdown, listed
+from sdschat.tui.model.words import Glyphs, bar, clock, countdown, listed
 
 Place = tuple[int, str, int, str]  # Lamport time, id, rank beside that message, tie-breaker
 
@@ -224,28 +224,35 @@ def gap_items(
                     yield GapItem(given_up, row.key, name(given_up.sender_id), "")
 
 
-def gap_words(gap: GapItem, now: int, *, brief: bool = False) -> str:
-    """Return the text of a gap at this moment. `brief`: without those who wait for it, or may answer."""
+_BAR: Final = 5  # letters
+
+
+def gap_words(gap: GapItem, now: int, *, brief: bool = False, glyphs: Glyphs | None = None) -> str:
+    """Return the text of a gap at this moment. `brief`: without those who wait for it, or may answer. With `glyphs` the
+    time until it is asked for has a bar."""
     by = f" by {gap.author}" if gap.author else ""
     if isinstance(gap.what, Lost):
         return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
     waits = f", and one by {gap.waiter} waits for it" if gap.waiter and not brief else ""
-    return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now, brief=brief)}"
+    return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now, brief=brief, glyphs=glyphs)}"
 
 
-def asking_words(gap: GapItem, what: MissingMessage, now: int, *, brief: bool = False) -> str:
+def asking_words(
+    gap: GapItem, what: MissingMessage, now: int, *, brief: bool = False, glyphs: Glyphs | None = None
+) -> str:
     """Return in words the state of the request for a missing message: asker, time, and if not `brief` those who may
     answer. That nobody may is said in any case."""
-    left = what.due - now
+    total, left = max(1, what.due - what.counts_from), what.due - now
+    soon = countdown(left) if glyphs is None else f"{countdown(left)} {bar(1 - left / total, _BAR, glyphs)}"
     others = [name for name in gap.answerers if name]
     may = f"; {listed(others)} may answer" if others and not brief else "" if others else "; nobody is here to answer"
     if what.asking is RetrievalState.WAITING:
-        return f"we ask in {countdown(left)}{may}"
+        return f"we ask in {soon}{may}"
     if what.asking is RetrievalState.DUE:
         return f"we ask with the next packet{may}"
     if what.asking is RetrievalState.ASKED:
         times = "" if what.attempts < 2 else f" {what.attempts} times"
-        return f"asked{times}{may}; again in {countdown(left)}"
+        return f"asked{times}{may}; again in {soon}"
     if what.asking is RetrievalState.RELYING:
-        return f"relying on another's request{may}; we ask in {countdown(left)}"
+        return f"relying on another's request{may}; we ask in {soon}"
     return "not asked for while there is no connection"

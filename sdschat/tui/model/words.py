@@ -226,6 +226,12 @@ _cut_sign: Final = ContextVar("cut_sign", default=UNICODE.cut)
 ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_")
 
 
+def bar(share: float, width: int, glyphs: Glyphs) -> str:
+    """Return a bar of `width` characters, filled for this share."""
+    filled = round(max(0.0, min(1.0, share)) * width)
+    return glyphs.full * filled + glyphs.empty * (width - filled)
+
+
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _AGO: Final = re.compile(r"(\d+)\s*([smhdw])")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

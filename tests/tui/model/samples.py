@@ -42,6 +42,7 @@ def missing(number: int, asking: RetrievalState = RetrievalState.WAITING, **more
         "lost_at": NOON + 600_000,
         "asking": asking,
         "due": NOON + 12_000,
+        "counts_from": NOON - 8_000,
         "attempts": 0,
         "answerers": (BOB,),
         "named_by": (WaitingMessage(f"{number + 1:04x}" + "f" * 60, BOB, NOON + 1000 * (number + 1)),),

@@ -111,8 +111,16 @@ def test_a_count_says_how_many_have_it() -> None:
 
 def test_a_gap_says_who_asks_when_and_who_may_answer() -> None:
     assert lines(gap(), 120)[0].startswith(
-        "⇣ 1 message by carol missing, and one by bob waits for it: we ask in 00:12; bob and dave may answer"
+        "⇣ 1 message by carol missing, and one by bob waits for it: we ask in 00:12 ▰▰▱▱▱; bob and dave may answer"
     )
+
+
+def test_the_bar_of_a_gap_fills_until_it_is_asked_for() -> None:
+    bars = [
+        "".join(segment.text for segment in item_lines(gap(), 120, LineStyle(), at)[0]).count("▰")
+        for at in (NOON - 8_000, NOON, NOON + 4_000, NOON + 12_000)
+    ]
+    assert bars == [0, 2, 3, 5]
 
 
 def test_a_quote_that_is_not_here_says_so() -> None:
