@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
@@ -11,6 +12,7 @@ from sdschat.tui.model.words import ASCII, clock, short
 
 _SHOWN: Final = 120
 _LEAST_TEXT: Final = 8  # cells of a text, however narrow the view
+_LANE: Final = 2  # letters
 _LANES: Final = 12  # side by side; what is further to the right is cut
 _CORNERS: Final = {"+": "├┼┤", "'": "╰┴╯", ".": "╭┬╮"}  # with a line to the right, to both sides, to the left
 _NODES: Final = str.maketrans("*o|-", "●○│─")
@@ -31,10 +33,11 @@ class GraphNode(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the drawing, and the node on it, if any."""
+    """One line of the drawing, and the node on it, if any. `authors`: of the messages at the ends of its lanes."""
 
     rails: str
     node: GraphNode | None
+    authors: tuple[str, ...] = ()
 
 
 def view(view: ViewInput) -> list[Line]:
@@ -47,14 +50,21 @@ def view(view: ViewInput) -> list[Line]:
     legend = f"{here} in the log, {waits} waits, ? not here, < nobody has named it yet"
     lines += paragraph(legend, view.width, "note", 2)
     for row in rows(found):
-        rails = boxed(row.rails) if boxes else row.rails
-        lines.append(line((f" {rails}", "gap")) if row.node is None else _shown(view, rails, row.node))
+        rails = _coloured(boxed(row.rails) if boxes else row.rails, row.authors)
+        lines.append(line(*rails) if row.node is None else _shown(view, rails, row.node))
     return lines
 
 
-def _shown(view: ViewInput, rails: str, node: GraphNode) -> Line:
+def _coloured(rails: str, authors: tuple[str, ...]) -> list[Span]:
+    """Return each rail in the colour of the author of the message at its end."""
+    lanes = [rails[at : at + _LANE] for at in range(0, len(rails), _LANE)]
+    pairs = zip(lanes, [*authors, *[""] * len(lanes)], strict=False)
+    return [(" ", ""), *((lane, f"nick:{author}" if author else "gap") for lane, author in pairs)]
+
+
+def _shown(view: ViewInput, rails: list[Span], node: GraphNode) -> Line:
     style = {"held": "late", "missing": "lost"}.get(node.state, "")
-    head: list[Span] = [(f" {rails}  ", "gap"), (f"{short(node.message_id)} ", "id")]
+    head: list[Span] = [*rails, ("  ", ""), (f"{short(node.message_id)} ", "id")]
     chosen = "mention" if node.message_id == view.selection else style
     if node.state == "missing":
         return line(*head, (f"by {view.who(node.sender_id)}, missing", chosen))
@@ -88,19 +98,22 @@ def nodes(view: ViewInput) -> list[GraphNode]:
 def rows(found: list[GraphNode]) -> list[Row]:
     """Lay out the lines. A lane belongs to one message that a newer one names; it ends where that message stands, and
     its place is then free for another one."""
-    known = {node.message_id for node in found}
+    known = {node.message_id: node.sender_id for node in found}
     lanes: list[str | None] = []
     made: list[Row] = []
     for node in found:
         at = _place(lanes, node.message_id)
         sign = {"held": "o", "missing": "?"}.get(node.state, "*")
-        made.append(Row(_drawn([sign if place == at else _rail(lane) for place, lane in enumerate(lanes)]), node))
+        drawn = _drawn([sign if place == at else _rail(lane) for place, lane in enumerate(lanes)])
+        made.append(Row(drawn, node, tuple(known.get(lane or "", "") for lane in lanes)))
         parents = [parent for parent in dict.fromkeys(node.parents) if parent in known and parent != node.message_id]
         before = list(lanes)
         lanes[at] = None
         targets = {_place(lanes, parent, at) for parent in parents}
         if targets - {at}:
-            made.append(Row(_crossing(before, lanes, at, targets), None))
+            ends = [new or old for new, old in zip_longest(lanes, before)]
+            authors = tuple(known.get(lane or "", "") for lane in ends)
+            made.append(Row(_crossing(before, lanes, at, targets), None, authors))
         while lanes and lanes[-1] is None:
             lanes.pop()
     return made
@@ -153,4 +166,4 @@ def _drawn(signs: list[str]) -> str:
 
 
 def _cut(rails: str) -> str:
-    return rails.rstrip()[: 2 * _LANES]
+    return rails.rstrip()[: _LANE * _LANES]

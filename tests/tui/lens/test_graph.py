@@ -58,6 +58,23 @@ def test_what_is_named_and_not_shown_draws_no_rail() -> None:
     assert drawn((("b", "gone"), ("a", "gone"))) == ["*       b", "*       a"]
 
 
+def test_a_rail_has_the_author_of_the_message_at_its_end() -> None:
+    found = [
+        GraphNode("d", "dave", 4, ("c", "b"), "delivered"),
+        GraphNode("c", "carol", 3, ("a",), "delivered"),
+        GraphNode("b", "bob", 2, ("a",), "delivered"),
+        GraphNode("a", "ann", 1, (), "delivered"),
+    ]
+    assert [(row.rails, row.authors) for row in rows(found)] == [
+        ("*", ("dave",)),
+        ("+-.", ("carol", "bob")),
+        ("* |", ("carol", "bob")),
+        ("| *", ("ann", "bob")),
+        ("+-'", ("ann", "bob")),
+        ("*", ("ann",)),
+    ]
+
+
 def test_states_have_signs_of_their_own() -> None:
     found = [
         GraphNode("c", "s", 3, ("b",), "held"),
