@@ -11,7 +11,7 @@ from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import count, duration, nick_text, short
 from sdschat.tui.row_lines import fate_words
 
-_NOTHING: Final = "nothing waits: every message of yours is acknowledged by those who are here"
+_NOTHING: Final = "nothing waits to be acknowledged"
 
 
 def _me(host: Host, argument: str) -> None:
