@@ -232,8 +232,8 @@ def test_rows_of_a_pane_are_whole(tmp_path: Path) -> None:
             end.draw(s.app.model)
             assert len(end._strips) == 3, "of the newest its beginning"
             assert end._strips[0].text.startswith("ann   a text of")
-            await s.enter("short")
+            await s.enter("hm")
             end.draw(s.app.model)
-            assert [strip.text.split()[:2] for strip in end._strips] == [["ann", "short"]]
+            assert [strip.text.split()[:2] for strip in end._strips] == [["ann", "hm"]]
 
     asyncio.run(told())
