@@ -20,7 +20,7 @@ from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import safe, show_progress
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import goes_by, sender_id_of
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
@@ -76,7 +76,6 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
 _LATE: Final = 500  # late messages are noticed only among so many last messages of the log
 _SHORTEST_ID: Final = 6
 _BY: Final = "from:"  # among the words of a search, as in the chat
-_SHORTEST: Final = 4  # letters of an id after it
 _SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
 
 
@@ -124,11 +123,7 @@ def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> Wante
 def _called(known: list[tuple[str, str]], name: str) -> set[str]:
     if not name:
         raise CommandProblem("from: needs a nick, or the beginning of an id.", WRONG_USE)
-    found = {
-        sender_id
-        for sender_id, nick in known
-        if nick.casefold() == name.casefold() or (len(name) >= _SHORTEST and sender_id.startswith(name))
-    }
+    found = {sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)}
     if not found:
         names = ", ".join(sorted({safe(nick) for _, nick in known if nick})[:8])
         raise CommandProblem(f"Nobody known here goes by {safe(name)}. Known are: {names}.", WRONG_USE)

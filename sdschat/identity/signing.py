@@ -37,6 +37,7 @@ TIMBER_DOMAIN: Final = b"sdschat/timber/packet/v1\0"
 ANNOUNCE_DOMAIN: Final = b"sdschat/timber/announcement/v1\0"
 
 _SENDER_ID_DIGITS: Final = 32
+_PREFIX: Final = 4  # letters of an id, at least
 
 
 @lru_cache(maxsize=256)
@@ -48,6 +49,11 @@ def sender_id_of(public_key: bytes) -> str:
 def nicks_by_sender(keys: Iterable[tuple[bytes, str, int]]) -> dict[str, str]:
     """Return the nick that was last claimed for each of these keys, by sender id. Keys without a nick are left out."""
     return {sender_id_of(key): nick for key, nick, _ in keys if nick}
+
+
+def goes_by(sender_id: str, nick: str, name: str) -> bool:
+    """True if somebody has this name, in letters of any case, or an id that begins with it."""
+    return nick.casefold() == name.casefold() or (len(name) >= _PREFIX and sender_id.startswith(name))
 
 
 def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Final, NamedTuple
 
+from sdschat.identity.signing import goes_by
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Conversation, Key, Shown
 from sdschat.store.errors import StoreError
 
-_PREFIX: Final = 4  # letters of an id, at least
 _EVERYTHING: Final = 1_000_000  # more messages than a conversation that is searched in memory has
 
 
@@ -35,11 +35,7 @@ class SearchQuery(NamedTuple):
 def senders_called(view: Conversations, channel: str, name: str) -> tuple[str, ...]:
     """Return the ids of all who go by this nick, here or earlier, or whose id begins so."""
     people = view.channel(channel).people()
-    here = {
-        person.sender_id
-        for person in people
-        if person.nick.casefold() == name.casefold() or (len(name) >= _PREFIX and person.sender_id.startswith(name))
-    }
+    here = {person.sender_id for person in people if goes_by(person.sender_id, person.nick, name)}
     return tuple(sorted({*here, *view.node.gate.book.called(name)}))
 
 
