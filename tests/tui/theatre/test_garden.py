@@ -23,15 +23,21 @@ sys.exit(run(["demo", "--members", *sys.argv[1:]]))
 """
 
 
+def _drawn(terminal: Terminal, text: str) -> None:
+    """Wait until a text was on the screen, for however short a time."""
+    terminal.until(lambda: text.encode() in terminal.written, f"{text!r} was never drawn")
+
+
 def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(tmp_path: Path) -> None:
     needs_module("iotcore")
     command = [sys.executable, "-c", RUN, "--ascii"]
     with Terminal(command, tmp_path, size=(120, 40)) as terminal:
-        terminal.until_text("1 member |", "knocks. /invite")
+        _drawn(terminal, "1 member")
+        terminal.until_text("knocks. /invite")
         assert "nobody has written" not in terminal.text()  # nor that one may, since nobody types here
-        terminal.until_text('"wombat" is in 3 of the ')
-        terminal.until_text('"wombat" is in 0 of the ')
-        terminal.until_text("cleo hears nobody")
+        _drawn(terminal, '"wombat" is in 3 of the ')
+        _drawn(terminal, '"wombat" is in 0 of the ')
+        terminal.until_text("hears nobody")
         terminal.until_text("we wait for her word")
         terminal.until_text("I agree")
         terminal.until_text("was put out")
