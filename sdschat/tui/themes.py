@@ -74,11 +74,12 @@ def is_light(colour: Colour) -> bool:
     return contrast(colour, (0, 0, 0)) > contrast(colour, (255, 255, 255))
 
 
+_CHOSEN: Final = "block-cursor-blurred-background"  # what is chosen in the palette looks as it does in a sheet
 DARK: Final = Palette(
     Theme(
         "chat-dark", primary="#7aa2f7", secondary="#565f89", accent="#bb9af7", foreground="#d5d9e4",
         background="#14161b", surface="#1a1d24", panel="#22262f", success="#9ece6a", warning="#e0af68",
-        error="#f7768e", dark=True,
+        error="#f7768e", dark=True, variables={_CHOSEN: "#27304a"},
     ),
     _styles(
         text="#d5d9e4", time="#828aa1", id="#7c849b", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
@@ -94,7 +95,7 @@ LIGHT: Final = Palette(
     Theme(
         "chat-light", primary="#2e5cb8", secondary="#8a90a2", accent="#7847bd", foreground="#20242e",
         background="#fbfbfa", surface="#f1f2f4", panel="#e3e5ea", success="#2f6b1d", warning="#8a5a00",
-        error="#b3261e", dark=False,
+        error="#b3261e", dark=False, variables={_CHOSEN: "#dbe4fa"},
     ),
     _styles(
         text="#20242e", time="#666c7d", id="#686e7f", note="#555b6b", alert="bold #b3261e", help="#343946",
@@ -110,12 +111,12 @@ CONTRAST: Final = Palette(
     Theme(
         "chat-contrast", primary="#ffff00", secondary="#ffffff", accent="#00ffff", foreground="#ffffff",
         background="#000000", surface="#000000", panel="#1c1c1c", success="#00ff00", warning="#ffff00",
-        error="#ff6060", dark=True,
+        error="#ff6060", dark=True, variables={_CHOSEN: "#444444"},
     ),
     _styles(
         text="#ffffff", time="#ffffff", id="#d0d0d0", note="#ffffff", alert="bold reverse #ff6060", help="#ffffff",
         gap="bold #ff80ff", lost="bold #ff6060", day="#ffffff", new="bold #ffff00", quote="italic #e0e0e0",
-        link="underline #00ffff", mention="bold reverse #ffff00", queued="#ffffff", unacked="bold #ffff00",
+        link="underline #00ffff", mention="bold #ffff00", queued="#ffffff", unacked="bold #ffff00",
         maybe="bold #00ffff", acked="bold #00ff00", refused="bold reverse #ff6060", remark="bold #ffff00",
         late="bold #ff80ff", action="italic", chosen="on #444444", heading="bold #ffffff", key="bold #00ffff",
     ),
