@@ -213,14 +213,11 @@ class Panes:
         if not isinstance(item, MessageItem):
             return ""
         told = first_sentence(model.told_of(item)) or provenance(item, when(item.at, now))
-        if screen.height <= _TINY:  # the log needs the lines
-            return told
         room = screen.width - 2
-        if screen.height < _LOW and len(lines := wrapped(told, room)) > _FEW:
-            end = " | F5"
-            last = lines[_FEW - 1][0]
-            told = told[:last] + fitted(told[last:], room - len(end), screen.line_style.glyphs.cut).rstrip() + end
-            return told
+        if screen.height <= _TINY:  # the log needs the lines
+            return "" if self.said("hint") or screen.finds else self._in_few(told)
+        if screen.height < _LOW and len(wrapped(told, room)) > _FEW:
+            return self._in_few(told, " | F5")
         told = told.rstrip(".")
         whole = f"{told} | id {short(item.message_id, 8)} | F5 all of it"
         if cell_len(whole) <= room:
@@ -228,14 +225,27 @@ class Panes:
         shorter = f"{told} | F5 all of it"
         return shorter if len(wrapped(shorter, room)) == len(wrapped(told, room)) else told  # no line for that alone
 
+    def _in_few(self, text: str, end: str = "") -> str:
+        """Return as much of a text as few lines hold."""
+        room, glyphs = self._screen.width - 2, self._screen.line_style.glyphs
+        lines = wrapped(text, room)
+        if len(lines) <= _FEW:
+            return text
+        last = lines[_FEW - 1][0]
+        return text[:last] + fitted(text[last:].replace("\n", " "), room - len(end), glyphs.cut).rstrip() + end
+
     def hint(self, text: str, *, wrong: bool = False) -> None:
         """Show a line above the input; if something was `wrong`, in the colour of a warning."""
         self.notice.set_class(wrong, "-wrong")
         drawn, glyphs = Text(text), self._screen.line_style.glyphs
         if text and self._screen.line_style.palette.theme.ansi:  # no colour tells it from the log
             drawn = Text(f"{glyphs.alert if wrong else glyphs.system} {text}")
+        if self._screen.height <= _TINY:
+            drawn = Text(self._in_few(drawn.plain))
         self._put(self.notice, drawn, hide=True)
         self._said[self.notice.id or ""] = text
+        if self._screen.height <= _TINY:
+            self.draw_details()  # there is no room for both
 
     def said(self, name: str) -> str:
         """Return the text of a pane."""
@@ -264,6 +274,8 @@ class Panes:
         screen.logs.set_class(not wide, "-stacked")
         self.channel_list.display = self.channels and self.has_room("channels")
         self.member_list.display = self.members and self.has_room("members")
+        for pane in (self.notice, self.details, self.faults, self.offline):
+            pane.set_class(screen.height <= _TINY, "-tiny")
         self.frames.fit()
         self.draw_badges()
         self.draw_people()

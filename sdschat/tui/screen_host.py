@@ -297,6 +297,10 @@ class ScreenHost(Window, App[int]):
     def reads_sheet(self) -> bool:
         return self.sheet.page is not None
 
+    @property
+    def finds(self) -> bool:
+        return self.finder is not None and self.finder.is_open
+
     def mount_lens(self, panel: Widget) -> None:
         self.query_one("#body").mount(panel)
 

@@ -36,6 +36,11 @@ class Window(Host):
     def reads_sheet(self) -> bool:
         """True while a sheet lies over the log."""
 
+    @property
+    @abstractmethod
+    def finds(self) -> bool:
+        """True while words of a search are asked for."""
+
     @abstractmethod
     def mount_lens(self, panel: Widget) -> None: ...
 

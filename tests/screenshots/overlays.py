@@ -107,7 +107,7 @@ async def _gap(s: Stage) -> None:
     s.say(_UNHEARD, channel="harbour")
     await s.peers["carol"].until(MessageDelivered, lambda told: told.said.opened.text == _UNHEARD)
     s.say("then I shall be on it in a minute", "carol", channel="harbour")
-    await s.until_text("1 missing")
+    await s.until(lambda: bool(s.app.model.timeline.gaps), "the gap")
 
 
 OVERLAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = {

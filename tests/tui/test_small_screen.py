@@ -68,3 +68,51 @@ async def test_the_sentence_on_a_message_leaves_room_for_the_log(s: Stage) -> No
     assert s.app.panes.said("details") == "", "it stands on the sheet"
     await s.press("escape")
     assert s.app.panes.said("details").endswith("… | F5")
+
+
+@staged("lobby", "dev", size=(20, 4))
+async def test_a_sheet_of_three_lines_has_a_title_and_two_lines_of_text(s: Stage) -> None:
+    await s.press("f1")
+    assert s.lines()[0].startswith("─‹ first steps ›─")  # noqa: RUF001
+    assert [line.strip(" ─▆▇█▁▂▃▄▅") for line in s.lines()[1:]] == ["-  Type, and", "press Enter.", ">"]
+    await s.press("tab", *"join")
+    assert "filter: join_" in s.lines()[0]
+    await s.press("escape", "escape", "f3")
+    assert s.lines()[0].startswith("─channels─")
+    assert s.lines()[1].split() == ["1", "lobby", "alone"]
+    await s.press("down", "enter")
+    assert s.app.desktop.shown == "dev"
+
+
+@staged(size=(20, 4))
+async def test_what_is_said_leaves_the_last_message_and_the_input_on_the_smallest_screen(s: Stage) -> None:
+    await s.enter("good")
+    await s.enter("/nothing")
+    assert "ann" in s.lines()[0]
+    assert s.lines()[2].endswith("…"), "the rest has no room"
+    assert s.lines()[3] == "> /nothing"
+    s.app.composer.put("")
+    await s.press("alt+up", "f6", "r")
+    assert "answering ann" in s.hint()
+    assert s.lines()[3].startswith("↳")
+    await s.press("escape", "escape", "escape")
+    await s.press("ctrl+f", *"good")
+    await s.until_text("find good")
+    assert s.lines()[3].startswith(">")
+
+
+@staged(size=(20, 4))
+async def test_no_line_of_the_lens_goes_on_below_its_scroll_bar(s: Stage) -> None:
+    await s.enter("/matrix")
+    words = " ".join(line.strip(" ▆▇█▁▂▃▄▅") for line in s.lines()[1:3])
+    assert words.startswith("who is known to hold")
+
+
+@staged(size=(24, 15))
+async def test_the_frame_of_a_sheet_names_the_keys_that_have_room(s: Stage) -> None:
+    await s.press("f1")
+    frame = next(line for line in s.lines() if line.startswith("╰"))
+    assert frame.strip("╰╯─ ") == "Esc closes"
+    await s.press(*"never")
+    frame = next(line for line in s.lines() if line.startswith("╰"))
+    assert frame.strip("╰╯─ ") == "filter: never_"

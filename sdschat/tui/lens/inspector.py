@@ -134,10 +134,9 @@ class LensInspector:
         show = view_named(view)
         if channel not in self.node.sessions:
             raise ValueError(f"The channel {channel!r} is not open.")
-        width = max(20, width)
         with cutting_with(glyphs.cut):
-            drawn = show(self._view_input(channel, selection, argument, width, glyphs))
-            return [part for line in drawn for part in folded(line, width)]
+            drawn = show(self._view_input(channel, selection, argument, max(20, width), glyphs))
+            return [part for line in drawn for part in folded(line, max(8, width))]
 
     def _view_input(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, log = self.node, self._view.channel(channel)

@@ -19,7 +19,7 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.view_input import Line, names_message
-from sdschat.tui.model.words import ASCII
+from sdschat.tui.model.words import UNICODE
 from sdschat.tui.themes import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
@@ -64,7 +64,7 @@ class LensTabs(Widget):
         super().__init__()
         self.shown = DEFAULT
         self.names: list[str] = []
-        self.ascii_only = False
+        self.glyphs = UNICODE
         self._places: list[tuple[int, int, str]] = []  # first column, column after the last, view
 
     def offer(self, names: list[str]) -> None:
@@ -74,15 +74,14 @@ class LensTabs(Widget):
 
     def _laid_out(self, width: int) -> list[Segment]:
         low, high = seen_names(self.names, self.shown, width)
-        back, further = "<>" if self.ascii_only else "‹›"  # noqa: RUF001
         row: list[Segment] = []
         used = 0
         self._places = []
         cells = [(f" {name} ", name) for name in self.names[low:high]]
         if low:
-            cells.insert(0, (back, self.names[low - 1]))
+            cells.insert(0, (self.glyphs.back, self.names[low - 1]))
         if high < len(self.names):
-            cells.append((further, self.names[high]))
+            cells.append((self.glyphs.further, self.names[high]))
         for text, name in cells:
             self._places.append((used, used + len(text), name))
             row.append(Segment(text, _CHOSEN if name == self.shown else None))
@@ -234,7 +233,7 @@ class LensPanel(Widget):
         self._news = False
         self._tabs.offer(views_of(self._view.node, self.channel))
         line_style = self._draw_view()
-        self._tabs.ascii_only = line_style.glyphs is ASCII
+        self._tabs.glyphs = line_style.glyphs
         width = self._body.size.width - 2  # a column is free before the scroll bar
         try:
             lines = self._inspector.lines(

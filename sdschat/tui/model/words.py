@@ -219,11 +219,13 @@ class Glyphs(NamedTuple):
     unproven: str  # in a cell: who says so without a signature
     nothing: str  # in a cell: who told nothing of it yet
     away: str  # likewise, of somebody who is not here any more
+    back: str  # beside a title: others are before it
+    further: str  # or after it
 
 
-UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫")  # noqa: RUF001
+UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫‹›")  # noqa: RUF001
 _cut_sign: Final = ContextVar("cut_sign", default=UNICODE.cut)
-ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_")
+ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_<>")
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> str:

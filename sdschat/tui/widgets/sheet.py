@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -29,7 +30,8 @@ _SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, an
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("Esc closes",)  # while the input has the focus
 _KEYS_OF_A_FILTER: Final = "Esc shows all"
-_BORDERS: Final = 2  # lines
+_LABEL: Final = 6  # columns of the frame around its title, and around the keys
+_WHOLE: Final = 5  # lines of the screen's body below which there is no frame but the line with the title
 _SIDES: Final = 6  # columns of the frame, of what is free beside the text, and of the scroll bar
 _INDENT, _FURTHER = 12, 2  # columns before the text in a table of details; before a line that goes on with another
 _GAP: Final = 1  # column between the text and the scroll bar
@@ -113,6 +115,7 @@ class Sheet(ScrollView, can_focus=True):
         self._covers_all = False  # also the lists beside the log
         self._chosen = 0  # index in `_found` of the line that is chosen, in a list
         self.marked: re.Pattern[str] | None = None  # what a search marks in a list
+        self._highest: tuple[Sequence[Page], int, int] = ((), 0, 0)  # the pages, their width, and rows of the highest
         self._rows: list[tuple[str, int, bool]] = []  # text, index in `_found` of its line, True in its first row
 
     @property
@@ -127,6 +130,7 @@ class Sheet(ScrollView, can_focus=True):
         body = area.parent
         if not isinstance(body, Widget) or not body.size.width:
             return
+        self.set_class(body.size.height < _WHOLE, "-bare")
         place, whole = area.region, body.region
         self._covers_all = not place.width or place.width < self._needs + _SIDES <= whole.width
         self.styles.margin = 0 if self._covers_all else (0, whole.right - place.right, 0, place.x - whole.x)
@@ -189,37 +193,51 @@ class Sheet(ScrollView, can_focus=True):
             self._rows = [(part, -1, False) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
         if not words:  # as high as the highest page: it does not move while one turns the pages, or filters
-            others = (other for other in self._pages if other is not page)
-            rows = (sum(len([*hanging(line, width)]) for line in other.lines) for other in others)
-            high = max(len(self._rows), *rows, 0) + _BORDERS
+            high = max(len(self._rows), self._others_rows(width)) + self.gutter.height
             self.styles.height = "100%" if self._covers_all else high  # no piece of a list is left below it
         self._draw_frame(page)
         self.refresh()
 
+    def _others_rows(self, width: int) -> int:
+        """Return the rows of the highest of several pages: found once while they and the width are the same."""
+        pages, at, rows = self._highest
+        if pages is not self._pages or at != width:
+            several = self._pages if len(self._pages) > 1 else ()
+            rows = max((sum(len([*hanging(line, width)]) for line in page.lines) for page in several), default=0)
+            self._highest = self._pages, width, rows
+        return rows
+
     def _draw_frame(self, page: Page) -> None:
         """Draw the titles of the pages, and the keys that do something now."""
         several, between = len(self._pages) > 1, f" {self.line_style.glyphs.between} "
-        titles = [escape(other.title) for other in self._pages]
-        if several:
-            titles = [
-                f"[reverse] {title} [/reverse]" if at == self._at else f" {title} " for at, title in enumerate(titles)
-            ]
-        self.border_title = "".join(titles)
+        room = self.outer_size.width - _LABEL
+        self.border_title = self._titles(page, room) if several else escape(page.title)
         keys: Sequence[str] = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if several else _KEYS_OF_A_TEXT
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
         if self._filter:
             keys = (f"filter: {self._filter}_", _KEYS_OF_A_FILTER)
         elif len(self._rows) > self._room():
-            scrolls = between.join((_SCROLLS, *keys))
-            keys = (_SCROLLS, *keys) if len(scrolls) <= self.size.width - 2 * _BORDERS else keys
+            keys = (_SCROLLS, *keys) if len(between.join((_SCROLLS, *keys))) <= room else keys
+        while len(keys) > 1 and cell_len(between.join(keys)) > room:
+            keys = keys[:-1] if self._filter else (*keys[:-2], keys[-1])  # how one leaves is named in any case
         self.border_subtitle = escape(between.join(keys))
+        if self._filter and self.has_class("-bare"):
+            self.border_title = escape(keys[0])
+
+    def _titles(self, page: Page, room: int) -> str:
+        """Return the titles of all pages; where they have no room, that of the page alone, between two signs."""
+        shown = f"[reverse] {escape(page.title)} [/reverse]"
+        if sum(cell_len(other.title) + 2 for other in self._pages) > room > 0:
+            glyphs = self.line_style.glyphs
+            return f"{glyphs.back}{shown}{glyphs.further}"
+        return "".join(shown if other is page else f" {escape(other.title)} " for other in self._pages)
 
     def _room(self) -> int:
         """Return the number of rows that are seen at once."""
         body = self.parent
         most = body.size.height if isinstance(body, Widget) else len(self._rows)
-        return most - _BORDERS
+        return most - self.gutter.height
 
     def render_line(self, y: int) -> Strip:
         at, width, base = y + round(self.scroll_y), self.scrollable_content_region.width, self.rich_style
