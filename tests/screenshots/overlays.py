@@ -178,6 +178,7 @@ async def take_elsewhere(profiles: Path, folder: Path, look: str, place: str, si
             await pilot.resize_terminal(width, height)
             await pilot.pause(0.5)
             _write(folder / f"{name}-{width}x{height}-{look}", app)
+        await pilot.resize_terminal(200, 50)  # what follows waits for texts that have room there
 
     await PLACES[place](profiles, drawn_as(look), shoot)
 
