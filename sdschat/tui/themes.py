@@ -77,35 +77,35 @@ def is_light(colour: Colour) -> bool:
 _CHOSEN: Final = "block-cursor-blurred-background"  # what is chosen in the palette looks as it does in a sheet
 DARK: Final = Palette(
     Theme(
-        "chat-dark", primary="#7aa2f7", secondary="#565f89", accent="#bb9af7", foreground="#d5d9e4",
+        "chat-dark", primary="#7aa2f7", secondary="#636d9c", accent="#bb9af7", foreground="#d5d9e4",
         background="#14161b", surface="#1a1d24", panel="#22262f", success="#9ece6a", warning="#e0af68",
         error="#f7768e", dark=True, variables={_CHOSEN: "#27304a"},
     ),
     _styles(
-        text="#d5d9e4", time="#828aa1", id="#7c849b", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
-        gap="#d0a5f0", lost="#f7768e", day="#828aa1", new="bold #e0af68", quote="italic #8b93a8",
+        text="#d5d9e4", time="#979fb6", id="#979fb6", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
+        gap="#d0a5f0", lost="#f7768e", day="#828aa1", new="bold #e0af68", quote="italic #979fb6",
         link="underline #7dcfff",
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
         refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
         heading="bold #d5d9e4", key="#bb9af7",
     ),
-    hues_on((0x14, 0x16, 0x1B)),
+    hues_on((0x27, 0x30, 0x4A)),
 )  # fmt: skip
 LIGHT: Final = Palette(
     Theme(
-        "chat-light", primary="#2e5cb8", secondary="#8a90a2", accent="#7847bd", foreground="#20242e",
+        "chat-light", primary="#2e5cb8", secondary="#7f8598", accent="#7847bd", foreground="#20242e",
         background="#fbfbfa", surface="#f1f2f4", panel="#e3e5ea", success="#2f6b1d", warning="#8a5a00",
         error="#b3261e", dark=False, variables={_CHOSEN: "#dbe4fa"},
     ),
     _styles(
-        text="#20242e", time="#666c7d", id="#686e7f", note="#555b6b", alert="bold #b3261e", help="#343946",
-        gap="#7847bd", lost="#b3261e", day="#666c7d", new="bold #8a5a00", quote="italic #666c7d",
+        text="#20242e", time="#5c6273", id="#5c6273", note="#555b6b", alert="bold #b3261e", help="#343946",
+        gap="#7847bd", lost="#b3261e", day="#666c7d", new="bold #8a5a00", quote="italic #5c6273",
         link="underline #1f5fa8",
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
         refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic", chosen="on #dbe4fa",
         heading="bold #20242e", key="#7847bd",
     ),
-    hues_on((0xFB, 0xFB, 0xFA)),
+    hues_on((0xDB, 0xE4, 0xFA)),
 )  # fmt: skip
 CONTRAST: Final = Palette(
     Theme(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.color import Color as Colour
 
 from sdschat.tui.preferences import load
 from sdschat.tui.terminal import BackgroundNamed, KeyParser
-from sdschat.tui.themes import PLAIN
+from sdschat.tui.themes import PALETTES, PLAIN, contrast
 from tests.cli.processes import command
 from tests.transport.worlds import free_port
 from tests.tui.stage import Stage, staged
@@ -153,3 +154,17 @@ async def test_without_colour_a_sign_tells_what_is_said_above_the_input_from_the
     assert s.hint().startswith("no aliases")
     await s.enter("/mute")
     assert "‼ /mute needs somebody" in s.text()
+
+
+@pytest.mark.parametrize("name", ["dark", "light", "contrast"])
+def test_frames_and_what_stands_in_a_chosen_row_keep_their_contrast(name: str) -> None:
+    palette = PALETTES[name]
+    theme = palette.theme
+    chosen = palette.styles["chosen"].bgcolor
+    assert chosen is not None
+    for style in (palette.styles["time"], palette.styles["id"], palette.styles["quote"], *palette.nicks):
+        assert style.color is not None
+        assert contrast(style.color.get_truecolor(), chosen.get_truecolor()) >= 4.5, style
+    assert theme.secondary is not None
+    assert theme.surface is not None
+    assert contrast(Colour.parse(theme.secondary).rgb, Colour.parse(theme.surface).rgb) >= 3
