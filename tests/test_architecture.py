@@ -76,6 +76,17 @@ def test_every_background_task_has_an_owner() -> None:
     assert found == {"transport/tasks.py"}
 
 
+def test_no_timer_can_be_lost() -> None:
+    """Textual's `set_timer` loses the call where the machine is busy at the wrong moment; `tui/later.py` does not."""
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "set_timer"
+    }
+    assert found == set()
+
+
 def test_the_protocols_load_nothing_heavy() -> None:
     present = sorted(_packages() & {"sds", "mvds", "timber"})
     assert "sds" in present

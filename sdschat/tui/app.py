@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -11,7 +13,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.command import Provider
 from textual.containers import Horizontal
-from textual.timer import Timer
 from textual.widgets import TextArea
 
 from sdschat.node.events import NodeEvent
@@ -21,6 +22,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
 from sdschat.tui.keys import KeyedHost
+from sdschat.tui.later import later
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
@@ -64,7 +66,7 @@ class ChatApp(Ending, KeyedHost):
     _drawn_at = 0.0
     _rest = FRAME
     _seconds = 0
-    _pause: Timer | None = None  # since the last key in the input
+    _pause: asyncio.TimerHandle | None = None  # since the last key in the input
 
     # Making the screen.
 
@@ -94,7 +96,7 @@ class ChatApp(Ending, KeyedHost):
         self.node.listen(self._hear)
         for name in self.wanted:
             self.desktop.add_if_new(self.view.written(name))
-        self.opening = Startup(self.desktop.order.copy(), self.open_channel, self.set_timer)
+        self.opening = Startup(self.desktop.order.copy(), self.open_channel, partial(later, self))
         self.show_channel(self.desktop.order[0])
         self.composer.focus()
         self.set_interval(1.0, self._second)
@@ -153,7 +155,7 @@ class ChatApp(Ending, KeyedHost):
         """Draw at once after a quiet moment; when much happens, once in a while."""
         if not self._draw_due:
             self._draw_due = True
-            self.set_timer(max(0.001, self._drawn_at + self._rest - time.monotonic()), self._redraw)
+            later(self, max(0.0, self._drawn_at + self._rest - time.monotonic()), self._redraw)
 
     def _redraw(self) -> None:
         self._draw_due = False
@@ -245,8 +247,8 @@ class ChatApp(Ending, KeyedHost):
     def _typed(self) -> None:
         """Save the draft at the next pause."""
         if self._pause is not None:
-            self._pause.stop()
-        self._pause = self.set_timer(_PAUSE, self._keep)
+            self._pause.cancel()
+        self._pause = later(self, _PAUSE, self._keep)
 
     @on(Composer.Paged)
     def _paged(self, message: Composer.Paged) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import ClassVar, Final
 
@@ -9,12 +10,12 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
 from sdschat.node.view.searching import HistorySearch
 from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, said_by, step_hit, wanted_by
+from sdschat.tui.later import later
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import fitted, reason_text
 from sdschat.tui.window import Window
@@ -87,7 +88,7 @@ class Finder:
         self._host = host
         self.bar = FindBar(self.typed, host.glyphs.between, id="find")
         self.words = self.bar.words
-        self._pause: Timer | None = None
+        self._pause: asyncio.TimerHandle | None = None
         self._search: HistorySearch | None = None
 
     @property
@@ -112,7 +113,7 @@ class Finder:
     def stop(self) -> None:
         """End what is under way."""
         if self._pause is not None:
-            self._pause.stop()
+            self._pause.cancel()
         if self._search is not None:
             self._search.stop()
 
@@ -121,7 +122,7 @@ class Finder:
         self.stop()
         if self.is_open:
             self._say("...")
-            self._pause = self.bar.set_timer(_PAUSE, self._begin)
+            self._pause = later(self.bar, _PAUSE, self._begin)
 
     def _begin(self) -> None:
         start(self._find(), lambda error: self._refuse(reason_text(error)))

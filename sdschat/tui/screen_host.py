@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +15,6 @@ from textual.app import App, SuspendNotSupported
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.scrollbar import ScrollBar, ScrollBarRender
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -22,6 +22,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
+from sdschat.tui.later import later
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.manual import FIRST_STEPS, for_visitors
 from sdschat.tui.model.channel import ChannelModel
@@ -55,7 +56,7 @@ class ScreenHost(Window, App[int]):
 
     log_view: LogView
     finder: Finder | None = None  # from the first search on
-    _reading: Timer | None = None  # what is above the input goes when it ends
+    _reading: asyncio.TimerHandle | None = None  # what is above the input goes when it ends
     _from_log = False  # the log had the keys before the sheet took them
 
     def __init__(
@@ -165,8 +166,8 @@ class ScreenHost(Window, App[int]):
         """Show a line above the input for as long as it takes to read it."""
         self.panes.hint(text, wrong=wrong)
         if self._reading is not None:
-            self._reading.stop()
-        self._reading = self.set_timer(max(_READ, len(text) * _READ_LETTER), lambda: self._forget(text))
+            self._reading.cancel()
+        self._reading = later(self, max(_READ, len(text) * _READ_LETTER), lambda: self._forget(text))
 
     def _forget(self, text: str) -> None:
         if self.panes.said("hint") == text:

@@ -52,7 +52,7 @@ class Startup:
     """The steps for an application whose channels are listed already, and shown as they were left."""
 
     def __init__(self, channels: Sequence[str], join: Callable[[str], object], soon: Callable[..., object]) -> None:
-        """`soon` calls a function after so many seconds, from the event loop."""
+        """`soon` calls a function once, after so many seconds."""
         self.done = False
         self._soon = soon
         self._steps = self._all(channels, join)

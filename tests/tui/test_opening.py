@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import itertools
 import json
 import signal
 import subprocess
@@ -16,6 +18,7 @@ from textual import events
 from sdschat.tui.startup import PIECES, Startup
 from tests.cli.processes import PATIENCE, command, environment
 from tests.transport.worlds import free_port
+from tests.tui.stage import stage
 from tests.tui.terminal import Terminal
 
 # Runs the program, and writes down what is loaded when the head of the first frame goes to the terminal.
@@ -176,3 +179,21 @@ def test_garbage_is_collected_again_once_everything_is_loaded() -> None:
     opening.finish()
     assert gc.isenabled()
     gc.unfreeze()
+
+
+def test_a_machine_that_is_busy_at_the_wrong_moment_loses_no_step_and_no_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(0, 0.01)  # ten milliseconds pass between any two looks at the clock
+    monkeypatch.setattr("textual._time.get_time", lambda: next(clock))
+
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",)) as made:
+            assert made.app.opening is not None
+            assert made.app.opening.done
+            made.say("a line")
+            async with asyncio.timeout(PATIENCE):
+                while "a line" not in made.text():  # without `until`, which draws by itself
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(story())
