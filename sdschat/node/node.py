@@ -308,9 +308,10 @@ class Node:
             batch.session.publish(batch.packets)
             for work in batch.outputs:
                 batch.session.post(work.posts)
+        at = self.clock.now().wall  # one moment for all: they follow from each other
         for batch in batches:
             for body in batch.events:
-                self._emit(batch.session.name, body)
+                self._emit(batch.session.name, body, at)
 
     def _wait_for_disk(self, error: StoreError) -> None:
         for session in self.sessions.values():
@@ -353,8 +354,8 @@ class Node:
         """A fact that concerns the whole node, from what was added to it."""
         self._emit("", body)
 
-    def _emit(self, channel: str, body: EventBody) -> None:
-        event = NodeEvent(channel, self.clock.now().wall, body)
+    def _emit(self, channel: str, body: EventBody, at: int | None = None) -> None:
+        event = NodeEvent(channel, self.clock.now().wall if at is None else at, body)
         self.recent.append(event)
         for consumer in self._consumers:
             try:

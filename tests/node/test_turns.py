@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 
 from sdschat.node import turn_scheduler
 from sdschat.node.channel import commit
-from sdschat.node.events import ConnectionChanged, MessageDelivered
+from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent
+from sdschat.sds.values import Now
 from tests.node.worlds import Member, World, world
 
 FEW = 16  # packets that the network hands over before the loop may do something else
@@ -163,3 +166,23 @@ class SlowDisk:
 
         monkeypatch.setattr(commit, "commit", slowly)
         monkeypatch.setattr(loop, "time", lambda: self.now)
+
+
+def test_the_events_of_a_turn_have_one_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who shows them takes events of one moment for one step: what ended a request, and what came by it."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = await alone(w, monkeypatch)
+            walls = itertools.count(ann.node.clock.now().wall)  # a millisecond passes between any two looks
+            monkeypatch.setattr(
+                type(ann.node.clock), "now", lambda clock: Now(next(walls), time.monotonic_ns() // 10**6)
+            )
+            seen: list[NodeEvent] = []
+            ann.node.listen(seen.append)
+            for number in range(3):
+                ann.node.send("lobby", f"number {number}")
+            await ann.until_texts(*(f"number {number}" for number in range(3)))
+            assert len({event.time for event in seen if isinstance(event.body, MessageDelivered)}) == 1
+
+    asyncio.run(story())
