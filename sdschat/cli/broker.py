@@ -15,15 +15,16 @@ from pathlib import Path
 import click
 
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, say
+from sdschat.cli.listening import listening_place
 from sdschat.cli.signals import stopped_by
-from sdschat.transport.address import Address, Secret, own_addresses
+from sdschat.transport.address import LOCAL, Address, Secret, own_addresses
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password
 from sdschat.transport.tasks import first
 
 
 @click.command("broker")
-@click.option("--listen", default="127.0.0.1:1883", metavar="IP:PORT", help="Default: 127.0.0.1:1883.")
+@click.option("--listen", default=LOCAL.host, metavar="IP[:PORT]", help="Default: 127.0.0.1:1883.")
 @click.option("--websocket-port", type=click.IntRange(1, 65535), metavar="PORT", help="Speak websockets here.")
 @click.option("--user", metavar="NAME", help="Let in this user only.")
 @click.option("--password-file", metavar="FILE", help="Holds the user's password.")
@@ -48,7 +49,7 @@ def command(
     The password comes from SDSCHAT_BROKER_PASSWORD, the file, or a prompt. Other commands connect to this broker with
     --broker mqtt://host:port. It speaks MQTT 3.1.1.
     """
-    host, port = _place(listen)
+    host, port = listening_place(listen, LOCAL.port)
     if (cert_file is None) != (key_file is None):
         raise CommandProblem("TLS needs both --cert-file and --key-file.", WRONG_USE)
     tls = BrokerTls(Path(cert_file), Path(key_file)) if cert_file and key_file else None
@@ -60,15 +61,6 @@ def command(
     if config.open_to_all:
         say("warning: anybody on the network can read and write everything; --user lets in one user only")
     return asyncio.run(_serve(config, address))
-
-
-def _place(listen: str) -> tuple[str, int]:
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isascii() or not port.isdigit():
-        raise CommandProblem(
-            f"--listen is {listen!r}, and must be an IP address and a port: 127.0.0.1:1883.", WRONG_USE
-        )
-    return host.strip("[]"), int(port)
 
 
 def _users(address: Address, password_file: str | None) -> dict[str, Secret]:

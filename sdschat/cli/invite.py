@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import sys
 import time
 from typing import Final
@@ -136,6 +137,10 @@ def print_link(link: str, qr: bool) -> None:
     """Print the link alone on standard output, and the QR code on standard error."""
     click.echo(link)
     if qr:
-        colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-        for line in qr_lines(link):
+        lines, on_screen = qr_lines(link), sys.stderr.isatty()
+        if on_screen and len(lines[0]) > (columns := shutil.get_terminal_size().columns):
+            say(f"The QR code needs {len(lines[0])} columns, and this terminal has {columns}. Make it wider.")
+            return
+        colours = on_screen and not os.environ.get("NO_COLOR")
+        for line in lines:
             say(f"{_LIGHT_ON_DARK}{line}{_PLAIN}" if colours else line)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import sys
 from collections.abc import Coroutine, Iterator
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sdschat.cli import join
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.listening import LAST_PORT, listening_place
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from sdschat.cli.web.server import Visitor
 
 _PORT: Final = 8000
-_LAST_PORT: Final = 65535
 _PLACES: Final = 8
 _OWN: Final = ("name", "profile", "data_dir")  # options that each visitor has for itself
 
@@ -31,7 +29,7 @@ _OWN: Final = ("name", "profile", "data_dir")  # options that each visitor has f
 @click.command("serve")
 @click.argument("channels", metavar="CHANNEL...", nargs=-1, required=True)
 @click.option("--listen", default="127.0.0.1", show_default=True, metavar="IP[:PORT]", help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, _LAST_PORT), metavar="N", help="Default: 8000. 0: any that is free.")
+@click.option("--port", type=click.IntRange(0, LAST_PORT), metavar="N", help="Default: 8000. 0: any that is free.")
 @click.option("--allow-remote", is_flag=True, help="Listen at an address that others reach.")
 @click.option("--visitors", type=click.IntRange(1, 100), default=_PLACES, show_default=True, help="At most, at a time.")
 @channel_options
@@ -52,12 +50,14 @@ def command(
     """
     from sdschat.cli.web.server import ChatServer, Visitors, serve
 
-    listen, port = _place(listen, port)
+    host, number = listening_place(listen, _PORT if port is None else port)
+    if port not in (None, number):
+        raise CommandProblem(f"--listen says port {number}, --port says {port}. Leave out one.", WRONG_USE)
     names = list(dict.fromkeys(map(channel_name, channels)))
-    remote = not Address("http", listen, port).loopback
+    remote = not Address("http", host, number).loopback
     if remote and not allow_remote:
         raise CommandProblem(
-            f"Everybody who reaches {listen} could chat and read what is said. --allow-remote if that is wanted.",
+            f"Everybody who reaches {host} could chat and read what is said. --allow-remote if that is wanted.",
             WRONG_USE,
         )
     if remote:
@@ -75,30 +75,12 @@ def command(
     seats = Visitors(chosen.data_dir / "visitors", visitors)
     server = ChatServer(arguments, seats, is_open=remote, title=names[0])
     try:
-        return asyncio.run(_until_stopped(serve(server, listen, port, ready)))
+        return asyncio.run(_until_stopped(serve(server, host, number, ready)))
     except OSError as error:
         raise CommandProblem(
-            f"{listen}, port {port}, cannot be listened at: {error.strerror}. Choose another with --port.",
+            f"{host}, port {number}, cannot be listened at: {error.strerror}. Choose another with --port.",
             WRONG_USE,
         ) from error
-
-
-def _place(listen: str, port: int | None) -> tuple[str, int]:
-    """Return address and port, which may stand together as in `broker --listen`."""
-    host, colon, number = listen.rpartition(":")
-    if not colon or _is_ip(listen.strip("[]")):
-        return listen.strip("[]"), _PORT if port is None else port
-    if not number.isdecimal() or int(number) > _LAST_PORT:
-        raise CommandProblem(f"--listen is {listen!r}, and must be an address, or an address and a port.", WRONG_USE)
-    if port not in (None, int(number)):
-        raise CommandProblem(f"--listen says port {number}, --port says {port}. Leave out one.", WRONG_USE)
-    return host.strip("[]"), int(number)
-
-
-def _is_ip(text: str) -> bool:
-    with contextlib.suppress(ValueError):
-        return bool(ip_address(text))
-    return False
 
 
 def _given(context: click.Context) -> Iterator[str]:

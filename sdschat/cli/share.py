@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -27,7 +28,11 @@ from sdschat.node.sharing.to_recording import read_played
 @click.option("--no-texts", is_flag=True, help="Put the length of each text in its place.")
 @click.option("--yes", is_flag=True, help="Texts of a private channel may leave it.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default: share-CHANNEL.html here."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: share-CHANNEL.html here; with the time in its name where that is taken.",
 )
 @local_options
 def command(
@@ -63,7 +68,7 @@ def command(
             "them.",
             WRONG_USE,
         )
-    file = (output or folder_for_pages() / page_name(name)).absolute()
+    file = (output or _free_name(name)).absolute()
     if file.exists():
         raise CommandProblem(f"{file} is there already. Choose another name with -o.", WRONG_USE)
     with writable(file) as opened:
@@ -72,6 +77,11 @@ def command(
         f"{file} is written: {len(shared.lines)} events. Open it in a browser, or play it in the chat: sdschat replay "
         f"{shlex.quote(file.name)}"
     )
+
+
+def _free_name(channel: str) -> Path:
+    file = folder_for_pages() / page_name(channel)
+    return file if not file.exists() else folder_for_pages() / page_name(channel, datetime.now())
 
 
 def _of_profile(chosen: Chosen, channel: str, minutes: float, has_texts: bool) -> tuple[SharedEvents, bool]:

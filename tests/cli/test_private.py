@@ -25,6 +25,7 @@ from tests.node.test_private import private, three
 from tests.node.worlds import world
 from tests.qr import BLOCKS, decoded
 from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, free_port, quick
+from tests.tui.terminal import Terminal
 
 
 def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> None:
@@ -37,6 +38,14 @@ def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> Non
     picture = [line for line in invited.stderr.splitlines() if set(line) <= set(BLOCKS)]
     assert decoded(picture) == link
     assert max(map(len, picture)) < 80
+
+
+def test_a_terminal_that_is_too_narrow_for_the_picture_says_how_wide_it_must_be(tmp_path: Path) -> None:
+    made = command("create", "garden", "--private", "--name", "ann", "--qr", "--broker", "mqtt://broker.example:1883")
+    with Terminal(made, tmp_path, size=(40, 30)) as terminal:
+        terminal.until_text("The QR code needs 65 columns")
+        assert terminal.wait() == 0
+        assert not set(BLOCKS) - {" "} & set(terminal.text())
 
 
 def test_where_history_begins_with_joining_an_invite_needs_a_connection_and_a_store_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from sdschat.cli.errors import CommandProblem
-from sdschat.cli.serve import _place
+from sdschat.cli.listening import listening_place
 from sdschat.cli.web.server import Visitors
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from tests.browser import browser
@@ -77,25 +77,29 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
 
 
 @pytest.mark.parametrize(
-    ("listen", "port", "place"),
+    ("listen", "place"),
     [
-        ("127.0.0.1", None, ("127.0.0.1", 8000)),
-        ("127.0.0.1", 9, ("127.0.0.1", 9)),
-        ("127.0.0.1:8123", None, ("127.0.0.1", 8123)),
-        ("localhost:8123", 8123, ("localhost", 8123)),
-        ("::1", None, ("::1", 8000)),
-        ("[::1]", 9, ("::1", 9)),
-        ("[::1]:8123", None, ("::1", 8123)),
+        ("127.0.0.1", ("127.0.0.1", 8000)),
+        ("127.0.0.1:8123", ("127.0.0.1", 8123)),
+        ("localhost:8123", ("localhost", 8123)),
+        ("::1", ("::1", 8000)),
+        ("[::1]", ("::1", 8000)),
+        ("[::1]:8123", ("::1", 8123)),
     ],
 )
-def test_address_and_port_may_stand_together(listen: str, port: int | None, place: tuple[str, int]) -> None:
-    assert _place(listen, port) == place
+def test_address_and_port_may_stand_together(listen: str, place: tuple[str, int]) -> None:
+    assert listening_place(listen, 8000) == place
 
 
-@pytest.mark.parametrize(("listen", "port"), [("127.0.0.1:", None), ("127.0.0.1:http", None), ("127.0.0.1:1", 2)])
-def test_a_port_that_is_none_and_two_ports_are_refused(listen: str, port: int | None) -> None:
+@pytest.mark.parametrize("listen", ["127.0.0.1:", "127.0.0.1:http", ":8000", "127.0.0.1:65536", ""])
+def test_an_address_without_host_or_with_a_port_that_is_none_is_refused(listen: str) -> None:
     with pytest.raises(CommandProblem, match="--listen"):
-        _place(listen, port)
+        listening_place(listen, 8000)
+
+
+def test_two_ports_are_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "serve", "lobby", "--listen", "127.0.0.1:1", "--port", "2")
+    assert (done.returncode, "Leave out one" in done.stderr) == (2, True)
 
 
 def test_a_visitor_is_told_nothing_that_only_a_shell_can_do() -> None:

@@ -255,6 +255,13 @@ def test_share_from_the_shell(tmp_path: Path, options: tuple[str, ...], code: in
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
 
 
+def test_a_second_page_from_the_shell_has_the_time_in_its_name(tmp_path: Path) -> None:
+    assert run(tmp_path, "pipe", "lobby", "--name", "ann", "--linger", "0s", stdin=b"hello\n").returncode in (0, 6)
+    done = [run(tmp_path, "share", "lobby", "--name", "ann") for _ in range(2)]
+    assert [each.returncode for each in done] == [0, 0]
+    assert re.search(r"share-lobby-\d{8}-\d{6}\.html is written", done[1].stderr)
+
+
 @staged(peers=("bob",))
 async def test_the_page_of_who_said_nothing_names_them(s: Stage) -> None:
     s.say("hello")

@@ -1,0 +1,30 @@
+"""The address that a command listens at, from `--listen`."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Final
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+
+LAST_PORT: Final = 65535
+
+
+def listening_place(listen: str, otherwise: int) -> tuple[str, int]:
+    """Return the address and the port of `IP` or `IP:PORT`. An IPv6 address may have brackets, and needs them before a
+    port. `otherwise`: the port where none is given. Raises CommandProblem."""
+    host, colon, port = listen.rpartition(":")
+    if not colon or _is_ip(listen):
+        host, port = listen, str(otherwise)
+    if not host or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
+        raise CommandProblem(
+            f"--listen is {listen!r}, and must be an IP address, or one and a port: 127.0.0.1:{otherwise}.", WRONG_USE
+        )
+    return host.strip("[]"), int(port)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        return bool(ip_address(text.strip("[]")))
+    except ValueError:
+        return False
