@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from sdschat.tui.host import Host
 from sdschat.tui.model.line_input import Completion, matching, nick_completion
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import nick_text
+
+_NAME: Final = re.compile(r"\s")  # ends the name of a command
 
 
 class InputHandler:
@@ -51,7 +55,7 @@ class InputHandler:
     async def run(self, line: str) -> None:
         """Run a command line that begins with its slash. Raises CommandError."""
         line = expanded(line[1:].strip(), self._host.preferences.aliases)
-        name, _, argument = line.partition(" ")
+        name, argument = _NAME.split(f"{line} ", maxsplit=1)
         if not name:
             raise CommandError("A slash alone is no command. /help lists all of them.")
         found = self._registry.find(name).run(self._host, argument.strip())

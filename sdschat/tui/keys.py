@@ -64,6 +64,15 @@ class KeyedHost(ScreenHost):
             event.prevent_default()
             self.composer.post_message(events.Key(event.key, event.character))
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Give what was pasted where nothing takes it, such as in the log, to the filter of a sheet, else to the
+        input."""
+        if self.sheet.page is not None and self.sheet.has_focus:
+            self.sheet.narrow(event.text)
+        else:
+            self.screen.set_focus(self.composer)
+            self.composer.post_message(events.Paste(event.text))
+
     async def action_command(self, line: str) -> None:
         """Run a command line without its slash, for a key or the palette, as if the user had typed it."""
         try:

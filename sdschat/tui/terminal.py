@@ -51,6 +51,52 @@ _MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 
+# What is pasted stands between two marks. Control characters in it are dropped: Textual takes what follows an escape
+# there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn.
+_PASTE_BEGINS: Final = "\x1b[200~"
+_PASTE_ENDS: Final = "\x1b[201~"
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class PasteCleaner:
+    """Drops control characters out of what is pasted, in however many pieces it comes."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._held = ""  # the beginning of the mark at the end, perhaps
+        self._before = ""  # the last characters of a piece, which may be the beginning of the mark before a paste
+
+    def clean(self, data: str) -> str:
+        found: list[str] = []
+        data, self._held = self._held + data, ""
+        while data:
+            piece, data = self._pasted(data) if self._inside else self._typed(data)
+            found.append(piece)
+        return "".join(found)
+
+    def _typed(self, data: str) -> tuple[str, str]:
+        """Return what comes before a paste, with the mark, and the rest."""
+        joined = self._before + data
+        at = joined.find(_PASTE_BEGINS)
+        if at < 0:
+            self._before = joined[1 - len(_PASTE_BEGINS) :]
+            return data, ""
+        end = at + len(_PASTE_BEGINS) - len(self._before)
+        self._inside, self._before = True, ""
+        return data[:end], data[end:]
+
+    def _pasted(self, data: str) -> tuple[str, str]:
+        """Return the text of a paste without control characters, with the mark at its end, and the rest."""
+        text, mark, rest = data.partition(_PASTE_ENDS)
+        if mark:
+            self._inside = False
+            return _CONTROL.sub("", text) + mark, rest
+        ends = (size for size in range(len(_PASTE_ENDS) - 1, 0, -1) if data.endswith(_PASTE_ENDS[:size]))
+        kept = len(data) - next(ends, 0)
+        self._held = data[kept:]
+        return _CONTROL.sub("", data[:kept]), ""
+
+
 class BackgroundNamed(events.Event):
     """The terminal answered about its background."""
 
@@ -68,13 +114,14 @@ class KeyParser(XTermParser):
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
+        self._pastes = PasteCleaner()
         self._asked_until = time.monotonic() + _ANSWERED  # a lone escape is the key Esc afterwards, at once
 
     def feed(self, data: str) -> Iterable[Message]:
         if not data:
             yield from super().feed(data)
             return
-        data, self._held = self._held + data, ""
+        data, self._held = self._held + self._pastes.clean(data), ""
         while (found := _ANSWER.search(data)) is not None:
             yield from self._keys(data[: found.start()])
             self._asked_until = 0.0

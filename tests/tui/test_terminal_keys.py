@@ -251,3 +251,24 @@ def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -
         terminal.press(f"{ESC}{CLEAR}")
         terminal.until(lambda: "Tab next page" not in terminal.text(), "help is still there")
         terminal.until(lambda: "half of it" not in terminal.text(), "the input is still there")
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_paste_comes_whole_and_without_control_characters_in_pieces_of_any_size(size: int) -> None:
+    """What follows an escape in a paste was taken for keys: a line break in it sent."""
+    sent = (
+        f"a{ESC}[200~rm {ESC} one\rsecond line, which is longer\rt\x9bh\x07ird{ESC}[20{ESC}[201~b{ESC}[200~c{ESC}[201~d"
+    )
+    parser, found = KeyParser(), list[str]()
+    for at in range(0, len(sent), size):
+        for event in parser.feed(sent[at : at + size]):
+            assert isinstance(event, (events.Key, events.Paste))
+            found.append(event.text if isinstance(event, events.Paste) else event.key)
+    assert found == ["a", "rm  one\rsecond line, which is longer\rthird[20", "b", "c", "d"]
+
+
+def test_a_paste_with_an_escape_in_it_sends_nothing(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        pasted = f"{ESC}[200~rm {ESC} something\rsecond line that is longer\rthird{ESC}[201~"
+        take(terminal, Step("", pasted, "> rm something second line that is longer third", "unacked"))

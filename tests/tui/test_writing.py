@@ -57,6 +57,31 @@ async def test_a_paste_never_sends(s: Stage) -> None:
 
 
 @staged()
+async def test_a_paste_into_the_log_goes_to_the_input_and_into_a_sheet_to_its_filter(s: Stage) -> None:
+    await s.press("f6")
+    assert not s.app.composer.has_focus
+    s.app.post_message(events.Paste("from the clipboard"))
+    await s.settle()
+    assert s.app.composer.text == "from the clipboard"
+    assert s.app.composer.has_focus
+    await s.press("f1")
+    s.app.post_message(events.Paste("fingerprint\n"))
+    await s.settle()
+    assert "filter: fingerprint_" in s.text()
+    assert s.app.composer.text == "from the clipboard"
+
+
+@staged()
+async def test_a_line_break_ends_the_name_of_a_command(s: Stage) -> None:
+    s.app.composer.put("/say\none\n  two")
+    await s.press("enter")
+    assert [entry.text for entry in s.app.model.timeline.entries.values()] == ["one\n  two"]
+    s.app.composer.put("/nosuch\nline")
+    await s.press("enter")
+    assert "There is no command /nosuch." in s.hint()
+
+
+@staged()
 async def test_a_long_paste_says_how_long_it_is(s: Stage) -> None:
     text = "".join(f"line {number}\n" for number in range(200))
     s.app.post_message(events.Paste(text))

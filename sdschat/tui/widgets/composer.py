@@ -90,6 +90,7 @@ class Composer(TextArea):
 
     def on_paste(self, event: events.Paste) -> None:
         """Say of a long text how long it is: the input shows the end of it, and Enter sends all."""
+        event.stop()
         lines = event.text.rstrip("\n").count("\n") + 1
         if lines > _SEEN:
             self.post_message(self.Said(f"{lines} lines pasted; Enter sends all of it as one message"))

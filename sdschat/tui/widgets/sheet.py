@@ -169,6 +169,10 @@ class Sheet(ScrollView, can_focus=True):
         self._lay_out()
         self.scroll_home(animate=False)
 
+    def narrow(self, text: str) -> None:
+        """Add a text to the filter."""
+        self.filter(" ".join(f"{self._filter}{text}".split()))
+
     def clear_filter(self) -> bool:
         """Show all lines again. False if there was no filter."""
         filtered = bool(self._filter)
