@@ -13,6 +13,7 @@ from textual.widgets import Static
 from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
+from sdschat.tui.model.own_keys import key_words
 from sdschat.tui.model.status import (
     PART,
     Health,
@@ -37,8 +38,6 @@ _FEW: Final = 2
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
 _ROOM_FOR_HELP: Final = 60  # and from which help has one
-_HELP: Final = "  F1 help "
-_KEYS: Final = "  F1 help  F2 lens "
 _STATE: Final = 18  # columns of the head for the state of the channel, at least
 
 
@@ -95,14 +94,15 @@ class Panes:
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
         """Draw the line of state: channel, pill, and as many of the other parts as fit whole."""
-        screen, text = self._screen, Text(no_wrap=True, overflow="crop")
+        screen, text, named = self._screen, Text(no_wrap=True, overflow="crop"), self._keys()
         shown = next((line for line in lines if line.shown), None)
         if len(lines) > 1 and not self.channel_list.display and not self.frames.ruled:
             text.append_text(self._numbered(lines))
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
-            kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else len(_HELP) if screen.width >= _ROOM_FOR_HELP else 0
+            both, one = map(len, named)
+            kept = both if screen.width >= _ROOM_FOR_KEYS else one if screen.width >= _ROOM_FOR_HELP else 0
             between = f" {screen.line_style.glyphs.between} "
             parts = [*self._parts(shown.name)]
             first = cell_len(between + parts[0][0]) + kept if parts and screen.width >= _ROOM_FOR_HELP else 0
@@ -110,9 +110,15 @@ class Panes:
             for part, drawn in parts:
                 if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
                     text.append(between).append(part, drawn)
-        keys = next((keys for keys in (_KEYS, _HELP) if text.cell_len + len(keys) <= screen.width), "")
+        keys = next((keys for keys in named if text.cell_len + len(keys) <= screen.width), "")
         text.append(keys.rjust(screen.width - text.cell_len), "dim")
         self._put(self.head, text)
+
+    def _keys(self) -> tuple[str, str]:
+        """Return the keys that the head names where there is room, and that which it names where there is less."""
+        own = self._screen.preferences.keys
+        help_ = f"  {key_words(own.get('help', 'f1'))} help "
+        return f"{help_} {key_words(own.get('lens', 'f2'))} lens ", help_
 
     def _numbered(self, lines: list[ChannelLine]) -> Text:
         """Return all channels with their numbers: by name if that leaves room for the state, else the one that is shown

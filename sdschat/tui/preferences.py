@@ -3,6 +3,7 @@ the last time."""
 
 from __future__ import annotations
 
+import copy
 import json
 import shlex
 import tomllib
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.node.view.conversations import Conversations
+from sdschat.tui.model.own_keys import key_problem
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import AUTO, PALETTES, Palette
 
@@ -19,7 +21,7 @@ LEVELS: Final = ("all", "mentions", "none")
 _HERE: Final = "the broker of this machine"
 KEPT_AS: Final = "preferences"
 FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
-_OF_THE_FILE: Final = ("notify_terminal", "notify_command", "palettes")
+_OF_THE_FILE: Final = ("notify_terminal", "notify_command", "palettes", "of_file")
 
 
 class PreferenceError(ValueError):
@@ -40,6 +42,10 @@ class Preferences:
     log: dict[str, str] = field(default_factory=dict)  # by channel: "on", "off" or the file of its text log
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
     palettes: dict[str, Palette] = field(default_factory=lambda: dict(PALETTES))  # by name: the themes there are
+    of_file: dict[str, Any] = field(default_factory=dict)  # by name: the value in the file, or the default
+
+    def __post_init__(self) -> None:
+        self.take_as_file()
 
     @property
     def themes(self) -> tuple[str, ...]:
@@ -51,7 +57,7 @@ class Preferences:
 
     def change(self, name: str, value: object) -> None:
         """Change one preference. Raises PreferenceError."""
-        names = [each for each in self.__slots__ if each != "palettes"]
+        names = [each for each in self.__slots__ if each not in ("palettes", "of_file")]
         if name not in names:
             raise PreferenceError(f"There is no preference {name}; there are {', '.join(names)}.")
         before = getattr(self, name)
@@ -60,7 +66,10 @@ class Preferences:
                 raise PreferenceError(f"{name} has to be a table of texts.")
             if name == "notify" and (wrong := set(value.values()) - set(LEVELS)):
                 raise PreferenceError(f"notify is {sorted(wrong)[0]!r}, and must be one of {', '.join(LEVELS)}.")
-            before.update(value)
+            if name == "keys":
+                self._take_keys(value)
+            else:
+                before.update(value)
             return
         if isinstance(before, list):
             if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
@@ -75,10 +84,31 @@ class Preferences:
             raise PreferenceError(f"notify_terminal is {value!r}, and must be one of {', '.join(FORMS)}.")
         setattr(self, name, value)
 
+    def _take_keys(self, keys: Mapping[str, str]) -> None:
+        """Take the keys that can be given to an action. Raises PreferenceError for the first other one."""
+        unusable = {action: problem for action, key in keys.items() if (problem := key_problem(key))}
+        self.keys.update((action, key) for action, key in keys.items() if action not in unusable)
+        for action, problem in unusable.items():
+            raise PreferenceError(f"{clean(action, limit=40)} keeps its key: {clean(problem, limit=120)}.")
+
+    def take_as_file(self) -> None:
+        """Take the values of now for those of the file: `dumped` leaves them out."""
+        names = (name for name in self.__slots__ if name not in _OF_THE_FILE)
+        self.of_file = {name: copy.copy(getattr(self, name)) for name in names}
+
     def dumped(self) -> str:
-        """Return what commands change. The rest is read from the file alone."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_FILE}
+        """Return what commands changed. The rest is read from the file at the next start, as it is then."""
+        kept = {name: now for name in self.of_file if (now := self._changed(name)) is not None}
         return json.dumps(kept, ensure_ascii=False)
+
+    def _changed(self, name: str) -> object:
+        """Return what commands changed in one preference; None if nothing."""
+        now, before = getattr(self, name), self.of_file[name]
+        if isinstance(now, dict):
+            return {key: value for key, value in now.items() if before.get(key) != value} or None
+        if isinstance(now, list):
+            return [each for each in now if each not in before] or None
+        return None if now == before else now
 
 
 def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
@@ -95,6 +125,7 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
             _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             problems.append(f"{path} cannot be read: {error}")
+    found.take_as_file()
     if kept:
         try:
             _take(found, json.loads(kept), "the profile", problems)

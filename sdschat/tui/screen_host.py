@@ -192,6 +192,8 @@ class ScreenHost(Window, App[int]):
 
     def apply_keys(self) -> None:
         self.set_keymap(self.preferences.keys)
+        if self.desktop.shown:
+            self.panes.draw_badges()
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
         """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""

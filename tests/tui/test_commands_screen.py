@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.tui import preferences
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command, CommandRegistry
 from sdschat.tui.input_handler import expanded
@@ -97,6 +98,61 @@ async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
     assert s.app.query_one("#members").display
     await s.enter("/keys nonsense f9")
     assert "There is no action nonsense" in s.hint()
+
+
+@staged()
+async def test_a_key_that_one_writes_with_or_that_another_action_has_is_not_given_away(s: Stage) -> None:
+    for key, why in (
+        ("enter", "lens keeps its key: Enter stays what it is"),
+        ("a", "A stays what it is"),
+        ("shift+tab", "Shift+Tab stays what it is"),
+        ("ctrl+m", "Ctrl+M stays what it is"),
+        ("alt+1", "Alt+1 stays what it is"),
+        ("nonsense", "'nonsense' is no key"),
+        ("hop+a", "'hop+a' is no key"),
+        ("f9,enter", "Enter stays what it is"),
+        ("f4", "F4 is the key of members. Give that another one first: /keys members KEY"),
+    ):
+        await s.enter_instead(f"/keys lens {key}")
+        assert why in s.hint()
+    assert not s.app.preferences.keys
+    await s.enter_instead("/keys lens f9,alt+g")
+    await s.press("alt+g")
+    assert s.app.lens.is_open
+
+
+@staged()
+async def test_the_head_names_the_keys_of_now(s: Stage) -> None:
+    assert "F1 help  F2 lens" in s.text()
+    await s.enter("/keys lens f9")
+    await s.enter("/keys help ctrl+g")
+    assert "Ctrl+G help  F9 lens" in s.text()
+
+
+def test_keys_of_the_file_and_of_the_profile_that_cannot_be_one_are_named(tmp_path: Path) -> None:
+    """A profile in which Enter opened the Lens could not be used any more: no command could be entered."""
+    file = tmp_path / "tui.toml"
+    file.write_text('[keys]\nlens = "a"\nhelp = "f9"\n')
+    found, problems = preferences.load(file, '{"keys": {"members": "enter", "log": "f8"}}')
+    assert found.keys == {"help": "f9", "log": "f8"}
+    assert [problem.partition(": ")[2] for problem in problems] == [
+        "lens keeps its key: A stays what it is; there are such as f9, ctrl+g and alt+g.",
+        "members keeps its key: Enter stays what it is; there are such as f9, ctrl+g and alt+g.",
+    ]
+
+
+def test_the_file_of_preferences_stays_in_force_for_what_no_command_changed(tmp_path: Path) -> None:
+    file = tmp_path / "tui.toml"
+    file.write_text('theme = "contrast"\nhighlight = ["rope"]\n[aliases]\nhi = "say hi"\n')
+    found, _ = preferences.load(file, "")
+    found.bell = False
+    found.highlight.append("ferry")
+    found.aliases["bye"] = "say bye"
+    file.write_text('theme = "light"\nhighlight = ["oar"]\n[aliases]\nhi = "say hello"\n')
+    again, problems = preferences.load(file, found.dumped())
+    assert (again.theme, again.bell, problems) == ("light", False, [])
+    assert again.highlight == ["oar", "ferry"]
+    assert again.aliases == {"hi": "say hello", "bye": "say bye"}
 
 
 @staged(size=(100, 60))

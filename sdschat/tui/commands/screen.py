@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from sdschat.tui.host import Command, Host
@@ -18,6 +18,7 @@ from sdschat.tui.manual import (
     whole_rows,
     without_keys,
 )
+from sdschat.tui.model.own_keys import key_problem, key_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean
 
@@ -206,7 +207,7 @@ def _key_lines(host: Host) -> list[str]:
     return [
         *_keys_there("in the input", _IN_INPUT),
         *_keys_there("everywhere (/keys NAME KEY changes one)", []),
-        *(f"  {_key_words(key):<18}  {label} ({action})" for action, key, label in host.key_table()),
+        *(f"  {key_words(key):<18}  {label} ({action})" for action, key, label in host.key_table()),
         *_keys_there("in the log (F6)", _IN_LOG),
         *_keys_there("in a search (Ctrl+F)", _IN_SEARCH),
     ]
@@ -216,17 +217,12 @@ def _keys_there(where: str, keys: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{where}:", *(f"  {key:<18}  {what}" for key, what in keys)]
 
 
-def _key_words(keys: str) -> str:
-    """Return keys as they stand on a keyboard: Alt+Up."""
-    return ", ".join("+".join(part.capitalize() for part in key.split("+")) for key in keys.split(","))
-
-
 def _set_key(host: Host, argument: str) -> None:
     if not host.has_keys:
         raise CommandError("There are no keys to change here. /keys lists those that there are.")
     action, _, key = argument.partition(" ")
     key = key.strip()
-    known = {name for name, _, _ in host.key_table()}
+    known = {name: keys for name, keys, _ in host.key_table()}
     if action not in known:
         raise CommandError(f"There is no action {clean(action, limit=40)}. /keys lists them.")
     if not key:
@@ -234,10 +230,21 @@ def _set_key(host: Host, argument: str) -> None:
     if key == "default":
         host.preferences.keys.pop(action, None)
     else:
+        _check_key(action, key, known)
         host.preferences.keys[action] = key
     host.save_preferences()
     host.apply_keys()
     host.warn(f"{action}: {key}")
+
+
+def _check_key(action: str, key: str, known: Mapping[str, str]) -> None:
+    """Raise CommandError if this action cannot have this key. `known`: the keys of all actions."""
+    if problem := key_problem(key):
+        raise CommandError(f"{action} keeps its key: {clean(problem, limit=120)}.")
+    taken = {each: name for name, keys in known.items() for each in keys.split(",") if name != action}
+    other = next((taken[each] for each in key.split(",") if each in taken), None)
+    if other is not None:
+        raise CommandError(f"{key_words(key)} is the key of {other}. Give that another one first: /keys {other} KEY")
 
 
 def _legend(host: Host, argument: str) -> None:
