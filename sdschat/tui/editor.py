@@ -48,7 +48,6 @@ async def edited(command: Sequence[str], path: Path) -> str:
     try:
         process = await asyncio.create_subprocess_exec(*command, os.fspath(path))
         code = await process.wait()
-        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise CommandError(f"The editor {command[0]} cannot be used: {error.strerror}. The draft is kept.") from error
     finally:
@@ -56,4 +55,7 @@ async def edited(command: Sequence[str], path: Path) -> str:
         signal.signal(signal.SIGINT, before)
     if code:
         raise CommandError(f"The editor {command[0]} ended with error {code}. The draft is as it was.")
-    return text.removesuffix("\n")
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    except OSError as error:
+        raise CommandError(f"The editor {command[0]} left no text. The draft is as it was.") from error

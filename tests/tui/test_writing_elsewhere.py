@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.editor import editor_of
+from sdschat.tui.editor import draft_file, edited, editor_of
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import day
 from tests.cli.processes import command
@@ -50,6 +51,12 @@ def test_the_draft_goes_to_the_editor_and_comes_back(tmp_path: Path) -> None:
         terminal.press("\x03")
         assert terminal.wait() == 0
         assert terminal.restored()
+
+
+def test_an_editor_that_leaves_no_file_is_told_of_as_such() -> None:
+    no_text = pytest.raises(CommandError, match=r"The editor rm left no text\. The draft is as it was\.")
+    with draft_file("a draft") as path, no_text:
+        asyncio.run(edited(["rm"], path))
 
 
 def test_visual_comes_before_editor_and_none_is_said_in_a_line() -> None:
