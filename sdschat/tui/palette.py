@@ -126,7 +126,8 @@ class ChatPalette(CommandPalette):
         background: $surface;
         border-subtitle-color: $accent; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
-        scrollbar-color: $secondary 60%; }
+        scrollbar-color: $secondary; scrollbar-color-hover: $accent; scrollbar-color-active: $accent; }
+    ChatPalette CommandInput > .input--placeholder { color: $foreground 75%; }
     ChatPalette CommandList > .option-list--option { padding: 0 1; text-style: none; }
     ChatPalette.-ascii #--input, ChatPalette.-ascii #--input.--list-visible { border: ascii $accent;
         border-bottom: none; }

@@ -84,7 +84,7 @@ class TheatreApp(OrderedKeys):
         width: 1fr; height: 1fr; }
     TheatreApp.-roomy .pane { padding: 0 1; }
     .pane.-chosen { border: heavy $accent; }
-    .pane Input { height: 1; background: $surface; }
+    .pane Input { height: 1; background: $surface; opacity: 100%; }
     .pane Input > .input--placeholder { color: $foreground 75%; }
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }

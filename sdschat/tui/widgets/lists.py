@@ -48,11 +48,12 @@ class ChannelList(Static):
     def __init__(self, *, id: str) -> None:
         super().__init__("", id=id, markup=False)
         self.lines: list[ChannelLine] = []
+        self._style: LineStyle | None = None  # that they were drawn with
 
     def set_lines(self, lines: list[ChannelLine], line_style: LineStyle) -> None:
-        if lines == self.lines:
+        if lines == self.lines and line_style == self._style:
             return
-        self.lines = lines
+        self.lines, self._style = lines, line_style
         text = Text(no_wrap=True, overflow="crop")
         for number, line in enumerate(lines, 1):
             mark = unread_mark(line)
