@@ -307,6 +307,13 @@ class ChatApp(Ending, KeyedHost):
         text = "" if away is None else away.told(self.desktop.models, self.view.now().wall)
         if text:
             self.warn(text)
+        self.call_later(self._look)  # Textual's own handler, which runs after this one, notes that we have the focus
+
+    def _look(self) -> None:
+        """Count as read what is seen now."""
+        for name in filter(None, (self.desktop.shown, self.desktop.beside)):
+            self.look_at(self.desktop.models[name])
+        self.draw_soon()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self.panes.frames.focus(event.widget)

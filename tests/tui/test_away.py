@@ -45,6 +45,21 @@ async def test_a_short_absence_and_a_quiet_one_are_not_spoken_of(s: Stage) -> No
     assert "away" not in s.hint()
 
 
+@staged(peers=("bob",), size=(80, 24))
+async def test_what_came_while_away_is_read_once_one_is_back_and_sees_it(s: Stage) -> None:
+    """It stayed unread, also after an answer to it, and stood below *new* at the next start."""
+    await s.until_text("2 here")
+    await _away(s, 120_000)
+    s.say("the ferry is late")
+    await s.until(lambda: s.app.model.unread == 1)
+    await _back(s)
+    assert s.hint().endswith("1 message by bob | Alt+U first unread")
+    assert s.app.model.unread == 0
+    assert "─ new ─" in s.text(), "it stays, so that one finds the place"
+    s.app._keep()
+    assert s.app.model.conversation.read_mark() == s.app.model.timeline.last_key()
+
+
 @staged("lobby", "dev", peers=("bob",), size=(140, 24))
 async def test_the_key_of_the_next_channel_is_named_where_several_have_news(s: Stage) -> None:
     await s.until_text("2 here")
