@@ -354,6 +354,18 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
     run(scenario)
 
 
+def test_what_is_meant_for_one_person_opens_no_channel_that_everybody_reads(tmp_path: Path) -> None:
+    """`sdschat send @bob TEXT` said it in the open, where `sdschat log @bob` lists what was said to bob alone."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = here.start("ann")
+            with pytest.raises(ValueError, match="@bob would be an open channel, which everybody can read"):
+                ann.node.join("@bob")
+
+    run(scenario)
+
+
 def test_the_full_name_of_a_private_channel_that_one_is_not_in_opens_no_open_one(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:

@@ -26,8 +26,8 @@ _ELSEWHERE: Final = "private-elsewhere/"
 def enter(store: Store, text: str, now: int) -> str:
     """Return the name of the channel that a name or a link means. What a link holds is kept with the profile.
 
-    Raises ValueError, in words for a person, for a link that is refused, and for the full name of a private channel
-    that this profile is not in: an open channel of that name would look like it.
+    Raises ValueError, in words for a person, for a link that is refused, for the full name of a private channel that
+    this profile is not in, since an open channel of that name would look like it, and for @NICK.
     """
     if not is_link(text):
         name = full_name(store, text)
@@ -42,6 +42,11 @@ def enter(store: Store, text: str, now: int) -> str:
                 f"{elsewhere} is a private channel, and your key was in it before it came here. Without an invite "
                 f"{name} would be an open channel, which everybody can read. Ask a member for an invite (/invite), or "
                 "choose another --profile."
+            )
+        if name.startswith("@") and not store.has_channel(name):
+            raise LinkError(
+                f"{name} would be an open channel, which everybody can read. To write to one participant alone: "
+                "/msg NICK TEXT in the chat, or sdschat send CHANNEL TEXT --to NICK."
             )
         return name
     record = take_link(store, text, now)
