@@ -15,7 +15,18 @@ from rich.style import Style
 from sdschat.node.view.values import Verdict
 from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
-from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, Glyphs, clock, day, fitted, goes_left, short, wrapped
+from sdschat.tui.model.words import (
+    END_OF_ISOLATE,
+    ISOLATE,
+    NO_BREAK,
+    Glyphs,
+    clock,
+    day,
+    fitted,
+    goes_left,
+    short,
+    wrapped,
+)
 from sdschat.tui.themes import Line, LineStyle
 
 _MARK: Final = Style(reverse=True, underline=True)  # underlined too: a selected row may be reverse itself
@@ -304,7 +315,8 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
     lines: list[Line] = []
     for line in text.split("\n"):
         column = FIRST_COLUMN.match(line)
-        for number, part in enumerate(hanging(line, room)):
+        for number, broken in enumerate(hanging(line, room)):
+            part = broken.replace(NO_BREAK, " ")
             low, high = column.span(2) if column is not None and not number else (0, 0)
             marked_part = Segment(part[low:high], line_style.style("key"))
             drawn = [Segment(part[:low], style), marked_part, Segment(part[high:], style)]

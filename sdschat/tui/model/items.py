@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
 from sdschat.node.view.values import Key, Lost, MissingMessage, RetrievalState
-from sdschat.tui.model.words import Glyphs, bar, clock, countdown, listed
+from sdschat.tui.model.words import NO_BREAK, Glyphs, bar, clock, countdown, listed
 
 Place = tuple[int, str, int, str]  # Lamport time, id, rank beside that message, tie-breaker
 
@@ -243,7 +243,7 @@ def asking_words(
     """Return in words the state of the request for a missing message: asker, time, and if not `brief` those who may
     answer. That nobody may is said in any case."""
     total, left = max(1, what.due - what.counts_from), what.due - now
-    soon = countdown(left) if glyphs is None else f"{countdown(left)} {bar(1 - left / total, _BAR, glyphs)}"
+    soon = countdown(left) if glyphs is None else f"{countdown(left)}{NO_BREAK}{bar(1 - left / total, _BAR, glyphs)}"
     others = [name for name in gap.answerers if name]
     may = f"; {listed(others)} may answer" if others and not brief else "" if others else "; nobody is here to answer"
     if what.asking is RetrievalState.WAITING:

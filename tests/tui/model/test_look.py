@@ -138,6 +138,12 @@ def test_a_link_is_a_link_of_the_terminal_only_if_wanted() -> None:
     assert not any(segment.style.link for line in plain for segment in line if segment.style)
 
 
+def test_the_bar_of_a_gap_stands_beside_its_time_at_any_width() -> None:
+    for width in range(30, 130):
+        lines = item_lines(gap(), width, LineStyle(), NOON)
+        assert any("00:12 ▰" in "".join(segment.text for segment in line) for line in lines), width
+
+
 def test_a_wrapped_link_stays_whole_in_every_part() -> None:
     item = entry(1, "https://a.example/" + "x" * 100)
     found = [
