@@ -17,11 +17,12 @@ from sdschat.node.view.searching import HistorySearch
 from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, said_by, step_hit, wanted_by
 from sdschat.tui.later import later
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import fitted, reason_text
+from sdschat.tui.model.words import reason_text
 from sdschat.tui.window import Window
 
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM_FOR_WORDS: Final = 18  # columns for the words, before the keys get any
+_LEAST_FOR_WORDS: Final = 14  # with what stands before them and between, where there are few columns
 _BESIDE: Final = 9  # columns for what stands before the words, and between
 _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
@@ -64,23 +65,26 @@ class FindBar(Horizontal):
         super().__init__(Static("find", markup=False), self.words, self._found, id=id)
         self._typed = typed
         self._between = between
-        self._said = ("", False)
+        self._said = ("", "", False)
 
     def on_input_changed(self) -> None:
         self._typed()
 
     def on_resize(self) -> None:
-        text, keys = self._said
-        self.say(text, keys=keys)
+        text, few, keys = self._said
+        self.say(text, few, keys=keys)
 
-    def say(self, text: str, *, keys: bool = False) -> None:
-        """Show a text, and the keys behind it that there is room for. What may be written comes first."""
-        self._said = text, keys
+    def say(self, text: str, few: str, *, keys: bool = False) -> None:
+        """Show a text, and the keys behind it that there is room for. What may be written comes first. `few`: what of
+        the text is shown where there is no room for the whole."""
+        self._said = text, few, keys
         room = self.size.width - (_ROOM_FOR_WORDS if self.words.value else len(_MAY_SAY) + _BESIDE)
         named = (_KEYS_OF_NOTHING if text == _NOTHING_FOUND else _KEYS) if keys else ("",)
         told = (f" {self._between} ".join(filter(None, (text, each))) for each in named)
         fits = next((each for each in told if cell_len(each) <= room), None)
-        self._found.update(fitted(text, max(0, room)).rstrip() if fits is None else fits)
+        if fits is None:
+            fits = few if cell_len(few) <= self.size.width - _LEAST_FOR_WORDS else ""
+        self._found.update(fits)
 
 
 class Finder:
@@ -148,7 +152,7 @@ class Finder:
         if found:
             self.go(0)
         else:
-            self._say(_NOTHING_FOUND)
+            self._say(_NOTHING_FOUND, "none")
 
     def go(self, step: int) -> None:
         """Jump to an older hit, or to a newer one."""
@@ -158,7 +162,7 @@ class Finder:
         except CommandError as error:
             self._say(str(error), keys=False)
         else:
-            self._say(f"{hit_words(host)} {said_by(host)}")
+            self._say(f"{hit_words(host)} {said_by(host)}", hit_words(host))
         host.warn("")
 
     def list_hits(self) -> None:
@@ -174,5 +178,5 @@ class Finder:
         self._say("")
         self._host.refuse(text)
 
-    def _say(self, text: str, *, keys: bool = True) -> None:
-        self.bar.say(text, keys=keys)
+    def _say(self, text: str, few: str = "", *, keys: bool = True) -> None:
+        self.bar.say(text, few, keys=keys)

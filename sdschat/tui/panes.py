@@ -199,9 +199,22 @@ class Panes:
         offline = offline_words(model.connection, sync, now, recorded=bool(screen.view.recorded))
         if model.refused and not offline:
             offline = f"NOT TAKEN {model.refused} | what you write is kept, and tried again"
-        self._put(self.offline, Text(f"! {offline}" if offline else ""), hide=True)
+        self._put_banner(self.offline, f"! {offline}" if offline else "")
         faults = clean(screen.view.faults(model.conversation.channel), limit=200)
-        self._put(self.faults, Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)
+        if offline and screen.height <= _TINY:
+            faults = ""  # the log needs the line
+        self._put_banner(self.faults, f"! FAULTS ON: {faults} | /fault off" if faults else "")
+
+    def _put_banner(self, pane: Static, text: str) -> None:
+        """Draw a banner: in one line where there are few, and without colours as wide as the screen."""
+        screen, cut = self._screen, self._screen.line_style.glyphs.cut
+        shown, room = text.replace(PART, f" {screen.line_style.glyphs.between} "), screen.width - 2
+        if shown and screen.height <= _TINY:
+            shown = fitted(shown, room, cut).rstrip()
+        if shown and screen.line_style.palette.theme.ansi:
+            shown = "\n".join(fitted(f" {shown[low:high]}", screen.width, cut) for low, high in wrapped(shown, room))
+        self._put(pane, Text(shown), hide=True)
+        self._said[pane.id or ""] = text
 
     def draw_details(self) -> None:
         self._put(self.details, Text(self._details()), hide=True)
@@ -285,3 +298,4 @@ class Panes:
         self.frames.fit()
         self.draw_badges()
         self.draw_people()
+        self.draw_banners()

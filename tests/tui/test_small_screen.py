@@ -98,6 +98,9 @@ async def test_what_is_said_leaves_the_last_message_and_the_input_on_the_smalles
     await s.press("escape", "escape", "escape")
     await s.press("ctrl+f", *"good")
     await s.until_text("find good")
+    assert s.lines()[2].endswith("1 of 1"), "who wrote it has no room"
+    await s.press(*"zzz")
+    await s.until(lambda: s.lines()[2].endswith("none"), "that there is none")
     assert s.lines()[3].startswith(">")
 
 
@@ -116,3 +119,25 @@ async def test_the_frame_of_a_sheet_names_the_keys_that_have_room(s: Stage) -> N
     await s.press(*"never")
     frame = next(line for line in s.lines() if line.startswith("╰"))
     assert frame.strip("╰╯─ ") == "filter: never_"
+
+
+@staged(size=(20, 4))
+async def test_a_banner_has_one_line_on_the_smallest_screen(s: Stage) -> None:
+    await s.enter("good")
+    await s.enter("/fault loss 20%")
+    await s.until(lambda: s.lines()[2] == " ! FAULTS ON: loss…", "the end of what has room")
+    await s.press("escape")
+    await s.enter("/fault offline")
+    await s.until_text("OFFLINE on purp…")
+    await s.press("escape")
+    assert "FAULTS" not in s.text(), "the log needs the line"
+    assert "good" in s.text() or "offline" in s.text()
+
+
+@staged(size=(60, 15), no_color=True)
+async def test_without_colour_a_banner_is_as_wide_as_the_screen(s: Stage) -> None:
+    await s.enter("/fault offline")
+    await s.until_text("OFFLINE on purpose")
+    for strip in s.app.screen._compositor.render_strips():
+        if "FAULTS ON" in strip.text or "OFFLINE on" in strip.text:
+            assert all(segment.style is not None and segment.style.reverse for segment in strip), strip.text
