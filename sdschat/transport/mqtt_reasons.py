@@ -16,6 +16,9 @@ from sdschat.transport.session import LinkOptions
 _UNSUPPORTED_VERSION: Final = 0x84
 _NOT_AUTHORISED: Final = (0x86, 0x87, 0x8A, 0x8C)
 _TAKEN_OVER: Final = 0x8E
+_NO_HANDSHAKE: Final = (
+    "{} hung up during the TLS handshake. Does it speak TLS on this port? Without it: mqtt:// or ws://."
+)
 _OLDEST: Final = 3  # MQTT 3.1.1, the last version that is tried
 
 
@@ -27,6 +30,8 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
     """Explain a failure to open the socket."""
     place = f"{address.host}:{address.port}"
     match problem:
+        case ssl.SSLEOFError():
+            return Why.TLS_REFUSED, _NO_HANDSHAKE.format(place)
         case ssl.SSLError():
             return Why.TLS_REFUSED, explain(problem, place)
         case socket.gaierror():
@@ -38,7 +43,7 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
         case WebsocketRefusedError():
             return Why.PROTOCOL, f"{place} answers, but not as a websocket for MQTT. Check the port and {address.path}."
         case ConnectionResetError() | BrokenPipeError() if address.encrypted:
-            return Why.TLS_REFUSED, f"{place} hung up during the TLS handshake. Does it speak TLS on this port?"
+            return Why.TLS_REFUSED, _NO_HANDSHAKE.format(place)
     return Why.UNREACHABLE, f"{place} cannot be reached: {problem}. Check the address and the network."
 
 

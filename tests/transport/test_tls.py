@@ -180,6 +180,18 @@ def test_tls_to_a_port_without_it_is_told(tmp_path: Path, papers: Papers) -> Non
     run(scenario)
 
 
+def test_a_broker_that_hangs_up_on_tls_is_told_with_what_to_try(papers: Papers) -> None:
+    async def scenario() -> None:
+        config = BrokerConfig(port=free_port())
+        options = quick(f"mqtts://localhost:{config.port}", tls=TlsOptions(papers.authority.file))
+        async with embedded(config), client(options) as (_, facts):
+            refused = await facts.until(Disconnected)
+            assert refused.why is Why.TLS_REFUSED
+            assert "Does it speak TLS on this port? Without it: mqtt://" in refused.detail
+
+    run(scenario)
+
+
 def test_verification_is_on_and_old_versions_are_off(papers: Papers) -> None:
     context = client_context(TlsOptions(papers.authority.file))
     assert context.check_hostname
