@@ -70,7 +70,7 @@ def command(
 
     def ready(taken: int) -> None:
         say("each page that is opened is a participant of its own; Ctrl+C ends")
-        print(f"serving at {Address('http', listen, taken)}/", flush=True)
+        print(f"serving at {Address('http', host, taken)}/", flush=True)
 
     seats = Visitors(chosen.data_dir / "visitors", visitors)
     server = ChatServer(arguments, seats, is_open=remote, title=names[0])

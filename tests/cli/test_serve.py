@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -89,6 +90,12 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
 )
 def test_address_and_port_may_stand_together(listen: str, place: tuple[str, int]) -> None:
     assert listening_place(listen, 8000) == place
+
+
+def test_the_address_that_is_printed_leads_to_the_page(tmp_path: Path) -> None:
+    """With address and port together it was http://[127.0.0.1:8123]:8123/."""
+    with serving(tmp_path, "--listen", "127.0.0.1:0") as address:
+        assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d*/", address)
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:", "127.0.0.1:http", ":8000", "127.0.0.1:65536", ""])
