@@ -331,6 +331,15 @@ class LogView(LogLines, can_focus=True):
             self.scroll_to(y=high - height, animate=False, force=True)
         self.refresh()
 
+    def rows_in_use(self) -> tuple[int, range]:
+        """Return the number of rows on the screen with something in them, and the rows of the selected message."""
+        layout, top, model = self._layout_of_rows, round(self.scroll_y), self.model
+        at = model.timeline.index_of_message(model.selected) if model is not None and model.selected else None
+        chosen = range(0)
+        if at is not None and at < len(layout.rows):
+            chosen = range(max(0, layout.first_line(at) - top), max(0, layout.first_line(at + 1) - top))
+        return min(self.size.height, layout.height - top), chosen
+
     def _choose(self, message_id: str | None) -> None:
         assert self.model is not None
         if self.model.selected != message_id:

@@ -23,6 +23,7 @@ from textual.widget import Widget
 from sdschat.tui.model.results import Mark, Page
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
 from sdschat.tui.themes import Line, LineStyle
+from sdschat.tui.widgets.log_view import LogView
 
 _KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
 _KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
@@ -110,7 +111,7 @@ class Sheet(ScrollView, can_focus=True):
         self._at = 0
         self._filter = ""
         self._found: list[int] = []  # the lines of the page that the filter leaves
-        self._area: Widget | None = None  # the part of the screen that it covers
+        self._area: LogArea | None = None  # the part of the screen that it covers
         self._needs = 0  # columns without which a picture in it is nothing, or a word is broken
         self._covers_all = False  # also the lists beside the log
         self._chosen = 0  # index in `_found` of the line that is chosen, in a list
@@ -123,7 +124,7 @@ class Sheet(ScrollView, can_focus=True):
         """The page that is shown; None while the sheet is closed."""
         return self._pages[self._at] if self._pages and self.display else None
 
-    def cover(self, area: Widget) -> None:
+    def cover(self, area: LogArea) -> None:
         """Lie over this part of the screen; over the lists beside it, too, where only that makes room for a picture or
         for a word such as an id."""
         self._area = area
@@ -134,6 +135,15 @@ class Sheet(ScrollView, can_focus=True):
         place, whole = area.region, body.region
         self._covers_all = not place.width or place.width < self._needs + _SIDES <= whole.width
         self.styles.margin = 0 if self._covers_all else (0, whole.right - place.right, 0, place.x - whole.x)
+        self._find_place()
+
+    def _find_place(self) -> None:
+        """Stand where it hides least of the log."""
+        height = self.styles.height
+        fits = self._area is not None and height is not None and not height.is_percent and not self.has_class("-bare")
+        first = self._area.first_row_for(int(height.value)) if fits and self._area and height else 0
+        if self.styles.offset.y.value != first:
+            self.styles.offset = (0, first)
 
     def open(self, pages: Sequence[Page], title: str = "", *, needs: int = 0) -> None:
         """Show pages, the one with this title first. `needs`: the columns of a picture in it."""
@@ -156,7 +166,10 @@ class Sheet(ScrollView, can_focus=True):
     def renew(self) -> None:
         """Take the text of the page as it is now, if that can change. The place and the filter stay."""
         page = self.page
-        if page is None or page.renew is None:
+        if page is None:
+            return
+        self._find_place()  # the log grows
+        if page.renew is None:
             return
         lines = page.renew().split("\n")
         if lines != page.lines:
@@ -199,6 +212,7 @@ class Sheet(ScrollView, can_focus=True):
         if not words:  # as high as the highest page: it does not move while one turns the pages, or filters
             high = max(len(self._rows), self._others_rows(width)) + self.gutter.height
             self.styles.height = "100%" if self._covers_all else high  # no piece of a list is left below it
+            self._find_place()
         self._draw_frame(page)
         self.refresh()
 
@@ -347,9 +361,19 @@ class Sheet(ScrollView, can_focus=True):
 class LogArea(Horizontal):
     """The place of the log, or of both of a split. The sheet lies over it, and leaves the lists beside it whole."""
 
-    def __init__(self, sheet: Sheet, *, id: str) -> None:
+    def __init__(self, sheet: Sheet, log: LogView, *, id: str) -> None:
         super().__init__(id=id)
         self._sheet = sheet
+        self._log = log
 
     def on_resize(self) -> None:
         self._sheet.cover(self)
+
+    def first_row_for(self, high: int) -> int:
+        """Return the first row of a sheet so high: it stands at the top, but in the last rows where nothing is written
+        yet, or where it would hide the selected message at the top alone."""
+        first = self._log.size.height - high
+        if first <= 0 or self._log.size != self.size:  # a split has two logs
+            return 0
+        written, chosen = self._log.rows_in_use()
+        return first if written <= first or (chosen and chosen.start < high and chosen.stop <= first) else 0
