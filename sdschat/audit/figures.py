@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, Final
 
+from sdschat.audit.answers import Figures, FilterTrial, answers
 from sdschat.audit.engine import answer
 from sdschat.audit.schemas import Journal, Message
-from sdschat.audit.sources.packets import trials
-from sdschat.audit.tables.figures import Figures, answers
+from sdschat.audit.sources.packets import tried
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Silver
+from sdschat.audit.witness import Copy, Member, Silver
 
 QUIET: Final = 60_000  # milliseconds without any event of a node that are told
+LATER: Final = 50  # ids tested against each filter: the ones that its sender delivered next
 STRETCHES: Final = 200  # upper limit of stretches of time in a picture
 _GRAINS: Final = (100, 200, 500, *(1_000 * each for each in (1, 2, 5, 10, 20, 60, 120, 300, 600, 1_800, 3_600, 21_600)))
 _DAY: Final = 86_400_000
@@ -96,7 +99,7 @@ def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[
         "had": ((*row[:4], row.received_ms) for row in silver.copies),
         "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
         "packet": (_packet(row) for row in silver.messages if row.bytes is not None and not row.gone),
-        "trial": trials(silver.copies, silver.messages),
+        "trial": _trials(silver.copies, silver.messages),
         "lacked": ((row.run_id, row.channel, row.node, row.position, row.until, row.reason) for row in audit.missing),
         "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
     }
@@ -111,3 +114,22 @@ def _event(moment: int, row: Journal) -> tuple[Any, ...]:
 def _packet(row: Message) -> tuple[Any, ...]:
     sizes = (row.bytes, row.content_bytes, row.filter_bytes, row.history_bytes, row.request_bytes)
     return row.run_id, row.channel, "log", "message", row.message_id, *(size or 0 for size in sizes)
+
+
+def _trials(copies: Iterable[Copy], messages: Iterable[Message]) -> Iterator[FilterTrial]:
+    """Yield the trial of the filters that each node sent."""
+    had: dict[Member, dict[str, int]] = defaultdict(dict)
+    for copy in copies:
+        had[copy.run_id, copy.channel, copy.node][copy.message_id] = copy.received_ms
+    packets: dict[Member, dict[str, bytes]] = defaultdict(dict)
+    for row in messages:
+        if row.own and not row.gone and row.raw is not None and row.damage is None:
+            packets[row.run_id, row.channel, row.node][row.message_id] = row.raw
+    for member, own in packets.items():
+        ordered = sorted((at, name) for name, at in had.get(member, {}).items())
+        times, names = [at for at, _ in ordered], [name for _, name in ordered]
+        starts = {name: bisect_right(times, at) for at, name in ordered}
+        asked = ((raw, names[starts[name] : starts[name] + LATER]) for name, raw in own.items() if name in starts)
+        trial = tried(member, asked)
+        if trial.filters:
+            yield trial

@@ -12,10 +12,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sdschat.audit.schemas import AuditJournal, Copy, Declared, Journal, Message, Node, Presence, Quarantine
+from sdschat.audit.schemas import AuditJournal, Declared, Ids, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
+
+
+class Copy(NamedTuple):
+    """A message that a node has: from the log of its database, or without one from the deliveries in its journal."""
+
+    run_id: str
+    channel: str
+    node: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    own: bool
+    via: str | None
+    received_ms: int
+    origin: str  # log or journal
+    damage: str | None
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
 
 if TYPE_CHECKING:
+    from sdschat.audit.answers import Figures
     from sdschat.audit.compare import Comparison
     from sdschat.audit.members import MembersAudit
     from sdschat.audit.schemas import Quarantine
-    from sdschat.audit.tables.figures import Figures
     from sdschat.audit.verdict import Audit, Rules
     from sdschat.audit.witness import Channel, Silver
     from sdschat.identity.private.roster import Roster

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sdschat
 from sdschat.audit import schemas as tables
+from sdschat.audit.answers import METRICS, Figures, FilterTrial, answers
 from sdschat.audit.figures import QUIET, grain_of
 from sdschat.audit.report.data import ReportData, moment, shown_channels
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.audit.sources.packets import tried
-from sdschat.audit.tables.figures import METRICS, Figures, FilterTrial, answers
 from sdschat.lake.asked import Asked
 from sdschat.lake.judge import MOST, audit_of, places_in, refused_in
 
@@ -84,10 +84,9 @@ def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBat
     import pyarrow
 
     for batch in batches:
-        found = [
-            FilterTrial(row["run_id"], row["channel"], row["node"], *tried([(row["raw"], row["ids"])]))
-            for row in batch.to_pylist()
-        ]
+        found = (
+            tried((row["run_id"], row["channel"], row["node"]), [(row["raw"], row["ids"])]) for row in batch.to_pylist()
+        )
         rows = [row._asdict() for row in found if row.filters]
         if rows:
             yield pyarrow.RecordBatch.from_pylist(rows)

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from sdschat.audit import schemas
+from sdschat.audit.answers import METRICS, answers
 from sdschat.audit.problem import PipelineProblem
 from sdschat.lake.sources.batch import arrow_schema
 
@@ -48,15 +49,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.AuditMissing: f"{GOLD}/audit_missing",
     schemas.AuditFinding: f"{GOLD}/audit_finding",
     schemas.AuditJournal: f"{GOLD}/audit_journal",
-    schemas.MetricsClock: f"{GOLD}/metrics_clock",
-    schemas.MetricsDelivery: f"{GOLD}/metrics_delivery",
-    schemas.MetricsAck: f"{GOLD}/metrics_ack",
-    schemas.MetricsRepair: f"{GOLD}/metrics_repair",
-    schemas.MetricsTraffic: f"{GOLD}/metrics_traffic",
-    schemas.MetricsRejected: f"{GOLD}/metrics_rejected",
-    schemas.MetricsParts: f"{GOLD}/metrics_parts",
-    schemas.MetricsFilter: f"{GOLD}/metrics_filter",
-}
+} | {kind: f"{GOLD}/{place}" for kind, place in map(answers().__getitem__, METRICS)}
 OF_BRONZE: Final = tuple(table for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
 # Parts of bronze tables: a channel of a campaign, and a day by this column. A row comes again in the same part.
 PARTS: Final = ("channel_key", "day")

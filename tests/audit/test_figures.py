@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sdschat.audit.answers import Figures
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
 from sdschat.audit.report.page import unproven_note
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.tables.figures import Figures
 from sdschat.audit.witness import conform
 from tests.audit.worlds import event, message, node, taken
 

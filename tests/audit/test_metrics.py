@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sdschat.audit.answers import Figures
 from sdschat.audit.figures import figures as figures_of
 from sdschat.audit.report.tables import clocks
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.tables.figures import Figures
 from sdschat.audit.witness import conform
 from tests.audit.worlds import event, message, node, taken, with_filter
 

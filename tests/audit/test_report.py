@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from sdschat.audit.answers import MetricsRepair
 from sdschat.audit.compare import compare_rows
 from sdschat.audit.report.data import duration, report_data, shown_channels
 from sdschat.audit.report.tables import repair_note
-from sdschat.audit.schemas import AuditChannel, MetricsRepair
+from sdschat.audit.schemas import AuditChannel
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, Audit
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
 from sdschat.audit.lock import alone
 from sdschat.audit.schemas import (
@@ -23,7 +24,6 @@ from sdschat.audit.schemas import (
     Presence,
     columns,
 )
-from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import Audit
 from sdschat.audit.witness import Silver, conform
 from sdschat.cli.program import run

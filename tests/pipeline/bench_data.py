@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import FIELD, Copy, KnownVersion, Message, Node
+from sdschat.audit.schemas import FIELD, KnownVersion, Message, Node
+from sdschat.audit.witness import Copy
 from sdschat.sds.values import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings

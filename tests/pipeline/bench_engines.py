@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sdschat.audit.schemas import Copy, ddl
+from sdschat.audit.schemas import ddl
+from sdschat.audit.witness import Copy
 from tests.pipeline.bench_data import NODES
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
 from sdschat.audit.schemas import (
     FINDINGS,
@@ -25,7 +26,6 @@ from sdschat.audit.schemas import (
     Log,
     Presence,
 )
-from sdschat.audit.tables.figures import METRICS, Figures, answers
 from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, Audit
 from sdschat.audit.witness import Silver, conform
 from sdschat.lake import figures as of_lake

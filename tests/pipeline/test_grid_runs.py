@@ -25,10 +25,10 @@ pq = needs_module("pyarrow.parquet")
 
 import sdschat
 import tests.sim.defects_log  # noqa: F401  (plants are known by their names)
+from sdschat.audit.answers import Figures
 from sdschat.audit.figures import figures
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Journal
-from sdschat.audit.tables.figures import Figures
 from sdschat.audit.verdict import Audit
 from sdschat.audit.witness import Taken, conform
 from sdschat.cli.program import run

@@ -17,7 +17,7 @@ needs_module("pyarrow")
 
 
 def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_path: Path) -> None:
-    from sdschat.audit.schemas import MetricsDelivery
+    from sdschat.audit.answers import MetricsDelivery
     from sdschat.lake.judge import audit_of
     from sdschat.lake.tables import PLACES
     from sdschat.pipeline.lake import Lake

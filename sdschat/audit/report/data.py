@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import sdschat
+from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
 from sdschat.audit.schemas import VERSION, AuditChannel, Node
-from sdschat.audit.tables.figures import Figures
 from sdschat.audit.verdict import Audit, Rules, counted
 from sdschat.audit.witness import Silver
 

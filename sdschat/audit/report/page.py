@@ -10,13 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.audit.answers import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
 from sdschat.audit.report import pictures, tables
 from sdschat.audit.report.data import NOTHING, Channel, ReportData, duration, moment, of_channel, shown_channels, size
 from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.tables.figures import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
 from sdschat.audit.verdict import ALONE, channel_sentence, counted, sentence
 
 _MOVE: Final = (

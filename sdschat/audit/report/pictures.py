@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import altair as alt
 
+from sdschat.audit.answers import Cell, CurvePoint, MetricsAck, MetricsFilter, MetricsParts
 from sdschat.audit.report.data import duration, size
 from sdschat.audit.report.embed import Picture, data
-from sdschat.audit.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
-from sdschat.audit.tables.figures import Cell, CurvePoint
+from sdschat.audit.schemas import AuditFinding, AuditNode
 
 Named = Callable[[str], str]
 WIDE: Final = 780

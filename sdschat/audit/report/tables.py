@@ -7,17 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Final, Protocol, TypeVar
 
+from sdschat.audit.answers import MetricsClock, MetricsDelivery, MetricsFilter, MetricsRejected, MetricsRepair
 from sdschat.audit.report.data import NOTHING, ReportData, duration, look, moment
-from sdschat.audit.schemas import (
-    AuditFinding,
-    AuditMissing,
-    AuditNode,
-    MetricsClock,
-    MetricsDelivery,
-    MetricsFilter,
-    MetricsRejected,
-    MetricsRepair,
-)
+from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words
 
 Named = Callable[[str], str]

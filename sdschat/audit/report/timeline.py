@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
+from sdschat.audit.answers import Absence, Figures
 from sdschat.audit.report.data import duration, moment, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.tables.figures import Absence, Figures
 from sdschat.audit.verdict import LOST, counted
 
 Named = Callable[[str], str]

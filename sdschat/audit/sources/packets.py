@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from sdschat.audit import schemas
-from sdschat.audit.tables.figures import FilterTrial
+from sdschat.audit.answers import FilterTrial
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
@@ -66,21 +63,8 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGEST_DIGITS]
 
 
-LATER: Final = 50  # ids tested against each filter: the ones that its sender delivered next
-
-
-Member = tuple[str, str, str]  # run_id, channel, node
-
-
-class Trial(NamedTuple):
-    filters: int
-    checks: int
-    hits: int
-    expected: float
-
-
-def tried(packets: Iterable[tuple[bytes, Sequence[str]]]) -> Trial:
-    """Test the filters of packets with ids that they contain only by chance."""
+def tried(member: tuple[str, str, str], packets: Iterable[tuple[bytes, Sequence[str]]]) -> FilterTrial:
+    """Test the filters of packets of a node (run, channel and node) with ids that they contain only by chance."""
     filters = checks = hits = 0
     expected = 0.0
     for raw, ids in packets:
@@ -95,22 +79,4 @@ def tried(packets: Iterable[tuple[bytes, Sequence[str]]]) -> Trial:
         hits += sum(map(found.holds, ids))
         hashes = found.hashes if isinstance(found, CompactFilter) else HASHES
         expected += len(ids) * found.fill**hashes
-    return Trial(filters, checks, hits, expected)
-
-
-def trials(copies: Iterable[schemas.Copy], messages: Iterable[schemas.Message]) -> Iterator[FilterTrial]:
-    """Yield the trial of the filters that each node sent."""
-    had: dict[Member, dict[str, int]] = defaultdict(dict)
-    for copy in copies:
-        had[copy.run_id, copy.channel, copy.node][copy.message_id] = copy.received_ms
-    packets: dict[Member, dict[str, bytes]] = defaultdict(dict)
-    for row in messages:
-        if row.own and not row.gone and row.raw is not None and row.damage is None:
-            packets[row.run_id, row.channel, row.node][row.message_id] = row.raw
-    for member, own in packets.items():
-        ordered = sorted((at, name) for name, at in had.get(member, {}).items())
-        times, names = [at for at, _ in ordered], [name for _, name in ordered]
-        starts = {name: bisect_right(times, at) for at, name in ordered}
-        trial = tried((raw, names[starts[name] : starts[name] + LATER]) for name, raw in own.items() if name in starts)
-        if trial.filters:
-            yield FilterTrial(*member, trial.filters, trial.checks, trial.hits, trial.expected)
+    return FilterTrial(*member, filters, checks, hits, expected)
