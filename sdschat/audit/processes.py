@@ -4,37 +4,59 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import BinaryIO, NamedTuple, TypeVar
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class _Other(NamedTuple):
-    pid: int
-    answer: BinaryIO
-
-
 def side_by_side(work: Callable[[Sequence[T]], R], portions: Sequence[Sequence[T]]) -> list[R]:
     """Return the result of `work` for each portion.
 
-    The first portion is done here, each other one in a copy of this process, if copies can be made. A portion that a
-    copy does not finish, for any reason, is done here.
+    The first portion is done here, each other one in a copy of this process. A portion that a copy does not finish, for
+    any reason, is done here.
     """
-    others = [_start(work, portion) for portion in portions[1:]]
+    with ExitStack() as stack:
+        answers = [stack.enter_context(_beside(work, portion)) for portion in portions[1:]]
+        found = [work(portion) for portion in portions[:1]]
+        for portion, answer in zip(portions[1:], answers, strict=True):
+            try:
+                found.append(answer.recv())
+            except (EOFError, OSError):
+                found.append(work(portion))
+    return found
+
+
+@contextmanager
+def _beside(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> Iterator[Connection]:
+    """Work in a copy of this process, which is killed when nobody wants its answer any more."""
+    from multiprocessing import get_context  # seldom needed
+
+    copies = get_context("fork")
+    answer, given = copies.Pipe(duplex=False)
+    process = copies.Process(target=_give, args=(given, work, portion))
     try:
-        here = [work(portion) for portion in portions[:1]]
-        answers = [_answer(other) for other in others]
+        with given, suppress(OSError):  # where no copy can be made, there is no answer
+            process.start()
+        yield answer
     finally:
-        ended = [other is not None and _end(other) for other in others]
-    for portion, answer, well in zip(portions[1:], answers, ended, strict=True):
-        here.append(pickle.loads(answer) if answer and well else work(portion))
-    return here
+        answer.close()
+        if process.pid is not None:
+            process.kill()
+            process.join()
+
+
+def _give(given: Connection, work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> None:
+    try:
+        given.send(work(portion))
+    finally:  # in any case: a copy must not run the clean-up of the first process a second time, nor tell of an error
+        os._exit(0)
 
 
 def processors() -> int:
@@ -48,43 +70,6 @@ def half_of_memory(most: int, unknown: int) -> int:
         return min(most, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     except (AttributeError, ValueError, OSError):
         return unknown
-
-
-def _start(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> _Other | None:
-    reader, writer = os.pipe()
-    try:
-        pid = os.fork()
-    except OSError:
-        os.close(reader)
-        os.close(writer)
-        return None
-    if pid:
-        os.close(writer)
-        return _Other(pid, os.fdopen(reader, "rb"))
-    code = 1
-    try:
-        done = pickle.dumps(work(portion), pickle.HIGHEST_PROTOCOL)
-        with os.fdopen(writer, "wb") as answer:
-            answer.write(done)
-        code = 0
-    finally:  # in any case: a copy must not run the clean-up of the first process a second time
-        os._exit(code)
-
-
-def _answer(other: _Other | None) -> bytes:
-    if other is None:
-        return b""
-    with other.answer:
-        return other.answer.read()
-
-
-def _end(other: _Other) -> bool:
-    """End a copy. True if it finished its work. A copy whose answer nobody wants any more is killed."""
-    whole = other.answer.closed
-    other.answer.close()
-    if not whole:
-        os.kill(other.pid, signal.SIGKILL)
-    return os.waitpid(other.pid, 0)[1] == 0
 
 
 @contextmanager
