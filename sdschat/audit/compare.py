@@ -30,37 +30,30 @@ class Comparison(NamedTuple):
     unsearchable: list[Path]  # readable databases with a damaged search index
 
 
-def compare(paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None) -> Comparison:
-    """Compare the databases. `excused` adds to what the nodes need not have.
+def compare(
+    paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None, *, by_row: bool = False
+) -> tuple[Comparison, Silver]:
+    """Compare the databases. `excused` adds to what the nodes need not have. Also return what was read row by row.
 
-    Sound databases are read by column, and all others row by row.
+    Sound databases are read by column, and all others row by row; with `by_row` all, for a caller that needs figures.
     """
     readings = _readings(paths, read_ms)
-    sound, unsearchable = _sound(readings)
+    damaged = [each.path for each in readings if by_row and search_is_damaged(each.path)]
+    sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
     read = _row_by_row(readings, sound)
     rows = logs_that_count(read)
     taken = Taken()
     for each in readings:
         taken.take(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
-    heard = testimony(conform(taken, rules))
-    every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
-    apart = went_apart(read)
-    return _judged(_together(heard, sound.values(), latest_nodes(every), apart), taken, rules, unsearchable, excused)
-
-
-def compare_rows(
-    paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None
-) -> tuple[Comparison, Silver]:
-    """Compare the databases and also return all rows, for a caller that needs figures too."""
-    taken, readings = Taken(), _readings(paths, read_ms)
-    read = {each: list(read_database(each)) for each in readings}
-    for rows in logs_that_count(read).values():
-        taken.take(rows)
-    refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
-    unsearchable = [each.path for each in readings if search_is_damaged(each.path)]
-    return _judged(testimony(silver)._replace(apart=went_apart(read)), taken, rules, unsearchable, excused), silver
+    every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
+    said = _together(testimony(silver), sound.values(), latest_nodes(every), went_apart(read))
+    where = {node.node: Path(node.source) for node in said.nodes}
+    unread = {row.source for row in taken.quarantine if not row.place}
+    left = [path for path in unsearchable if str(path) not in unread]
+    known = said if excused is None else excused(said)
+    return Comparison(said.there, taken.quarantine, judge(known, rules), where, left), silver
 
 
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
@@ -137,13 +130,3 @@ def _together(
             there[one.presence.run_id, one.presence.channel].append(one)
     in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
     return Testimony(in_order, nodes, sorted(set(declared)), sorted(journals), apart)
-
-
-def _judged(
-    said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path], excused: Excuse | None
-) -> Comparison:
-    where = {node.node: Path(node.source) for node in said.nodes}
-    unread = {row.source for row in taken.quarantine if not row.place}
-    left = [path for path in unsearchable if str(path) not in unread]
-    known = said if excused is None else excused(said)
-    return Comparison(said.there, taken.quarantine, judge(known, rules), where, left)

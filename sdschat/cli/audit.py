@@ -68,7 +68,7 @@ def command(
     no message depends on it, and it changes no verdict. A report needs the extra: pip install 'sdschat[audit]'; without
     it, or where the file cannot be written, the verdict is printed, and the exit code is 2 in place of 0.
     """
-    from sdschat.audit.compare import compare, compare_rows
+    from sdschat.audit.compare import compare
     from sdschat.audit.members import audit_members
     from sdschat.audit.outsiders import with_outsiders
     from sdschat.audit.processes import no_collection
@@ -79,9 +79,8 @@ def command(
     paths = databases(sources)
     drawn = page is not None and _can_draw()
     with no_collection():
-        by_row = drawn or counted  # figures follow from the rows
-        given = (paths, now, rules, partial(with_outsiders, found=rosters(paths)))
-        found, silver = compare_rows(*given) if by_row else (compare(*given), None)
+        excused = partial(with_outsiders, found=rosters(paths))
+        found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
     everyone = audit_members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}
@@ -96,7 +95,7 @@ def command(
     code = UNEXPECTED if any(one.findings for one in members) else exit_code(found.audit, found.quarantine)
     if page is None:
         return code
-    if not drawn or silver is None:
+    if not drawn:
         say(
             "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
             "installed: pip install 'sdschat[audit]'."

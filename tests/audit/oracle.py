@@ -11,7 +11,7 @@ from typing import Any
 
 from sdschat.audit import schemas as t
 from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Audit, Rules
-from sdschat.audit.witness import Taken
+from sdschat.audit.witness import Copy, Taken
 
 NEVER = float("inf")
 
@@ -81,7 +81,7 @@ def running(log: dict[str, Any]) -> str:
     return f"{value:032x}"
 
 
-def consolidate(copies: list[t.Copy]) -> list[t.Log]:
+def consolidate(copies: list[Copy]) -> list[t.Log]:
     """Return the canonical logs of these copies."""
     found: list[t.Log] = []
     for key in sorted({(row.run_id, row.channel) for row in copies}):

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from sdschat.audit.compare import Comparison, compare, compare_rows
+from sdschat.audit.compare import Comparison, compare
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import database, forge
@@ -28,8 +28,8 @@ def copied(field: Path, tmp_path: Path) -> Path:
 
 def both(*folders: Path) -> Comparison:
     paths = databases([database(folders[0], "bob"), *(database(folder, "ann") for folder in folders)])
-    found = compare(paths, 1, DEFAULT)
-    assert found.audit == compare_rows(paths, 1, DEFAULT)[0].audit
+    found = compare(paths, 1, DEFAULT)[0]
+    assert found.audit == compare(paths, 1, DEFAULT, by_row=True)[0].audit
     return found
 
 

@@ -293,7 +293,7 @@ def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.
 def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, field: Path, tmp_path: Path) -> None:
     """The audit compares the same log that `sdschat log` prints."""
     change(field, "bob", "DELETE FROM log")
-    missing = compare(databases([field]), 1, DEFAULT).audit.missing
+    missing = compare(databases([field]), 1, DEFAULT)[0].audit.missing
     canonical = [row.message_id for row in sorted(missing, key=lambda row: row.position)]
     assert len(canonical) == len(WORDS)
     done = run_process(

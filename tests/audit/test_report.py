@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sdschat.audit.answers import MetricsRepair
-from sdschat.audit.compare import compare_rows
+from sdschat.audit.compare import compare
 from sdschat.audit.report.data import duration, report_data, shown_channels
 from sdschat.audit.report.tables import repair_note
 from sdschat.audit.schemas import AuditChannel
@@ -47,7 +47,7 @@ def tampered(untouched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path) -> str:
-    return page(report_data(*compare_rows(databases([folder]), START, DEFAULT), DEFAULT, START))
+    return page(report_data(*compare(databases([folder]), START, DEFAULT, by_row=True), DEFAULT, START))
 
 
 def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
@@ -69,7 +69,7 @@ def test_of_files_that_inspect_cannot_be_pointed_at_it_says_which_has_the_messag
     tampered: Path, tmp_path: Path
 ) -> None:
     files = [Path(shutil.copy(database(tampered, name), tmp_path / f"{name}.db")) for name in NAMES]
-    html = page(report_data(*compare_rows(files, START, DEFAULT), DEFAULT, START))
+    html = page(report_data(*compare(files, START, DEFAULT, by_row=True), DEFAULT, START))
     assert "sdschat inspect" not in html
     assert f"message {nth(tampered, 'cleo', 4)[1][:12]} of lobby in {tmp_path}/" in html
 
@@ -103,7 +103,7 @@ def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
 
 
 def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
-    empty = compare_rows([], START, DEFAULT)
+    empty = compare([], START, DEFAULT, by_row=True)
     assert "There is nothing to compare." in page(report_data(*empty, DEFAULT, START))
 
 
@@ -180,7 +180,7 @@ def test_every_node_is_in_the_pictures_of_time_and_of_who_has_what(tampered: Pat
 def test_a_node_that_did_not_run_is_in_the_first_picture(untouched: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(untouched, tmp_path / "field"))
     last = int(one(folder, "bob", "SELECT max(ts_ms) FROM journal"))
-    found, silver = compare_rows(databases([folder]), START, DEFAULT)
+    found, silver = compare(databases([folder]), START, DEFAULT, by_row=True)
     bob = next(row.node for row in found.audit.nodes if row.nick == "bob")
     silver.journal.append(event(bob, 1, "sync_received", last + 25_000, boot="another"))
     first = drawn(page(report_data(found, silver, DEFAULT, START)))[0]
@@ -189,7 +189,7 @@ def test_a_node_that_did_not_run_is_in_the_first_picture(untouched: Path, tmp_pa
 
 def test_what_an_attacker_calls_himself_is_text_and_nothing_else(browser: str, untouched: Path, tmp_path: Path) -> None:
     nick = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
-    found, silver = compare_rows(databases([untouched]), START, DEFAULT)
+    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
     nodes = [row._replace(nick=nick if row.nick == "bob" else row.nick) for row in found.audit.nodes]
     html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), silver, DEFAULT, START))
     assert any(nick in values(picture, "node") for picture in drawn(html))
@@ -207,7 +207,7 @@ def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
 
 
 def test_what_draws_pictures_is_kept_and_made_anew_where_it_is_not_whole(untouched: Path, tmp_path: Path) -> None:
-    data = report_data(*compare_rows(databases([untouched]), START, DEFAULT), DEFAULT, START)
+    data = report_data(*compare(databases([untouched]), START, DEFAULT, by_row=True), DEFAULT, START)
     html = page(data)
     assert page(data, tmp_path / "cache") == html
     (kept,) = (tmp_path / "cache").iterdir()
@@ -239,7 +239,7 @@ def test_what_nobody_asked_for_nobody_is_said_not_to_have_answered(values: dict[
 
 
 def test_half_of_the_deliveries_counts_those_of_every_way(untouched: Path) -> None:
-    found, silver = compare_rows(databases([untouched]), START, DEFAULT)
+    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
     ways = [("live", 10)] * 4 + [("repair", 1_000)] * 3 + [("sync", 2_000)] * 3
     journal = []
     for seq, (via, took) in enumerate(ways):

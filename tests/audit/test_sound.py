@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.compare import compare, compare_rows
+from sdschat.audit.compare import compare
 from sdschat.audit.schemas import FIELD
 from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, databases
@@ -29,7 +29,7 @@ def sound(path: Path) -> bool:
 
 
 def both_say_the_same(paths: list[Path]) -> None:
-    quick, whole = compare(paths, 1, DEFAULT), compare_rows(paths, 1, DEFAULT)[0]
+    quick, whole = compare(paths, 1, DEFAULT)[0], compare(paths, 1, DEFAULT, by_row=True)[0]
     assert quick.audit == whole.audit
     assert quick.quarantine == whole.quarantine
     assert list(quick.paths.items()) == list(whole.paths.items())
@@ -139,7 +139,7 @@ def test_of_two_copies_of_the_same_age_the_first_by_path_counts(field: Path, tmp
     shutil.copy(saved, bob)
     change(field, "bob", "DELETE FROM log WHERE place = ?", first)
     for paths in (databases([field]), databases([field])[::-1]):
-        assert [row.message_id for row in compare(paths, 1, DEFAULT).audit.missing] == [name]
+        assert [row.message_id for row in compare(paths, 1, DEFAULT)[0].audit.missing] == [name]
         both_say_the_same(paths)
 
 
@@ -180,7 +180,7 @@ def test_a_database_with_a_value_that_no_row_has_is_named_with_its_row_and_the_o
     field: Path, table: str, values: dict[str, object]
 ) -> None:
     what = forged(field, table, values)
-    found = compare(databases([field]), 1, DEFAULT)
+    found = compare(databases([field]), 1, DEFAULT)[0]
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
     assert f"(there is a value in it that no row can have: {what}" in found.quarantine[0].reason
     assert {row.nick for row in found.audit.nodes} == ({*NAMES} if table == "journal" else {"ann", "cleo"})
@@ -192,7 +192,7 @@ def test_dependencies_of_an_event_that_are_no_ids_are_told_of_a_database_that_is
     field: Path, deps: str
 ) -> None:
     forge(field, "bob", "journal", (1 << 40) + 9, deps=deps)
-    found = compare(databases([field]), 1, DEFAULT)
+    found = compare(databases([field]), 1, DEFAULT)[0]
     assert [row.reason for row in found.quarantine] == ["its dependencies are no list of ids"]
     both_say_the_same(databases([field]))
 
@@ -232,7 +232,7 @@ def test_a_text_whose_number_in_the_table_is_too_large_gives_the_same(field: Pat
 
 def test_a_database_that_breaks_off_is_named_and_the_others_are_compared(field: Path) -> None:
     change(field, "bob", "UPDATE log SET via = CAST(x'ff' AS TEXT) WHERE place = ?", nth(field, "bob", 9)[0])
-    found = compare(databases([field]), 1, DEFAULT)
+    found = compare(databases([field]), 1, DEFAULT)[0]
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
     assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
     assert found.audit.agreed
