@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Node, Presence
 from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Packets, last_nick, mark_of
-from sdschat.audit.sources.databases import SEQ_MASK, UNREADABLE, Reading
+from sdschat.audit.sources.databases import SEQ_MASK, UNREADABLE, Reading, declared_rows
 from sdschat.audit.witness import DELIVERED, GAP_CLOSED, LOST, ChannelJournal, Held, Witness, note
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import fingerprint_text
@@ -73,9 +73,8 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Sound:
     for number, channel in channels.items():
         log = _log(columns, number, memory.packets)
         node = _node(reading, whose, columns, number, channel, log)
-        declared = _declared(node, columns, number)
         found.nodes.append(node)
-        found.declared.extend(declared)
+        found.declared.extend(declared_rows(reading, columns, whose, channel, number))
         presence = _presence(node, log.held, [span for span in journals.spans if span.channel == number])
         found.witnesses.append(Witness(presence, log.held, told.get(number, ChannelJournal({}, {}))))
     return found
@@ -141,14 +140,6 @@ def _node(reading: Reading, whose: str, columns: Columnar, number: int, channel:
         fingerprint_text(log.fingerprint),
         str(reading.path),
     )
-
-
-def _declared(node: Node, columns: Columnar, number: int) -> list[Declared]:
-    member = (node.run_id, node.node, node.channel)
-    return [
-        Declared(*member, told.message_id, told.kind, told.at, node.as_of, node.read_ms)
-        for told in columns.declared(number)
-    ]
 
 
 def _presence(node: Node, held: Held, spans: list[JournalSpan]) -> Presence:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sdschat.audit.schemas import AuditJournal, Declared, Ids, Journal, Message, Node, Presence, Quarantine
@@ -67,6 +68,7 @@ Reading = Message | Node | Declared
 R = TypeVar("R", Message, Node)
 
 DELIVERED: Final = "delivered"
+_said: Final = attrgetter(*(name for name in Copy._fields if name not in ("origin", "damage")))
 
 
 @dataclass(slots=True)
@@ -124,23 +126,7 @@ def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
 def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
     logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
     found = [
-        Copy(
-            row.run_id,
-            row.channel,
-            row.node,
-            row.message_id,
-            row.lamport,
-            row.sender,
-            row.deps,
-            row.digest,
-            row.own,
-            row.via,
-            row.received_ms,
-            "log",
-            row.damage,
-        )
-        for row in messages
-        if not row.gone and member_of(row) in logged
+        Copy._make((*_said(row), "log", row.damage)) for row in messages if not row.gone and member_of(row) in logged
     ]
     delivered: dict[tuple[Member, str], Journal] = {}
     for row in journal:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -73,6 +74,7 @@ class Telling(AuditReader):
 Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
+_told: Final = attrgetter(*(name for name in Journal._fields[3:] if name in JournalRow._fields))
 _WRONG_USE: Final = 2
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it never connected"
@@ -155,12 +157,11 @@ def journal_rows(reading: Reading, evidence: AuditReader, node: str) -> Iterator
         elif row.deps is not None and not are_ids(row.deps):
             yield refused(reading, f"journal {row.boot} {row.seq}", "its dependencies are no list of ids")
         else:
-            yield _journal(reading, row, node)
+            yield Journal(reading.run_id, row.v, row.node or node, *_told(row))
 
 
 def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, node: str, as_of: int) -> Iterator[Row]:
     nick = None
-    at = (as_of, reading.read_ms)
     for found in evidence.messages(standing.number):
         if found.own and found.nick:
             nick = found.nick
@@ -169,7 +170,8 @@ def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, n
         reading.run_id,
         node,
         standing.channel,
-        *at,
+        as_of,
+        reading.read_ms,
         nick,
         standing.horizon,
         standing.claimed,
@@ -178,8 +180,13 @@ def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, n
         standing.counted_fingerprint,
         str(reading.path),
     )
-    for told in evidence.declared(standing.number):
-        yield Declared(reading.run_id, node, standing.channel, told.message_id, told.kind, told.at, *at)
+    yield from declared_rows(reading, evidence, node, standing.channel, standing.number)
+
+
+def declared_rows(reading: Reading, evidence: AuditReader, node: str, channel: str, number: int) -> Iterator[Declared]:
+    at = (evidence.as_of(), reading.read_ms)
+    for told in evidence.declared(number):
+        yield Declared(reading.run_id, node, channel, told.message_id, told.kind, told.at, *at)
 
 
 def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, as_of: int) -> Message:
@@ -213,32 +220,6 @@ def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, a
         False,
         as_of,
         reading.read_ms,
-    )
-
-
-def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
-    return Journal(
-        reading.run_id,
-        row.v,
-        row.node or node,
-        row.boot,
-        row.seq,
-        row.ts_ms,
-        row.mono_us,
-        row.channel,
-        row.event,
-        row.message_id,
-        row.sender,
-        row.lamport,
-        row.peer,
-        row.bytes,
-        row.payload_bytes,
-        row.overhead_bytes,
-        row.deps,
-        row.attempt,
-        row.cause,
-        row.messages,
-        row.fingerprint,
     )
 
 

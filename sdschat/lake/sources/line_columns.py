@@ -18,9 +18,9 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.json
 
-from sdschat.audit.schemas import Declared, Journal, Message, Node, columns
+from sdschat.audit.schemas import Journal, Message, Node, columns
 from sdschat.audit.sources.columnar import Columnar, Logged, Packets, last_nick, mark_of
-from sdschat.audit.sources.databases import REMEMBERED, UNREADABLE, Reading, message_row
+from sdschat.audit.sources.databases import REMEMBERED, UNREADABLE, Reading, declared_rows, message_row
 from sdschat.lake.sources.batch import ARROW, Batch, batch_of, in_batches
 from sdschat.lake.sources.files import line_rows
 from sdschat.store.audit_reader import LogRowFound
@@ -107,13 +107,8 @@ def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packet
 
 
 def declared_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
-    as_of = evidence.as_of()
     for number, channel in evidence.channels().items():
-        told = (
-            Declared(reading.run_id, node, channel, each.message_id, each.kind, each.at, as_of, reading.read_ms)
-            for each in evidence.declared(number)
-        )
-        yield from in_batches(told)
+        yield from in_batches(declared_rows(reading, evidence, node, channel, number))
 
 
 class _Channel:
