@@ -21,7 +21,7 @@ from sdschat.audit.schemas import (
     Whole,
     columns,
 )
-from sdschat.lake.duck import no_rows, parquet_rows
+from sdschat.lake.duck import parquet_rows
 from sdschat.lake.judge import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
@@ -267,10 +267,7 @@ class LakeComparison:
     def _name_came(self, name: str, table: type) -> None:
         """Name the rows of a table that were read, with the number of their source."""
         files = sorted(staged_file(self._scratch, table, 0).parent.glob("*.parquet"))
-        if files:
-            rows = parquet_rows(self._connection, table, files, {"filename": "VARCHAR"})
-        else:
-            rows = no_rows(table, {"filename": "VARCHAR"})
+        rows = parquet_rows(self._connection, table, files, {"filename": "VARCHAR"})
         number = r"CAST(REGEXP_EXTRACT(filename, '(\d+)\.parquet$', 1) AS BIGINT) AS number"
         added = f", {_row_sum(table)} AS {ROW_SUM}{_parts(table)}" if table in PARTED else ""
         self._name(name, f"SELECT * EXCLUDE filename, {number}{added} FROM ({rows}) AS read_rows")
@@ -281,7 +278,7 @@ class LakeComparison:
         """Return a query for the rows of a table in the lake, or of some parts of it."""
         files = self._tables.files(table, parts, keys)
         more = {ROW_SUM: "BIGINT"} if table in PARTED else {}
-        rows = parquet_rows(self._connection, table, files, more) if files else no_rows(table, more)
+        rows = parquet_rows(self._connection, table, files, more)
         return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows" if table in PARTED else rows
 
     def _channel_keys(self, name: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +91,7 @@ class DuckLake(Asked):
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
         self.wait()
-        rows = self._rows_of(table, self.tables.files(table) if files is None else files)
+        rows = parquet_rows(self._connection, table, self.tables.files(table) if files is None else files)
         self.make(name, f"SELECT * FROM ({rows}) AS every_row WHERE {where}", once=False)
 
     def make(self, name: str, query: str, *, once: bool) -> None:
@@ -133,7 +133,7 @@ class DuckLake(Asked):
             self._connection.register(f"{name}_rows", pyarrow.Table.from_batches(made))
             self.make(name, f"SELECT * FROM {name}_rows", once=True)
         else:
-            self.make(name, no_rows(table), once=True)
+            self.make(name, parquet_rows(self._connection, table, []), once=True)
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, list(values)).fetchall()
@@ -150,28 +150,20 @@ class DuckLake(Asked):
         while rows := found.fetchmany(_AT_ONCE):
             yield pyarrow.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
 
-    def _rows_of(self, table: type, files: Sequence[str]) -> str:
-        return parquet_rows(self._connection, table, files) if files else no_rows(table)
-
 
 def parquet_rows(
-    connection: DuckDBPyConnection, table: type, files: Iterable[Path | str], more: Mapping[str, str] | None = None
+    connection: DuckDBPyConnection, table: type, files: Sequence[Path | str], more: Mapping[str, str] | None = None
 ) -> str:
     """Return a query for the rows of Parquet files, with the columns of this version and `more` ones with their types.
-    What an older program did not write is null."""
-    wanted = duck_columns(table) | dict(more or {})
+    What an older program did not write is null. Of no files there are no rows."""
     paths = ", ".join(_text(_as_it_is(str(file))) for file in files)
     source = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true)"
-    there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    typed = (f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}" for each, kind in wanted.items())
-    return f"SELECT {', '.join(typed)} FROM {source}"
-
-
-def no_rows(table: type, more: Mapping[str, str] | None = None) -> str:
-    """Return a query for no rows of a table."""
-    wanted = duck_columns(table) | dict(more or {})
-    nothing = ", ".join(f"CAST(NULL AS {kind}) AS {each}" for each, kind in wanted.items())
-    return f"SELECT {nothing} WHERE FALSE"
+    there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()} if files else set()
+    typed = (
+        f"CAST({each if each in there else 'NULL'} AS {kind}) AS {each}"
+        for each, kind in (duck_columns(table) | dict(more or {})).items()
+    )
+    return f"SELECT {', '.join(typed)} {f'FROM {source}' if files else 'WHERE FALSE'}"
 
 
 def duck_columns(table: type) -> dict[str, str]:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from sdschat.audit.schemas import Journal, Packet, Whole
-from sdschat.lake.duck import connected, no_rows, parquet_rows
+from sdschat.lake.duck import connected, parquet_rows
 from sdschat.lake.ingest import ingest
 from sdschat.lake.tables import Tables
 
@@ -105,7 +105,6 @@ def channels_now(tables: Tables) -> list[ChannelNow]:
     """Return the totals of all channels, by what was recorded of them and what their nodes' journals say."""
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         for table, name in ((Packet, "packet"), (Journal, "journal")):
-            files = tables.files(table)
-            rows = parquet_rows(connection, table, files) if files else no_rows(table)
+            rows = parquet_rows(connection, table, tables.files(table))
             connection.execute(f"CREATE TEMP VIEW {name} AS {rows}")
         return [ChannelNow(*row) for row in connection.execute(_NOW).fetchall()]

@@ -13,7 +13,7 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -131,27 +131,12 @@ class Tables:
         self, table: type, parts: Iterable[tuple[str, int]] | None = None, keys: Iterable[str] | None = None
     ) -> list[str]:
         """Return the paths or URIs of the files of a table, or only of these parts of it, or of these channels."""
-        there = self._look(table)
-        if there is None:
-            return []
-        actions = there.get_add_actions(flatten=True)
-        found = list(map(str, actions.column("path").to_pylist()))
-        if parts is not None or keys is not None:
-            wanted, named = set(parts or ()), set(keys or ())
-            found = [
-                path for path, part in zip(found, _parts_of(actions), strict=True) if part in wanted or part[0] in named
-            ]
-        return self._full_paths(table, found)
+        every, wanted, named = parts is None and keys is None, set(parts or ()), set(keys or ())
+        return self._files(table, self._look(table), lambda part: every or part in wanted or part[0] in named)
 
     def files_of(self, table: type, buckets: Collection[str]) -> list[str]:
         """Return the files that have the rows of these buckets, of a table that has parts."""
-        there = self._look(table)
-        if there is None or not buckets:
-            return []
-        actions = there.get_add_actions(flatten=True)
-        found = list(map(str, actions.column("path").to_pylist()))
-        of = map(str, actions.column(f"partition.{PARTS[0] if table in PARTED else BUCKET}").to_pylist())
-        return self._full_paths(table, [path for path, bucket in zip(found, of, strict=True) if bucket[:2] in buckets])
+        return self._files(table, self._look(table), lambda part: part[0][:2] in buckets)
 
     def rows(self, table: type) -> int:
         """Return the number of rows of a table, or more: a file that does not tell it counts by its bytes."""
@@ -170,14 +155,17 @@ class Tables:
         if version < 0:
             return []
         try:
-            actions = DeltaTable(self._place(table), version=version).get_add_actions(flatten=True)
+            return self._files(table, DeltaTable(self._place(table), version=version), lambda part: True)
         except (DeltaError, OSError):
             return []
-        return self._full_paths(table, actions.column("path").to_pylist())
 
-    def _full_paths(self, table: type, found: Iterable[str]) -> list[str]:
-        base = f"{self.root}/{PLACES[table]}"
-        return [f"{base}/{unquote(path) if self.folder is not None else path}" for path in sorted(found)]
+    def _files(self, table: type, there: DeltaTable | None, wanted: Callable[[Any], bool]) -> list[str]:
+        if there is None:
+            return []
+        actions = there.get_add_actions(flatten=True)
+        found = zip(actions.column("path").to_pylist(), _parts_of(actions), strict=True)
+        paths = sorted(str(path) for path, part in found if wanted(part))
+        return [f"{self._place(table)}/{unquote(path) if self.folder is not None else path}" for path in paths]
 
     def refresh(self) -> None:
         """See what others wrote meanwhile."""
@@ -354,9 +342,10 @@ class Tables:
         return f"{self.root}/{PLACES[table]}"
 
 
-def _parts_of(actions: Any) -> list[tuple[str, int]]:
-    """Return the part of each file."""
-    return list(zip(*(actions.column(f"partition.{name}").to_pylist() for name in PARTS), strict=True))
+def _parts_of(actions: Any) -> list[Any]:
+    """Return the part of each file: of nothing, in a table without parts."""
+    there = [name for name in (f"partition.{name}" for name in (*PARTS, BUCKET)) if name in actions.schema.names]
+    return list(zip(*(actions.column(name).to_pylist() for name in there), strict=True)) or [()] * actions.num_rows
 
 
 def _bucket_in(path: str) -> dict[str, str | None]:

@@ -92,12 +92,12 @@ def _with_key(rows: Any, held: Sequence[Any], name: str, digits: int) -> Any:
 
 def rows_in(tables: Any, table: type) -> list[Any]:
     """Return the rows of a table, in no order."""
-    from sdschat.lake.duck import connected, no_rows, parquet_rows
+    from sdschat.lake.duck import connected, parquet_rows
 
     lists = [at for at, (kind, _) in enumerate(columns(table).values()) if kind == Ids]
     with TemporaryDirectory() as scratch, connected(scratch) as connection:
         files = tables.files(table)
-        found = connection.execute(parquet_rows(connection, table, files) if files else no_rows(table)).fetchall()
+        found = connection.execute(parquet_rows(connection, table, files)).fetchall()
     return [
         table(*(tuple(value) if at in lists and value is not None else value for at, value in enumerate(row)))
         for row in found
