@@ -121,6 +121,13 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
     return "; ".join(words) or AGREES
 
 
+def unique_nicks(nodes: Iterable[AuditNode]) -> dict[str, str]:
+    """Return the nicks that only one node has, by node."""
+    nicks = {node.node: node.nick for node in nodes if node.nick}
+    times = Counter(nicks.values())
+    return {node: nick for node, nick in nicks.items() if times[nick] == 1}
+
+
 def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:
     """Return the missing messages: faults before excused ones, and each in the order of the log."""
     rank = {LOST: 0, LAGGING: 1}

@@ -30,6 +30,7 @@ from sdschat.audit.verdict import (
     first_rows,
     node_words,
     sentence,
+    unique_nicks,
 )
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.output import moment, safe
@@ -79,16 +80,8 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
     """Return a function from node ids to shown names: a nick that only one node has, else the id in brackets."""
-    nicks = {node.node: node.nick for node in nodes if node.nick}
-    times: dict[str, int] = defaultdict(int)
-    for nick in nicks.values():
-        times[nick] += 1
-
-    def named(node: str) -> str:
-        nick = nicks.get(node)
-        return safe(nick) if nick and times[nick] == 1 else f"<{safe(node[:8])}>"
-
-    return named
+    nicks = unique_nicks(nodes)
+    return lambda node: safe(nicks[node]) if node in nicks else f"<{safe(node[:8])}>"
 
 
 class OfChannel(NamedTuple):
@@ -200,7 +193,7 @@ def refused_where(row: Quarantine) -> str:
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
-    from sdschat.audit.report.data import look  # seldom needed
+    from sdschat.audit.report.data import best_look  # seldom needed
 
     asked: dict[str, None] = {}
     of = by_channel(found)
@@ -211,9 +204,9 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
             if node.agrees or node.first_id is None or node.first_position is None:
                 continue
             paths = islice(_holders(node, node.first_position, part, lacking, sources), _TRIED)
-            looks = [look(path, node.channel, node.first_id) for path in paths]
-            if looks:
-                asked[f"  {safe(next((each for each in looks if each.runs), looks[0]).text)}"] = None
+            best = best_look(paths, node.channel, node.first_id)
+            if best is not None:
+                asked[f"  {safe(best.text)}"] = None
     if asked:
         yield ""
         yield "To look closer:"

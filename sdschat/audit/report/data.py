@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,6 +17,7 @@ from sdschat.audit.schemas import VERSION, AuditChannel, Node
 from sdschat.audit.verdict import Audit, Rules, counted
 from sdschat.audit.witness import Silver
 
+Named = Callable[[str], str]  # returns the shown name of a node
 NOTHING: Final = "\u2013"
 
 
@@ -64,6 +65,12 @@ def look(source: str, channel: str, message_id: str) -> Look:
         return Look(f"message {short} of {channel} in {source}", False)
     options = ("--profile", profile, "--data-dir", str(path.parent.parent.parent))
     return Look(shlex.join(["sdschat", "inspect", channel, short, *options]), True)
+
+
+def best_look(sources: Iterable[str], channel: str, message_id: str) -> Look | None:
+    """Return the look at a message in one of these databases, a command if there is one."""
+    looks = [look(source, channel, message_id) for source in sources]
+    return next((each for each in looks if each.runs), looks[0] if looks else None)
 
 
 Channel = tuple[str, str]

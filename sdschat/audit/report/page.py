@@ -5,14 +5,24 @@ Until when did everybody have it, what did text cost, did acknowledgements tell 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.answers import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
 from sdschat.audit.report import pictures, tables
-from sdschat.audit.report.data import NOTHING, Channel, ReportData, duration, moment, of_channel, shown_channels, size
+from sdschat.audit.report.data import (
+    NOTHING,
+    Channel,
+    Named,
+    ReportData,
+    duration,
+    moment,
+    of_channel,
+    shown_channels,
+    size,
+)
 from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
@@ -33,7 +43,7 @@ class _Part(NamedTuple):
     channel: AuditChannel
     key: Channel
     figures: Figures  # of this channel
-    named: tables.Named
+    named: Named
     drawn: Pictures
 
     def of(self, rows: Iterable[tables.R]) -> list[tables.R]:
@@ -176,9 +186,6 @@ def _figures(part: _Part) -> Iterator[str]:
         "sent, and how sure that is. Times are corrected only where the difference is larger than its uncertainty.",
         tables.clocks(figures.clock, named),
     )
-
-
-Named = Callable[[str], str]
 
 
 def spread_of(spread: Sequence[Spread], figure: str) -> Spread | None:

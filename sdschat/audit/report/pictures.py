@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 
 from sdschat.audit.answers import Cell, CurvePoint, MetricsAck, MetricsFilter, MetricsParts
-from sdschat.audit.report.data import duration, size
+from sdschat.audit.report.data import Named, duration, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.schemas import AuditFinding, AuditNode
 
-Named = Callable[[str], str]
 WIDE: Final = 780
 STRETCHES: Final = 60  # of the canonical log, as `figures.sql` cuts it
-_MOST_NODES: Final = 40
+MOST_NODES: Final = 40
 _LABELLED: Final = 16
 _HELD: Final = {
     "has all": "#8fc7a8",
@@ -32,7 +31,7 @@ _DURATION: Final = (
 )
 
 
-def _tips(**titles: str) -> list[alt.Tooltip]:
+def tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
@@ -40,7 +39,7 @@ def convergence(
     nodes: Sequence[AuditNode], messages: int, cells: Sequence[Cell], faults: Sequence[AuditFinding], named: Named
 ) -> Picture:
     """Draw nodes by stretches of the canonical log, the worst nodes first."""
-    worst = sorted(nodes, key=lambda node: (node.agrees, -node.missing, named(node.node)))[:_MOST_NODES]
+    worst = sorted(nodes, key=lambda node: (node.agrees, -node.missing, named(node.node)))[:MOST_NODES]
     columns = max(1, min(STRETCHES, messages))
     held = messages / columns
     by_place = {(cell.node, cell.stretch): cell for cell in cells}
@@ -74,8 +73,8 @@ def convergence(
     boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5, strokeOpacity=0.4)
     dots = alt.Chart(data(marks)).mark_point(shape="diamond", size=90, filled=True, color="#b3261e", stroke="white")
     return alt.layer(
-        boxes.encode(x=x, x2="until:Q", y=y, color=shades, tooltip=_tips(node="node", state="here", tip="in detail")),
-        dots.encode(x="place:Q", y=y, tooltip=_tips(node="node", what="fault", detail="what is known")),
+        boxes.encode(x=x, x2="until:Q", y=y, color=shades, tooltip=tips(node="node", state="here", tip="in detail")),
+        dots.encode(x="place:Q", y=y, tooltip=tips(node="node", what="fault", detail="what is known")),
     ).properties(width=WIDE, height=26 * len(order))
 
 
@@ -112,16 +111,18 @@ def latency(curve: Sequence[CurvePoint]) -> Picture:
             ),
             order="share:Q",
             color=alt.Color("way:N", title=None),
-            tooltip=[*_tips(way="way", says="within"), alt.Tooltip("share:Q", title="share", format=".1%")],
+            tooltip=[*tips(way="way", says="within"), alt.Tooltip("share:Q", title="share", format=".1%")],
         )
         .properties(width=WIDE, height=250)
     )
 
 
 def _durations(field: str, title: str | None) -> alt.X:
-    ticks = [10**power for power in range(9)]
-    axis = alt.Axis(values=ticks, labelExpr=_DURATION)
-    return alt.X(field, title=title, scale=alt.Scale(type="log"), axis=axis)
+    return alt.X(field, title=title, scale=alt.Scale(type="log"), axis=duration_axis())
+
+
+def duration_axis() -> alt.Axis:
+    return alt.Axis(values=[10**power for power in range(9)], labelExpr=_DURATION, grid=True)
 
 
 def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
@@ -141,7 +142,7 @@ def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
         y=alt.Y("node:N", title=None, axis=alt.Axis(labelLimit=110)),
         yOffset="state:N",
         color=alt.Color("state:N", title=None, legend=alt.Legend(orient="bottom")),
-        tooltip=_tips(node="node", state="state", tip="within"),
+        tooltip=tips(node="node", state="state", tip="within"),
     )
     nodes = len({row["node"] for row in found})
     return alt.layer(
@@ -157,7 +158,7 @@ def bars(rows: Sequence[tuple[str, float, str]]) -> Picture:
     base = alt.Chart(data(found)).encode(
         x=alt.X("value:Q", axis=None),
         y=alt.Y("name:N", sort=[name for name, _, _ in rows], title=None, axis=alt.Axis(labelLimit=260)),
-        tooltip=_tips(name="what", says="how much"),
+        tooltip=tips(name="what", says="how much"),
     )
     return alt.layer(
         base.mark_bar(color="#5b8def", cornerRadius=2),
@@ -184,7 +185,7 @@ def bandwidth(rows: Sequence[MetricsParts]) -> Picture:
             y=alt.Y("packet:N", title=None, axis=alt.Axis(labelLimit=260)),
             color=alt.Color("part:N", sort=list(_PARTS), title=None, legend=alt.Legend(orient="bottom")),
             order="at:Q",
-            tooltip=_tips(packet="packet", part="part", says="on average"),
+            tooltip=tips(packet="packet", part="part", says="on average"),
         )
         .properties(width=WIDE - 160, height=32 * len({row["packet"] for row in found}))
     )
@@ -202,7 +203,7 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> Picture:
             | {"tip": tip}
         )
     base = alt.Chart(data(found)).encode(
-        y=alt.Y("node:N", title=None, axis=alt.Axis(labelLimit=110)), tooltip=_tips(node="node", tip="found")
+        y=alt.Y("node:N", title=None, axis=alt.Axis(labelLimit=110)), tooltip=tips(node="node", tip="found")
     )
     scale = alt.Scale(type="sqrt")
     shades = alt.Scale(domain=["within chance", "beyond chance"], range=["#5b8def", "#d64545"])

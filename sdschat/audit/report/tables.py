@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final, Protocol, TypeVar
 
 from sdschat.audit.answers import MetricsClock, MetricsDelivery, MetricsFilter, MetricsRejected, MetricsRepair
-from sdschat.audit.report.data import NOTHING, ReportData, duration, look, moment
+from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment
 from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words
+from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words, unique_nicks
 
-Named = Callable[[str], str]
 _SHOWN: Final = 50
 
 
@@ -27,14 +25,8 @@ R = TypeVar("R", bound=InChannel)
 
 
 def naming(data: ReportData) -> Named:
-    nicks = {node.node: node.nick for node in data.audit.nodes if node.nick}
-    counts = Counter(nicks.values())
-
-    def named(node: str) -> str:
-        nick = nicks.get(node)
-        return nick if nick is not None and counts[nick] == 1 else node[:8]
-
-    return named
+    nicks = unique_nicks(data.audit.nodes)
+    return lambda node: nicks.get(node, node[:8])
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int] = ()) -> str:
@@ -60,8 +52,7 @@ def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterabl
     if row.message_id is None:
         return ""
     sources = [data.sources.get((row.run_id, row.channel, node)) for node in holders]
-    looks = [look(source, row.channel, row.message_id) for source in sources if source]
-    best = next((each for each in looks if each.runs), looks[0] if looks else None)
+    best = best_look(filter(None, sources), row.channel, row.message_id)
     return "" if best is None else f"<code>{escape(best.text)}</code>" if best.runs else escape(best.text)
 
 

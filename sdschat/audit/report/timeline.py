@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import altair as alt
 
 from sdschat.audit.answers import Absence, Figures
-from sdschat.audit.report.data import duration, moment, size
+from sdschat.audit.report.data import Named, duration, moment, size
 from sdschat.audit.report.embed import Picture, data
+from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, tips
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import LOST, counted
 
-Named = Callable[[str], str]
-WIDE: Final = 780
-MOST_NODES: Final = 40
 _LANE: Final = 34
 _CHOOSE: Final = "latency"  # the view in whose legend a receiver is chosen
 _AWAY: Final = {"not running": "#d64545", "silent": "#e0a030", "ended before others": "#8795a5"}
@@ -83,10 +81,6 @@ def _chosen(views: list[str]) -> alt.TopLevelSelectionParameter:
     return alt.TopLevelSelectionParameter(name="receiver", select=point, bind="legend", views=views)
 
 
-def _tips(**titles: str) -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
-
-
 def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     """Draw a lane for each node: when it was there, when it was not, its deliveries and its faults."""
     lanes = {row.node: scene.named(row.node) for row in shown}
@@ -105,7 +99,7 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
         scale=alt.Scale(domain=list(_AWAY), range=list(_AWAY.values())),
         legend=alt.Legend(title=None, orient="top", symbolType="square"),
     )
-    gaps = _tips(node="node", kind="was", lasted="for", since="from (UTC)")
+    gaps = tips(node="node", kind="was", lasted="for", since="from (UTC)")
     whole = alt.layer(
         lane.encode(x=_time(scene), x2="until:T", y=y).properties(name="lanes"),
         _ticks(scene, lanes).encode(x=_time(scene), y=y),
@@ -147,8 +141,8 @@ def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
         scale=alt.Scale(domain=list(_VIAS), range=list(_VIAS.values())),
         legend=alt.Legend(title="delivered", orient="top", symbolType="square"),
     )
-    tips = _tips(node="node", n="delivered", via="by", when="from (UTC)")
-    return alt.Chart(data(rows)).mark_tick(height=12, thickness=2).encode(color=shades, tooltip=tips)
+    told = tips(node="node", n="delivered", via="by", when="from (UTC)")
+    return alt.Chart(data(rows)).mark_tick(height=12, thickness=2).encode(color=shades, tooltip=told)
 
 
 def _marks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
@@ -169,7 +163,7 @@ def _marks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
     return (
         alt.Chart(data(inside))
         .mark_point(shape="diamond", size=90, filled=True, color="#b3261e", opacity=1, stroke="white", strokeWidth=1)
-        .encode(tooltip=_tips(node="node", what="fault", detail="what is known"))
+        .encode(tooltip=tips(node="node", what="fault", detail="what is known"))
     )
 
 
@@ -196,15 +190,11 @@ def _latency(scene: Scene, shown: Sequence[AuditNode]) -> Picture | None:
         color=alt.Color("node:N", title="receiver", legend=alt.Legend(orient="right", labelLimit=110, symbolLimit=20)),
         opacity=alt.condition(alt.selection_point(name="receiver"), alt.value(0.9), alt.value(0.08)),
     )
-    ticks = [10**power for power in range(8)]
-    words = "datum.value >= 1000 ? format(datum.value / 1000, ',') + ' s' : datum.value + ' ms'"
-    y = alt.Y(
-        "longest:Q", scale=alt.Scale(type="log"), title=None, axis=alt.Axis(values=ticks, labelExpr=words, grid=True)
-    )
-    tips = _tips(node="receiver", when="sent from (UTC)", n="deliveries", says_half="half within", says="longest")
+    y = alt.Y("longest:Q", scale=alt.Scale(type="log"), title=None, axis=duration_axis())
+    told = tips(node="receiver", when="sent from (UTC)", n="deliveries", says_half="half within", says="longest")
     return alt.layer(
         base.mark_line(strokeWidth=1, interpolate="linear").encode(y=alt.Y("half:Q", scale=alt.Scale(type="log"))),
-        base.mark_circle(size=36).encode(y=y, tooltip=tips).properties(name=_CHOOSE),
+        base.mark_circle(size=36).encode(y=y, tooltip=told).properties(name=_CHOOSE),
     ).properties(
         width=WIDE, height=190, title="Time from sending to delivery, by receiver: the longest (dots), half (line)"
     )
@@ -260,7 +250,7 @@ def _columns(scene: Scene, parts: Sequence[_Part], name: str, title: str) -> Pic
             y=alt.Y("low:Q", title=None, axis=alt.Axis(format="~s", tickCount=4)),
             y2="high:Q",
             color=alt.Color("what:N", title=None, legend=alt.Legend(orient="right")),
-            tooltip=_tips(what="what", says="how much", when="from (UTC)"),
+            tooltip=tips(what="what", says="how much", when="from (UTC)"),
         )
         .properties(width=WIDE, height=110, title=title, name=name)
     )
