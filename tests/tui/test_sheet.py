@@ -171,6 +171,14 @@ async def test_a_sheet_leaves_the_message_that_is_selected_in_sight(s: Stage) ->
     assert len(rows) == 2, "in the log and on the sheet"
 
 
+@staged(size=(110, 30))
+async def test_what_is_told_of_a_command_is_broken_where_the_sheet_ends(s: Stage) -> None:
+    await s.enter("/help goto")
+    rows = [line.strip("│ ") for line in s.lines()]
+    (begins,) = (at for at, row in enumerate(rows) if row.startswith("TIME is"))
+    assert rows[begins + 1].endswith("letters of an id may be given."), "two rows, and no short one between"
+
+
 def _styles_of(s: Stage, text: str) -> set[str]:
     """Return the colours in which a text stands on the sheet, by the names of styles."""
     sheet = s.app.query_one(Sheet)

@@ -179,10 +179,8 @@ def _told_of_lines(topics: dict[str, Section], name: str) -> bool:
 
 def _about(host: Host, command: Command) -> list[str]:
     """Return the lines about a command."""
-    about = [command.usage, command.summary, *filter(None, [command.details])]
-    if not host.has_keys:
-        about = [command.usage, *(without_keys(text.replace("\n", " ")) for text in about[1:])]
-    return about
+    about = [text.replace("\n", " ") for text in (command.summary, command.details) if text]  # a sheet breaks lines
+    return [command.usage, *(about if host.has_keys else map(without_keys, about))]
 
 
 def _explained(host: Host, name: str) -> list[str]:
