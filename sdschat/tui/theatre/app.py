@@ -14,7 +14,7 @@ from textual import events, on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Input, Static
 
@@ -29,7 +29,6 @@ from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
 _FRAMED: Final = (70, 22)  # from which there is a frame around help
-_ROOMY: Final = 80  # columns from which a column is free at each side of a log
 _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
@@ -54,15 +53,15 @@ _HELP: Final = """\
 Four participants, each a real node with its own database.
 Behind each name stands the fingerprint of its log.
 
-  1 ann-bob    2 ann-carol   3 bob-dave   cut, or mend,
-  4 carol-dave 5 ann-dave    6 bob-carol  the link
-  s            cuts all links between left and right
-  m            mends all links, and ends the loss
-  l            loses packets on all links, or no more
-  Tab, k       chooses one of them; kills and restarts it
-  space, →     pauses the script, as faults do; next act
-  Enter        writes for ann; Esc goes back to the keys
-  q            quits
+  1 ann-bob     2 ann-carol   3 bob-dave   cut, or mend,
+  4 carol-dave  5 ann-dave    6 bob-carol  the link
+  s             cuts all links between left and right
+  m             mends all links, and ends the loss
+  l             loses packets on all links, or no more
+  Tab, k        chooses one of them; kills and restarts it
+  space, →      pauses the script, as faults do; next act
+  Enter         writes for ann; Esc goes back to the keys
+  q             quits
 
 Cells behind ann's lines: ● known to have it, ◐ perhaps,
 ○ nothing yet; ✓ all have it. Any key closes this page."""
@@ -74,29 +73,25 @@ class TheatreApp(OrderedKeys):
     TITLE = "sdschat"
     ENABLE_COMMAND_PALETTE = False
     CSS = """
-    Screen { layout: vertical; }
+    Screen { layout: vertical; layers: default above; align: center middle; }
     #told, #state, #keys { height: 1; padding: 0 1; }
     #told { height: auto; max-height: 2; }
     #state { background: $panel; }
     #keys { color: $foreground 70%; }
     .row { height: 1fr; }
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
-        width: 1fr; height: 1fr; }
-    TheatreApp.-roomy .pane { padding: 0 1; }
+        width: 1fr; height: 1fr; padding: 0 1; }
     .pane.-chosen { border: heavy $accent; }
     .pane Input { height: 1; background: $surface; opacity: 100%; }
     .pane Input > .input--placeholder { color: $foreground 75%; }
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }
-    #help-page { display: none; height: 1fr; align: center middle; }
-    #help { width: auto; height: auto; padding: 0 1; }
-    #help.-framed { border: round $accent; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
-        padding: 1 2; }
+    #help { display: none; layer: above; width: 100%; height: 100%; padding: 0 1; background: $surface; }
+    #help.-framed { width: auto; height: auto; border: round $accent; border-title-color: $foreground; padding: 1 2; }
     #small { display: none; height: 1fr; padding: 1 2; }
-    TheatreApp.-help #help-page { display: block; }
-    TheatreApp.-help #stage, TheatreApp.-small #stage { display: none; }
+    TheatreApp.-help #help { display: block; }
+    TheatreApp.-small #stage, TheatreApp.-small #help { display: none; }
     TheatreApp.-small #small { display: block; }
-    TheatreApp.-small #help-page { display: none; }
     #stage { height: 1fr; }
     TheatreApp.-ascii #help.-framed { border: ascii $accent; }
     TheatreApp.-ascii .pane { border: ascii $secondary; }
@@ -155,7 +150,7 @@ class TheatreApp(OrderedKeys):
             yield Horizontal(carol, self.links[4], dave, classes="row")
             yield self.told
             yield self.keys
-        yield Container(self.help, id="help-page")
+        yield self.help
         yield self.small
 
     def on_mount(self) -> None:
@@ -171,7 +166,6 @@ class TheatreApp(OrderedKeys):
         self._fitted = self.size
         width, height = self.size
         self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
-        self.set_class(width >= _ROOMY, "-roomy")
         self.help.set_class(width >= _FRAMED[0] and height >= _FRAMED[1], "-framed")
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."

@@ -41,8 +41,7 @@ class GardenApp(OrderedKeys):
     #panes { height: 1fr; }
     #stage { height: 1fr; }
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
-        width: 1fr; height: 1fr; }
-    GardenApp.-roomy .pane { padding: 0 1; }
+        width: 1fr; height: 1fr; padding: 0 1; }
     #small { display: none; height: 1fr; padding: 1 2; }
     GardenApp.-small #stage { display: none; }
     GardenApp.-small #small { display: block; }
@@ -97,7 +96,6 @@ class GardenApp(OrderedKeys):
         if self.size != self._fitted:
             self._fitted = self.size
             width, height = self.size
-            self.set_class(width >= _ROOMY, "-roomy")
             self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
             needs = f"The three members need {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}."
             self.small.update(f"{needs} q quits.")

@@ -36,7 +36,6 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: 
     if not isinstance(item, MessageItem):
         return []
     mark = [] if item.fate is None else [Segment(" "), *tick(item.fate, present, line_style)]
-    size = sum(segment.cell_length for segment in mark)
     room = max(_LEAST, width - _NICK)
     head = Segment(fitted(item.nick or "?", _NICK, line_style.glyphs.cut), line_style.nick_style(item.sender_id))
     lines: list[Line] = []
@@ -44,11 +43,18 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: 
         lines.append([head, Segment(item.text[low:high], line_style.style("text"))])
         head = Segment(" " * _NICK)
     used = sum(segment.cell_length for segment in lines[-1])
+    if used + _cells(mark) > width:
+        mark = mark[-1:]  # of the tick, its number
+    size = _cells(mark)
     if used + size > width:
         lines.append([])
         used = 0
     lines[-1] += [Segment(" " * max(0, width - used - size)), *mark]
     return lines
+
+
+def _cells(line: Line) -> int:
+    return sum(segment.cell_length for segment in line)
 
 
 def note_lines(note: NoteItem, width: int, line_style: LineStyle) -> list[Line]:
@@ -99,8 +105,7 @@ class LogEnd(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        at = y - (self.size.height - len(self._strips))  # the newest line is the lowest
-        strip = self._strips[at] if 0 <= at < len(self._strips) else Strip.blank(0)
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(0)
         return strip.crop_extend(0, self.size.width, self.rich_style).apply_style(self.rich_style)
 
 

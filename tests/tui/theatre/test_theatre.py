@@ -11,8 +11,9 @@ from typing import Self
 import pytest
 from textual.geometry import Size
 
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.theatre.app import LEAST
-from sdschat.tui.theatre.pane import LogEnd
+from sdschat.tui.theatre.pane import LogEnd, row_lines
 from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Deed
 from tests.cli.processes import run
 from tests.needs import needs_module
@@ -214,6 +215,29 @@ def test_esc_and_a_question_mark_act_before_the_letters_of_one_burst(tmp_path: P
         terminal.until_text("a question?")
         terminal.press("\x1bq")
         assert terminal.wait() == 0
+
+
+def test_help_lies_over_the_theatre_where_there_is_room(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(94, 30)) as terminal:
+        terminal.until_text("ann", "dave", "? help")
+        terminal.press("?")
+        terminal.until_text("Any key closes this page.", "? help q quit")
+        assert all(f"─ {nick} " in terminal.text() for nick in ("ann", "bob", "carol")), "it goes on behind the page"
+
+
+def test_a_tick_without_room_for_its_cells_keeps_its_number_beside_the_text(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with stage(tmp_path, peers=("bob", "carol", "dave")) as s:
+            await s.until_text("4 here")
+            Injection(s.app.node, "lobby").share("loss", 1.0, "in")
+            await s.enter("does anybody hear")
+            (entry,) = s.app.model.timeline.messages()
+            assert entry.fate is not None
+            drawn = row_lines(entry, 28, s.app.line_style, 0, s.app.model.present)
+            assert ["".join(segment.text for segment in line) for line in drawn] == ["ann   does anybody hear  0/3"]
+
+    asyncio.run(told())
 
 
 def test_rows_of_a_pane_are_whole(tmp_path: Path) -> None:
