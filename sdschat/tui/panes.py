@@ -13,7 +13,6 @@ from textual.widgets import Static
 from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
-from sdschat.tui.model.own_keys import key_words
 from sdschat.tui.model.status import (
     PART,
     Health,
@@ -24,7 +23,7 @@ from sdschat.tui.model.status import (
     offline_words,
     provenance,
 )
-from sdschat.tui.model.words import clean, fitted, nick_text, short, when, whole_parts, wrapped
+from sdschat.tui.model.words import clean, fitted, key_words, nick_text, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 

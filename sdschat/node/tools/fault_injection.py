@@ -12,7 +12,7 @@ from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
 from sdschat.transport.base import place
-from sdschat.transport.faults import NONE, Direction, FaultyTransport
+from sdschat.transport.faults import NONE, Direction, FaultyTransport, Sieve
 from sdschat.wire.sds_codec import SdsCodec
 
 SHARES: Final = ("loss", "duplicate", "reorder", "corrupt")
@@ -83,6 +83,11 @@ class Injection:
         else:
             sieve.cut.pop(sender_id, None)
         self._say(self._session)
+
+    def sift(self, sieve: Sieve) -> None:
+        """Lose the packets that the sieve selects."""
+        transport = self._transport()
+        transport.sift(sieve, transport.faults.more)
 
     def skew(self, milliseconds: int) -> None:
         """Set the clock of the whole node wrong. Raises ValueError."""

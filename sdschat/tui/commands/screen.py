@@ -18,9 +18,9 @@ from sdschat.tui.manual import (
     whole_rows,
     without_keys,
 )
-from sdschat.tui.model.own_keys import key_problem, key_words
+from sdschat.tui.model.own_keys import key_problem
 from sdschat.tui.model.results import CommandError, Page
-from sdschat.tui.model.words import clean
+from sdschat.tui.model.words import clean, key_words
 
 _OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
 _USAGE: Final = 22  # columns of a command and its arguments

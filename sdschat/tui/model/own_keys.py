@@ -1,9 +1,11 @@
-"""Keys that a user gives to actions: those that can be one, and their names as they stand on a keyboard."""
+"""Keys that a user can give to actions."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from sdschat.tui.model.words import key_words
 
 _MODIFIERS: Final = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _MOVING: Final = frozenset({"up", "down", "left", "right", "home", "end", "pageup", "pagedown"})
@@ -32,8 +34,3 @@ def _problem(key: str) -> str:
     if key in _FIXED or not (function or {*modifiers} - {"shift"}):
         return f"{key_words(key)} stays what it is; there are such as f9, ctrl+g and alt+g"
     return ""
-
-
-def key_words(keys: str) -> str:
-    """Return keys as they stand on a keyboard: Alt+Up."""
-    return ", ".join("+".join(part.capitalize() for part in key.split("+")) for key in keys.split(","))

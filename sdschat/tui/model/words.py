@@ -339,3 +339,8 @@ def _shortened(text: str, width: int) -> str:
         if used > width:
             return text[:first]
     return text
+
+
+def key_words(keys: str) -> str:
+    """Return keys as they stand on a keyboard: Alt+Up."""
+    return ", ".join("+".join(part.capitalize() for part in key.split("+")) for key in keys.split(","))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
+from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.sync import extension
-from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.links import Links
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.tui.model.words import count
 from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
@@ -25,6 +27,7 @@ class Company(WatchedGroup):
     def __init__(self, group: LocalGroup) -> None:
         super().__init__(group)
         self.cut: set[Link] = set()
+        self._links = Links(group.channel)
         self.loss = 0.0
         self.away: set[str] = set()  # those that are not running now
         self.tell: Callable[[str], object] = str
@@ -35,7 +38,12 @@ class Company(WatchedGroup):
 
     def _present(self, node: Node) -> None:
         extension.install(node)
-        self.watch(node)
+        self.watch(node, partial(self._joined, node))
+
+    def _joined(self, node: Node, event: NodeEvent) -> None:
+        """Put the faults of now on a node before it sends anything."""
+        if isinstance(event.body, Joined):
+            self._links.put_on(node, self.loss)
 
     # What happens to them.
 
@@ -49,8 +57,12 @@ class Company(WatchedGroup):
         cut = link not in self.cut
         self._set((link,), cut)
         both = " and ".join(link)
-        others = f" Still cut: {count(len(self.cut), 'link')}." if self.cut else ""
-        self.tell(f"Cut: {both} do not hear one another." if cut else f"Mended: {both} hear one another.{others}")
+        if cut:
+            by_others = " Others pass on what they say." if self._passed_on(link) else ""
+            self.tell(f"Cut: {both} do not hear one another.{by_others}")
+        else:
+            others = f" Still cut: {count(len(self.cut), 'link')}." if self.cut else ""
+            self.tell(f"Mended: {both} hear one another.{others}")
         return cut
 
     def split(self) -> None:
@@ -65,6 +77,7 @@ class Company(WatchedGroup):
         was_cut, lost = bool(self.cut), bool(self.loss)
         self.loss = 0.0
         self._set(LINKS, False)
+        self._spread()
         if was_cut:
             self.tell("All links are mended: watch the gaps close.")
         elif lost:
@@ -73,27 +86,26 @@ class Company(WatchedGroup):
     def lose(self, share: float) -> None:
         """Lose this share of all packets, in both directions."""
         self.loss = share
-        for nick in PEOPLE:
-            self._apply(nick)
+        self._spread()
         lost = f"Of all packets {share:.0%} get lost: what is missing is asked for, and sent again."
         self.tell(lost if share else "No packet is lost any more.")
 
     def _set(self, links: Iterable[Link], cut: bool) -> None:
         for link in links:
             (self.cut.add if cut else self.cut.discard)(link)
-        for nick in PEOPLE:
-            self._apply(nick)
+            self._links.set(*link, cut=cut)
 
-    def _apply(self, nick: str) -> None:
-        """Put the faults of now on a node. It hears nothing that is written at the other end of a cut link."""
-        if nick in self.away:
-            return
-        faults = Injection(self.group.nodes[nick], self.group.channel)
-        faults.share("loss", self.loss)
-        for link in LINKS:
-            if nick in link:
-                other = link[1 - link.index(nick)]
-                faults.partition(self.group.nodes[other].sender_id, other, link in self.cut)
+    def _passed_on(self, link: Link) -> bool:
+        """True if what is said at one end of a cut link reaches the other end by others."""
+        reached = {link[0]}
+        for _ in PEOPLE:
+            reached |= {nick for each in LINKS if each not in self.cut and reached & {*each} for nick in each}
+        return link[1] in reached
+
+    def _spread(self) -> None:
+        """Put the loss of now on all that are running."""
+        for nick in set(PEOPLE) - self.away:
+            self._links.put_on(self.group.nodes[nick], self.loss)
 
     async def restart(self, nick: str) -> None:
         """Kill a node, and open its profile again after a moment. Raises TimeoutError."""
@@ -106,7 +118,6 @@ class Company(WatchedGroup):
             await self.group.restart(nick, self._present, _AWAY)
         finally:
             self.away.discard(nick)
-        self._apply(nick)
         self.tell(f"The program of {nick} runs again: it fetches what was said meanwhile.")
 
     # What is seen of them.

@@ -101,6 +101,22 @@ def test_the_caption_says_what_has_really_happened_and_a_fault_by_hand_halts_the
         terminal.until(lambda: "the script waits" not in terminal.text(), "space lets it go on")
 
 
+def test_what_one_does_not_hear_at_a_cut_link_is_passed_on_by_others(tmp_path: Path) -> None:
+    """The message was lost whoever passed it on, so that one cut link was enough for the logs to differ for good."""
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("all logs are equal")
+        terminal.press("5")
+        terminal.until_text("Cut: ann and dave do not hear one another. Others pass on what they say.")
+        terminal.press("\rthe long way round\r")
+        terminal.until(lambda: terminal.text().count("the long way round") == 4, "nobody passed it on to dave")
+        terminal.escape()
+        terminal.until_text("1 of 6 links cut", "all logs are equal")
+        terminal.press("34")
+        terminal.until_text("Cut: carol and dave do not hear one another.", "3 of 6 links cut")
+        assert "Others pass on" not in terminal.text(), "dave is alone"
+
+
 def test_keys_of_one_burst_act_in_their_order(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
@@ -111,6 +127,16 @@ def test_keys_of_one_burst_act_in_their_order(tmp_path: Path) -> None:
         terminal.escape()
         terminal.press("k\t")  # of dave, who is chosen, and not of the next one
         terminal.until_text("The program of dave is killed")
+
+
+def test_esc_in_one_burst_with_a_line_comes_after_the_line_was_sent(tmp_path: Path) -> None:
+    """Esc overtook Enter, so that the line was left in the input."""
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("ann", "dave", "? help")
+        terminal.press("\rin one burst\r\x1b[27u")  # Esc as the protocol of kitty writes it: nothing waits for more
+        terminal.until(lambda: terminal.text().count("in one burst") == 4, "it was not sent")
+        terminal.until_text("Enter: write")
 
 
 @pytest.mark.parametrize("size", [(80, 24), LEAST])
