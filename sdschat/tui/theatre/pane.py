@@ -6,6 +6,7 @@ from typing import Final
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -109,6 +110,16 @@ class LogEnd(Widget):
         return strip.crop_extend(0, self.size.width, self.rich_style).apply_style(self.rich_style)
 
 
+class Entry(Input):
+    """The line of the participant who is played. Enter sends at once: Esc that comes with it acts after that."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            await self.action_submit()
+
+
 class Pane(Vertical):
     """A participant: its name and the fingerprint of its log stand on the border."""
 
@@ -116,7 +127,7 @@ class Pane(Vertical):
         super().__init__(id=nick, classes="pane")
         self.nick = nick
         self.log_end = LogEnd(line_style, notes=notes)
-        self.entry = Input(placeholder="Enter: write", compact=True, disabled=True) if plays else None
+        self.entry = Entry(placeholder="Enter: write", compact=True, disabled=True) if plays else None
 
     def compose(self) -> ComposeResult:
         yield self.log_end
