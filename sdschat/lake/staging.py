@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -35,37 +36,27 @@ class StagedSource(NamedTuple):
     odd: bool  # a part of it cannot be read
 
 
-class _Job(NamedTuple):
-    sources: Sequence[Source]
-    folder: str
-    run_id: str
-    read_ms: int
-
-
 def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
     """Read the files into `folder`."""
     sizes = {source: _size(source.path) for source in sources}
     processes = min(len(sources), os.cpu_count() or 1)
+    job = partial(_stage, folder=folder, run_id=run_id, read_ms=read_ms)
     if processes < 2 or sum(sizes.values()) < _MUCH:
-        return _stage(_Job(sources, str(folder), run_id, read_ms))
+        return list(map(job, sources))
     largest_first = sorted(sources, key=lambda source: -sizes[source])
-    jobs = [_Job([source], str(folder), run_id, read_ms) for source in largest_first]
     # A fork would share the threads' locks of the libraries that are loaded here.
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        return [staged for part in pool.map(_stage, jobs) for staged in part]
+        return list(pool.map(job, largest_first))
 
 
 def staged_file(folder: Path, table: type, number: int) -> Path:
     return folder / table.__name__.lower() / f"{number}.parquet"
 
 
-def _stage(job: _Job) -> list[StagedSource]:
-    memory, found = ParsedInput.of_process(), []
-    for source in job.sources:
-        reading = Reading(job.run_id, Path(source.path), job.read_ms, memory.open)
-        counts = _write(reading, source, Path(job.folder), memory)
-        found.append(StagedSource(source, counts, bool(counts.get(Quarantine.__name__))))
-    return found
+def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> StagedSource:
+    memory = ParsedInput.of_process()
+    counts = _write(Reading(run_id, Path(source.path), read_ms, memory.open), source, folder, memory)
+    return StagedSource(source, counts, bool(counts.get(Quarantine.__name__)))
 
 
 def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) -> dict[str, int]:

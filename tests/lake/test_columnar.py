@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine, columns
+from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.databases import PacketMemory, Reading
-from sdschat.lake.sources.files import read_file
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
@@ -23,10 +22,9 @@ needs_module("pyarrow")
 
 from sdschat.audit.sources import columnar
 from sdschat.lake.sources import batch, line_columns
-from sdschat.lake.sources.batch import Batch
 from sdschat.lake.sources.file_batches import ParsedInput, file_batches
+from tests.lake.by_row import TABLES, read_file, rows_of
 
-TABLES = (Journal, Message, Node, Declared, Packet, Quarantine)
 _LAST = "(SELECT max(place) - 1 FROM {})"
 
 
@@ -39,17 +37,6 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make batches small, so that sound batches precede the altered one."""
     monkeypatch.setattr(columnar, "ROWS", 5)
-
-
-def rows_of(found: Batch) -> list[Any]:
-    values = {name: found.columns[name].to_pylist() for name in columns(found.table) if name in found.columns}
-    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-    plain = dict.fromkeys(columns(found.table))
-    return [found.table(**plain | {name: _frozen(value) for name, value in row.items()}) for row in rows]
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def by_column(path: Path, *tables: type) -> Counter[Any]:

@@ -27,10 +27,10 @@ from sdschat.lake.figures import provenance
 from sdschat.lake.ingest import Added, ingest, quarantined
 from sdschat.lake.judge import refused_in
 from sdschat.lake.sources.batch import table_of
-from sdschat.lake.sources.files import read_file
 from sdschat.lake.sources.survey import Seen, taken_already
 from sdschat.lake.tables import PLACES, Tables
 from tests.lake.bronze import rows_in, with_numbers
+from tests.lake.by_row import read_file
 from tests.lake.dying import Dying, Killed
 
 

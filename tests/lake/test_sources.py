@@ -14,7 +14,7 @@ import pytest
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.catchup.values import Frame, Nudge
-from sdschat.lake.sources.files import packet_row, read_file
+from sdschat.lake.sources.files import packet_row
 from sdschat.mvds.values import Payload
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
@@ -22,6 +22,7 @@ from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
 from tests.audit.field import WORDS, change, database, talk
 from tests.audit.worlds import with_filter
+from tests.lake.by_row import read_file
 
 
 @pytest.fixture(scope="module")

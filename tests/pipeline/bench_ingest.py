@@ -9,10 +9,10 @@ from typing import Final
 from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.lake.ingest import ingest
-from sdschat.lake.sources.files import read_file
 from sdschat.lake.tables import Tables
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
+from tests.lake.by_row import read_file
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import make_databases
 from tests.store.samples import CODEC

@@ -14,7 +14,6 @@ import pytest
 from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.cli.tap import tap_folder
-from sdschat.lake.sources.files import read_file
 from sdschat.lake.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
@@ -23,6 +22,7 @@ from sdschat.transport.segments import SPOOL, Recorded, Spool, known_in
 from tests.audit.worlds import with_filter
 from tests.cli.processes import command, environment
 from tests.cli.processes import run as run_process
+from tests.lake.by_row import read_file
 from tests.transport.worlds import Mosquitto, Recorder, connected, embedded, free_port, quick
 
 PATIENCE = 60.0

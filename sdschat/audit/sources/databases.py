@@ -223,8 +223,8 @@ def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, a
     )
 
 
-def refused(reading: Reading, place: str, reason: str) -> Quarantine:
-    return Quarantine(reading.run_id, str(reading.path), place, reason, "", reading.read_ms)
+def refused(reading: Reading, place: str, reason: str, sample: str = "") -> Quarantine:
+    return Quarantine(reading.run_id, str(reading.path), place, reason, sample, reading.read_ms)
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:

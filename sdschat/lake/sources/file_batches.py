@@ -1,4 +1,4 @@
-"""Any file as batches of columns: the same rows as `files.read_file`, of the wanted tables."""
+"""Any file as batches of columns: of the wanted tables. A bad file, or a part of it, is a row of the quarantine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar, Columns, IdLists
 from sdschat.audit.sources.databases import (
+    MAGIC,
     NOBODYS,
     SEQ_MASK,
     UNREADABLE,
@@ -25,13 +26,14 @@ from sdschat.audit.sources.databases import (
     why_unread,
 )
 from sdschat.lake.sources.batch import Batch, batch_of, in_batches
-from sdschat.lake.sources.files import FileKind, kind_of, read_file, unreadable
+from sdschat.lake.sources.files import LINES, parquet_rows
 from sdschat.lake.sources.line_columns import declared_batches, line_batches, log_batches, measured_packets
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import VERSION
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
+_PARQUET: Final = b"PAR1"
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 _NAMES: Final = JOURNAL_COLUMNS.split(", ")
 _AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "channel", "deps", "sum"))
@@ -63,16 +65,20 @@ def file_batches(reading: Reading, tables: Collection[type], memory: ParsedInput
 
 
 def _batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+    """Yield the batches of a file by its first bytes, or by its name if these are not enough."""
     try:
-        kind = kind_of(reading.path)
-        if kind is FileKind.DATABASE:
+        with open(reading.path, "rb") as file:
+            start = file.read(len(MAGIC))
+        if start == MAGIC:
             yield from _database(reading, tables, memory)
-        elif kind is FileKind.LINES:
+        elif start.startswith(_PARQUET):
+            yield from in_batches(parquet_rows(reading))
+        elif reading.path.suffix in LINES:
             yield from line_batches(reading)
         else:
-            yield from in_batches(read_file(reading))
+            yield from in_batches([refused(reading, "", "it is no database of a profile, no journal and no capture")])
     except OSError as error:
-        yield from in_batches([unreadable(reading, error)])
+        yield from in_batches([refused(reading, "", f"it cannot be read: {error.strerror or error}")])
 
 
 def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:

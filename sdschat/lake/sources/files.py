@@ -1,6 +1,6 @@
-"""The kind of a file, and its rows: databases, exported journals, recorded packets.
+"""The rows of exported journals and recorded packets.
 
-Never raises for a bad file: an unreadable part is a row of the quarantine.
+Never raises for a bad line or row: it is a row of the quarantine.
 """
 
 from __future__ import annotations
@@ -9,21 +9,18 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
-from sdschat.audit.schemas import Ids, Journal, Packet, Quarantine, columns
-from sdschat.audit.sources.databases import MAGIC, Reading, Row, are_ids, encodable, read_database
+from sdschat.audit.schemas import Ids, Journal, Packet, columns
+from sdschat.audit.sources.databases import Reading, Row, are_ids, encodable, refused
 from sdschat.audit.sources.packets import LARGEST, Opened, opened
 from sdschat.catchup.values import RefusedFrame
 from sdschat.sds.values import MessageKind, Refusal
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
 
 _SAMPLE: Final = 80
-_PARQUET: Final = b"PAR1"
-_LINES: Final = (".jsonl", ".ndjson", ".json")
-SUFFIXES: Final = (".db", *_LINES, ".parquet")
+LINES: Final = (".jsonl", ".ndjson", ".json")
+SUFFIXES: Final = (".db", *LINES, ".parquet")
 
 _JOURNAL: Final = {name: (kind, optional) for name, (kind, optional) in columns(Journal).items() if name != "run_id"}
 
@@ -44,48 +41,6 @@ _BETWEEN: Final = SyncCodec(LARGEST)
 Head = tuple[str, str, int, int, str, str]  # run_id, tap, seq, ts_ms, topic, channel
 
 
-class FileKind(StrEnum):
-    DATABASE = "database"
-    PARQUET = "parquet"
-    LINES = "lines"
-    UNKNOWN = "unknown"
-
-
-def kind_of(path: Path) -> FileKind:
-    """Return the kind of a file by its first bytes, or by its name if these are not enough."""
-    with open(path, "rb") as file:
-        start = file.read(len(MAGIC))
-    if start == MAGIC:
-        return FileKind.DATABASE
-    if start.startswith(_PARQUET):
-        return FileKind.PARQUET
-    return FileKind.LINES if path.suffix in _LINES else FileKind.UNKNOWN
-
-
-def read_file(reading: Reading) -> Iterator[Row | Packet]:
-    try:
-        kind = kind_of(reading.path)
-        if kind is FileKind.DATABASE:
-            yield from read_database(reading)
-        elif kind is FileKind.PARQUET:
-            yield from _parquet(reading)
-        elif kind is FileKind.LINES:
-            yield from _lines(reading)
-        else:
-            yield _refused(reading, "", "it is no database of a profile, no journal and no capture", "")
-    except OSError as error:
-        yield unreadable(reading, error)
-
-
-def unreadable(reading: Reading, error: OSError) -> Quarantine:
-    return _refused(reading, "", f"it cannot be read: {error.strerror or error}", "")
-
-
-def _lines(reading: Reading) -> Iterator[Row | Packet]:
-    with open(reading.path, "rb") as file:
-        yield from line_rows(reading, file)
-
-
 def line_rows(reading: Reading, lines: Iterable[bytes], first: int = 1) -> Iterator[Row | Packet]:
     for number, line in enumerate(lines, first):
         if line.strip():
@@ -98,16 +53,16 @@ def _line(reading: Reading, number: int, line: bytes) -> Row | Packet:
         found = json.loads(line)
     except (ValueError, RecursionError):
         torn = "" if line.endswith(b"\n") else " and ends in the middle"
-        return _refused(reading, place, f"is not JSON{torn}", _sample(line))
+        return refused(reading, place, f"is not JSON{torn}", _sample(line))
     if not isinstance(found, dict):
-        return _refused(reading, place, "is no JSON object", _sample(line))
+        return refused(reading, place, "is no JSON object", _sample(line))
     try:
         return _packet(reading, found) if "tap" in found else journal_row(reading.run_id, found)
     except ValueError as error:
-        return _refused(reading, place, str(error), _sample(line))
+        return refused(reading, place, str(error), _sample(line))
 
 
-def _parquet(reading: Reading) -> Iterator[Row]:
+def parquet_rows(reading: Reading) -> Iterator[Row]:
     import pyarrow
     import pyarrow.parquet
 
@@ -120,9 +75,9 @@ def _parquet(reading: Reading) -> Iterator[Row]:
                     try:
                         yield journal_row(reading.run_id, found)
                     except ValueError as error:
-                        yield _refused(reading, f"row {number}", str(error), _sample(repr(found).encode()))
+                        yield refused(reading, f"row {number}", str(error), _sample(repr(found).encode()))
     except pyarrow.ArrowException as error:
-        yield _refused(reading, "", f"is no whole Parquet file: {str(error).splitlines()[0]}", "")
+        yield refused(reading, "", f"is no whole Parquet file: {str(error).splitlines()[0]}")
 
 
 def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
@@ -155,10 +110,6 @@ def _packet(reading: Reading, found: Mapping[str, Any]) -> Packet:
     raw = base64.b64decode(found["raw"], validate=True)
     head = (reading.run_id, found["tap"], found["seq"], found["ts_ms"], found["topic"], found["channel"])
     return packet_row(head, raw, reading.open)
-
-
-def _refused(reading: Reading, place: str, reason: str, sample: str) -> Quarantine:
-    return Quarantine(reading.run_id, str(reading.path), place, reason, sample, reading.read_ms)
 
 
 def _sample(line: bytes) -> str:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.audit.schemas import Ids, Whole
 from sdschat.audit.sources.columnar import Columnar
-from sdschat.lake.sources.files import FileKind, kind_of
+from sdschat.audit.sources.databases import is_database
 from sdschat.store.errors import StoreError
 
 _BESIDE: Final = ("", "-wal")  # the latest writes of a database are in a second file
@@ -32,7 +32,7 @@ def look(path: Path) -> Seen:
     seen = Seen(str(path), stamp(path), "", "", 0)
     with suppress(OSError, StoreError):
         seen = seen._replace(digest=_digest(path))
-        if kind_of(path) is FileKind.DATABASE:
+        if is_database(path):
             with Columnar(path) as evidence:
                 runs = tuple(sorted({name for _, name in evidence.boots().values()}))
                 return seen._replace(node=evidence.node(), as_of=evidence.as_of(), runs=runs)
