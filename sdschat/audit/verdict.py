@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -51,6 +51,26 @@ class Audit(NamedTuple):
     @property
     def agreed(self) -> bool:
         return all(channel.converged for channel in self.channels)
+
+
+class OfChannel(NamedTuple):
+    """The part of a verdict on one channel."""
+
+    nodes: list[AuditNode]
+    missing: list[AuditMissing]
+    findings: list[AuditFinding]
+
+
+def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
+    """Group the audit's rows by channel. Each row is read once, however many channels there are."""
+    parts: dict[tuple[str, str], OfChannel] = defaultdict(lambda: OfChannel([], [], []))
+    for node in found.nodes:
+        parts[node.run_id, node.channel].nodes.append(node)
+    for lacking in found.missing:
+        parts[lacking.run_id, lacking.channel].missing.append(lacking)
+    for finding in found.findings:
+        parts[finding.run_id, finding.channel].findings.append(finding)
+    return lambda channel: parts[channel.run_id, channel.channel]
 
 
 _WORDS: Mapping[str, tuple[str, str]] = {

@@ -48,18 +48,15 @@ class Taken:
     quarantine: list[Quarantine] = field(default_factory=list)
 
     def take(self, rows: Iterable[Row]) -> None:
+        of: dict[type, list[Any]] = {
+            Journal: self.journal,
+            Message: self.messages,
+            Node: self.nodes,
+            Declared: self.declared,
+            Quarantine: self.quarantine,
+        }
         for row in rows:
-            match row:
-                case Journal():
-                    self.journal.append(row)
-                case Message():
-                    self.messages.append(row)
-                case Node():
-                    self.nodes.append(row)
-                case Declared():
-                    self.declared.append(row)
-                case Quarantine():
-                    self.quarantine.append(row)
+            of[type(row)].append(row)
 
 
 Channel = tuple[str, str]  # run_id, channel

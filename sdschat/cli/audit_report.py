@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -25,6 +25,8 @@ from sdschat.audit.verdict import (
     LOST,
     NO_FAULT,
     Lacking,
+    OfChannel,
+    by_channel,
     channel_sentence,
     counted,
     first_rows,
@@ -82,26 +84,6 @@ def naming(nodes: Iterable[AuditNode]) -> Named:
     """Return a function from node ids to shown names: a nick that only one node has, else the id in brackets."""
     nicks = unique_nicks(nodes)
     return lambda node: safe(nicks[node]) if node in nicks else f"<{safe(node[:8])}>"
-
-
-class OfChannel(NamedTuple):
-    """The part of a verdict on one channel."""
-
-    nodes: list[AuditNode]
-    missing: list[AuditMissing]
-    findings: list[AuditFinding]
-
-
-def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
-    """Group the audit's rows by channel. Each row is read once, however many channels there are."""
-    parts: dict[tuple[str, str], OfChannel] = defaultdict(lambda: OfChannel([], [], []))
-    for node in found.nodes:
-        parts[node.run_id, node.channel].nodes.append(node)
-    for lacking in found.missing:
-        parts[lacking.run_id, lacking.channel].missing.append(lacking)
-    for finding in found.findings:
-        parts[finding.run_id, finding.channel].findings.append(finding)
-    return lambda channel: parts[channel.run_id, channel.channel]
 
 
 def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
-from sdschat.audit import schemas
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
 from sdschat.lake.asked import Asked
 from sdschat.lake.sources.batch import arrow_schema
@@ -216,9 +215,5 @@ def as_it_is(path: str) -> str:
 
 def no_rows(spark: SparkSession, table: type) -> DataFrame:
     """Return an empty table."""
-    from pyspark.sql import functions as F
-
-    nulls = [
-        F.lit(None).cast(schemas.SPARK_TYPES[kind]).alias(name) for name, (kind, _) in schemas.columns(table).items()
-    ]
-    return spark.range(0).select(*nulls)
+    nulls = (f"CAST(NULL AS {SPARK_TYPES[kind]}) AS {name}" for name, (kind, _) in columns(table).items())
+    return spark.range(0).selectExpr(*nulls)

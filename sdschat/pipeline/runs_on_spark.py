@@ -6,8 +6,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Any, Final
 
+from sdschat.audit.schemas import ddl
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.grid.simulate import Work
 from sdschat.experiment.runs import SimRun, do_run
@@ -69,13 +70,8 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
     if not runs:
         return []
     task = functools.partial(_task, runs=list(runs), journal=journal)
-    hints = get_type_hints(SimRun)
-    schema = ", ".join(f"{name} {_SQL[hints[name]]}" for name in SimRun._fields)
-    rows = session.range(0, len(runs), 1, len(runs)).mapInArrow(task, schema).toArrow()
+    rows = session.range(0, len(runs), 1, len(runs)).mapInArrow(task, ddl(SimRun)).toArrow()
     return [SimRun(**row) for row in rows.to_pylist()]
-
-
-_SQL: Final = {str: "STRING", int: "BIGINT", float: "DOUBLE"}
 
 
 def _task(batches: Iterator[Any], runs: list[Run], journal: Path | None) -> Iterator[Any]:

@@ -5,7 +5,7 @@ Until when did everybody have it, what did text cost, did acknowledgements tell 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,7 +14,6 @@ from sdschat.audit.answers import AckCount, Acknowledgement, Figures, LastOne, S
 from sdschat.audit.report import pictures, tables
 from sdschat.audit.report.data import (
     NOTHING,
-    Channel,
     Named,
     ReportData,
     duration,
@@ -27,7 +26,7 @@ from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.verdict import ALONE, channel_sentence, counted, sentence
+from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, sentence
 
 _MOVE: Final = (
     "A row for each node, with a tick for each delivery, and a bar where it was not running, was silent or had ended. "
@@ -41,14 +40,10 @@ class _Part(NamedTuple):
 
     data: ReportData
     channel: AuditChannel
-    key: Channel
+    rows: OfChannel
     figures: Figures  # of this channel
     named: Named
     drawn: Pictures
-
-    def of(self, rows: Iterable[tables.R]) -> list[tables.R]:
-        """Return the rows of this channel."""
-        return [row for row in rows if (row.run_id, row.channel) == self.key]
 
 
 def page(data: ReportData, cache: Path | None = None) -> str:
@@ -63,10 +58,10 @@ def page(data: ReportData, cache: Path | None = None) -> str:
         f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
         f'<span class="pill">{result}</span></div>',
     ]
-    drawn = Pictures(cache)
+    drawn, of = Pictures(cache), by_channel(audit)
     for channel in shown:
         key = (channel.run_id, channel.channel)
-        part = _Part(data, channel, key, of_channel(data.figures, key), tables.naming(data), drawn)
+        part = _Part(data, channel, of(channel), of_channel(data.figures, key), tables.naming(data), drawn)
         body += _channel(part, alone=len(audit.channels) == 1)
     if len(audit.channels) > len(shown):
         left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")
@@ -114,20 +109,18 @@ def _tiles(part: _Part) -> str:
 
 
 def _course(part: _Part) -> Iterator[str]:
-    audit = part.data.audit
-    faults = [row for row in part.of(audit.findings) if row.kind in FAULTS]
-    missing = part.of(audit.missing)
+    nodes, missing, findings = part.rows
+    faults = [row for row in findings if row.kind in FAULTS]
     if part.channel.messages <= 1 and not (part.figures.curve or faults or missing):
         return  # one message that nobody else has makes empty lanes
-    picture = timeline(Scene(part.figures, part.of(audit.nodes), missing, faults, part.named))
+    picture = timeline(Scene(part.figures, nodes, missing, faults, part.named))
     if picture is not None:
         yield section("What happened when", _MOVE, part.drawn.place(picture))
 
 
 def _agreement(part: _Part) -> Iterator[str]:
     data, named = part.data, part.named
-    nodes, missing = part.of(data.audit.nodes), part.of(data.audit.missing)
-    findings = part.of(data.audit.findings)
+    nodes, missing, findings = part.rows
     faults = [row for row in findings if row.kind in FAULTS]
     if nodes and part.channel.messages:
         yield section(

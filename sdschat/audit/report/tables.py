@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from sdschat.audit.answers import MetricsClock, MetricsDelivery, MetricsFilter, MetricsRejected, MetricsRepair
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment
@@ -12,16 +12,6 @@ from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words, unique_nicks
 
 _SHOWN: Final = 50
-
-
-class InChannel(Protocol):
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def channel(self) -> str: ...
-
-
-R = TypeVar("R", bound=InChannel)
 
 
 def naming(data: ReportData) -> Named:

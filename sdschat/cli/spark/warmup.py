@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -33,5 +34,6 @@ def command(where: Where) -> None:
     from sdschat.pipeline.session.warm import warm_up
 
     say("a training run of Spark; this takes a while")
-    found = warm_up(where)
-    click.echo(f"{found.archive} ({found.size >> 20} MiB, {found.seconds:.0f} s)")
+    began = time.monotonic()
+    archive = warm_up(where)
+    click.echo(f"{archive} ({archive.stat().st_size >> 20} MiB, {time.monotonic() - began:.0f} s)")

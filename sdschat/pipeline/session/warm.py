@@ -9,8 +9,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +19,6 @@ from sdschat.pipeline.session.where import Where
 _TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
 _LONGEST: Final = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Warmed:
-    archive: Path
-    size: int
-    seconds: float
 
 
 def archive_path(folder: Path, java: Java) -> Path:
@@ -65,8 +56,8 @@ def _base(folder: Path, java: Java) -> Path:
     return folder / f"base-java{java.version}.jsa"
 
 
-def warm_up(where: Where) -> Warmed:
-    """Make the archive. Raises PipelineProblem."""
+def warm_up(where: Where) -> Path:
+    """Make the archive, and return its path. Raises PipelineProblem."""
     if importlib.util.find_spec("pyspark") is None:
         raise PipelineProblem("pyspark is not installed: pip install 'sdschat[pipeline]'.", NO_SPARK)
     assert where.cache is not None
@@ -75,7 +66,6 @@ def warm_up(where: Where) -> Warmed:
     java = find_java().java
     if java is None:
         raise PipelineProblem("there is no Java 17 or later: `sdschat pipeline doctor` says what to do.", NO_SPARK)
-    began = time.monotonic()
     if not list(java.home.glob("lib/*/classes*.jsa")):
         program = usable_home(java, folder) / "bin" / "java"
         subprocess.run(
@@ -88,7 +78,7 @@ def warm_up(where: Where) -> Warmed:
     fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
     _train(folder, fresh)
     fresh.replace(archive)
-    return Warmed(archive, archive.stat().st_size, time.monotonic() - began)
+    return archive
 
 
 def _train(folder: Path, fresh: Path) -> None:
