@@ -169,6 +169,7 @@ class MetricsClock(NamedTuple):
     fastest_back: int | None
     offset_ms: float | None
     uncertainty_ms: float | None  # half of the fastest round trip
+    shown: bool  # True: the offset is larger than its uncertainty
 
 
 class MetricsDelivery(NamedTuple):

@@ -312,7 +312,8 @@ GROUP BY run_id, channel, node, peer;
 -- only later.
 CREATE VIEW metrics_clock AS
 SELECT p.run_id, p.channel, p.node, p.peer, COALESCE(o.messages, 0) AS `out`, COALESCE(b.messages, 0) AS back,
-  o.fastest AS fastest_out, b.fastest AS fastest_back, c.offset_ms, c.uncertainty_ms
+  o.fastest AS fastest_out, b.fastest AS fastest_back, c.offset_ms, c.uncertainty_ms,
+  COALESCE(c.shown, FALSE) AS shown
 FROM (
   SELECT run_id, channel, sender AS node, node AS peer FROM way
   UNION

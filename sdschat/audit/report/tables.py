@@ -118,10 +118,9 @@ def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
 
 
 def _ahead(row: MetricsClock) -> str:
-    """Say nothing of a difference that the uncertainty explains: `figures.sql` does not correct by it either."""
-    if row.offset_ms is None or row.uncertainty_ms is None:
+    if row.offset_ms is None:
         return "unknown"
-    return f"{row.offset_ms:+,.1f} ms" if abs(row.offset_ms) > row.uncertainty_ms else "no difference shown"
+    return f"{row.offset_ms:+,.1f} ms" if row.shown else "no difference shown"
 
 
 def rejected(rows: Sequence[MetricsRejected], named: Named) -> str:
