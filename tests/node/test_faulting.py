@@ -88,6 +88,25 @@ def test_offline_is_told_as_a_connection_lost_and_found_again(tmp_path: Path) ->
     asyncio.run(story())
 
 
+def test_who_was_here_is_here_after_a_time_offline(tmp_path: Path) -> None:
+    """For up to 45 seconds nobody was: the broker had told of them while nothing was heard."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = await pair(w)
+            faults = Injection(ann.node, "lobby")
+            faults.offline(True)
+            await ann.until(ConnectionChanged, lambda c: c.state == "disconnected")
+            faults.offline(False)
+            presence = ann.node.sessions["lobby"].presence
+            async with asyncio.timeout(20):
+                while ann.of(ConnectionChanged)[-1].state != "connected" or presence._doubted:
+                    await asyncio.sleep(0.01)
+            assert bob.node.sender_id in presence.online
+
+    asyncio.run(story())
+
+
 def test_a_partition_loses_what_one_participant_wrote_whoever_passes_it_on(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

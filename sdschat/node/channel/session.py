@@ -166,6 +166,11 @@ class ChannelSession:
         self.transport = transport
         transport.listen(self._heard)
 
+    def ask_presence(self) -> None:
+        """Have the broker tell again who is here, as it does on a new connection."""
+        self.transport.unsubscribe(self._topics.who_all)
+        self.transport.subscribe(self._topics.who_all)
+
     def say_presence(self) -> None:
         """Publish our presence, for everybody who looks."""
         self.transport.set_presence(*self.presence.payloads(self._gate.nick, self._clock.now()))

@@ -74,6 +74,8 @@ class Injection:
         transport = self._transport()
         for way in Direction:
             transport.set(replace(transport.faults.way(way), offline=cut), way)
+        if not cut:
+            self._session.ask_presence()
 
     def partition(self, sender_id: str, name: str, cut: bool = True) -> None:
         """Hear nothing any more of what this participant writes, or hear it again."""
@@ -103,8 +105,11 @@ class Injection:
         self.skew(0)
         transport = self._session.transport
         if isinstance(transport, FaultyTransport):
+            offline = transport.faults.offline
             transport.sift(None, ())
             transport.set(NONE)
+            if offline:
+                self._session.ask_presence()
 
     @property
     def cut(self) -> Mapping[str, str]:
