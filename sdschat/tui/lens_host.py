@@ -87,7 +87,9 @@ class LensHost:
         if self.panel is not None:
             low = self._screen.height < LOW
             self.panel.set_class(low, "-full")
-            self.panel.set_class(not low and self._screen.width < WIDEST, "-below")
+            below = not low and self._screen.width < WIDEST
+            self.panel.set_class(below, "-below")
+            self.panel.set_class(below and not self._screen.entry.has_class("-framed"), "-ruled")
             self._screen.lens_fitted()
 
     # Events for the panel.

@@ -110,7 +110,7 @@ async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
 async def test_the_words_on_frames_can_be_read(s: Stage) -> None:
     await s.press("f2")
     await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
-    wanted = {"channels", "1 here", "Lens", "message lobby", "Esc closes the Lens"}
+    wanted = {"channels", "1 here", "Lens", " repair ", "message lobby", "Esc closes the Lens"}
     for theme in ("dark", "light", "contrast"):
         await s.enter(f"/theme {theme}")
         await s.settle()

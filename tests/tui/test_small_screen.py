@@ -98,7 +98,7 @@ async def test_what_is_said_leaves_the_last_message_and_the_input_on_the_smalles
     await s.press("escape", "escape", "escape")
     await s.press("ctrl+f", *"good")
     await s.until_text("find good")
-    assert s.lines()[2].endswith("1 of 1"), "who wrote it has no room"
+    await s.until(lambda: s.lines()[2].endswith("1 of 1"), "the number alone")
     await s.press(*"zzz")
     await s.until(lambda: s.lines()[2].endswith("none"), "that there is none")
     assert s.lines()[3].startswith(">")

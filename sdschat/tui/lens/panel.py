@@ -6,25 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from rich.segment import Segment
-from rich.style import Style
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style as ContentStyle
 from textual.widget import Widget
 
 from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.view_input import Line, names_message
-from sdschat.tui.model.words import UNICODE
+from sdschat.tui.model.words import Glyphs
 from sdschat.tui.themes import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns
-_CHOSEN: Final = Style(bold=True, reverse=True)
+_NAME: Final = "Lens "  # on the frame, before the names of the views
+_BESIDE_TABS: Final = 4  # columns of the frame that the names leave free
 DEFAULT: Final = "repair"
 
 
@@ -55,52 +56,33 @@ def seen_names(names: Sequence[str], shown: str, width: int) -> tuple[int, int]:
     return low, high
 
 
+def tabs(names: Sequence[str], shown: str, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:
+    """Return what is drawn of the names in one row, each part with the view that a click on it shows."""
+    low, high = seen_names(names, shown, width)
+    cells = [(f" {name} ", name) for name in names[low:high]]
+    if low:
+        cells.insert(0, (glyphs.back, names[low - 1]))
+    if high < len(names):
+        cells.append((glyphs.further, names[high]))
+    return cells
+
+
 class LensTabs(Widget):
-    """The names of the views in one row; a click shows one. Without room for all, the neighbours of the one shown."""
+    """The names of the views in the first row, where the panel has no frame; a click shows one."""
 
     DEFAULT_CSS = "LensTabs { height: 1; }"
 
     def __init__(self) -> None:
         super().__init__()
-        self.shown = DEFAULT
-        self.names: list[str] = []
-        self.glyphs = UNICODE
-        self._places: list[tuple[int, int, str]] = []  # first column, column after the last, view
+        self.content = Content("")
 
-    def offer(self, names: list[str]) -> None:
-        if names != self.names:
-            self.names = names
+    def put(self, content: Content) -> None:
+        if not content.is_same(self.content):
+            self.content = content
             self.refresh()
 
-    def _laid_out(self, width: int) -> list[Segment]:
-        low, high = seen_names(self.names, self.shown, width)
-        row: list[Segment] = []
-        used = 0
-        self._places = []
-        cells = [(f" {name} ", name) for name in self.names[low:high]]
-        if low:
-            cells.insert(0, (self.glyphs.back, self.names[low - 1]))
-        if high < len(self.names):
-            cells.append((self.glyphs.further, self.names[high]))
-        for text, name in cells:
-            self._places.append((used, used + len(text), name))
-            row.append(Segment(text, _CHOSEN if name == self.shown else None))
-            used += len(text)
-        return row
-
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        return Strip(self._laid_out(width)).adjust_cell_length(width).apply_style(self.rich_style)
-
-    def on_click(self, event: events.Click) -> None:
-        for start, end, name in self._places:
-            if start <= event.x < end:
-                self._panel.show(name)
-
-    @property
-    def _panel(self) -> LensPanel:
-        assert isinstance(self.parent, LensPanel)
-        return self.parent
+    def render(self) -> Content:
+        return self.content
 
 
 class LensBody(ScrollView, can_focus=True):
@@ -136,14 +118,13 @@ class LensBody(ScrollView, can_focus=True):
 class LensPanel(Widget):
     """The panel: shows one view of the channel that is shown and the message that is selected."""
 
-    DEFAULT_CSS = "LensPanel { layout: vertical; border-left: vkey $secondary; padding: 0 0 0 1; }"
+    DEFAULT_CSS = "LensPanel { layout: vertical; border: round $secondary; padding: 0 0 0 1; }"
 
     def __init__(
         self, view: Conversations, look_now: Callable[[], LineStyle], channel: str, selection: str | None, *, id: str
     ) -> None:
         """Make a panel that begins with this channel. `look_now` returns the colours and signs of the moment."""
         super().__init__(id=id)
-        self.border_title = " Lens "  # seen where a line stands above the panel
         self.shown = DEFAULT
         self.argument = ""
         self.channel = channel
@@ -152,6 +133,7 @@ class LensPanel(Widget):
         self._draw_view = look_now
         self._inspector: LensInspector | None = None
         self._tabs = LensTabs()
+        self._titled = Content("")
         self._body = LensBody()
         self._news = True
         self._ticks = 0
@@ -193,11 +175,10 @@ class LensPanel(Widget):
     def show(self, view: str, argument: str = "") -> None:
         """Show a view. Raises ValueError if there is no view with this name."""
         view_named(view)
-        self.shown = self._tabs.shown = view
+        self.shown = view
         self.argument = argument
         if names_message(view, argument):
             self.selection, self.argument = argument, ""
-        self._tabs.refresh()
         self._body.scroll_home(animate=False)
         self.refresh_view()
 
@@ -231,9 +212,8 @@ class LensPanel(Widget):
         if not self.is_mounted or not self.display or self._inspector is None or not self._body.size.width:
             return
         self._news = False
-        self._tabs.offer(views_of(self._view.node, self.channel))
         line_style = self._draw_view()
-        self._tabs.glyphs = line_style.glyphs
+        self._draw_tabs(line_style.glyphs)
         width = self._body.size.width - 2  # a column is free before the scroll bar
         try:
             lines = self._inspector.lines(
@@ -242,3 +222,22 @@ class LensPanel(Widget):
         except ValueError as error:
             lines = [((str(error), "note"),)]
         self._body.put(lines, line_style)
+
+    def _draw_tabs(self, glyphs: Glyphs) -> None:
+        """Name the views: on the frame, or in the first row where there is no room for one."""
+        framed = not self.has_class("-full")
+        room = self.size.width - len(_NAME) - _BESIDE_TABS if framed else self.size.width
+        named = tabs(views_of(self._view.node, self.channel), self.shown, room, glyphs)
+        parts = [Content.styled(text, _tab_style(name, chosen=name == self.shown)) for text, name in named]
+        name = f" {_NAME}" if self.has_class("-ruled") else _NAME if framed else ""  # a frame has a space of its own
+        content = Content("").join([Content.styled(name, "$foreground 75%"), *parts])
+        self._tabs.display = not framed
+        self._tabs.put(content)
+        if framed and not content.is_same(self._titled):
+            self._titled = content
+            self.border_title = content
+
+
+def _tab_style(name: str, *, chosen: bool) -> ContentStyle:
+    shows = ContentStyle.from_meta({"@click": f"app.command('lens {name}')"})
+    return shows + ContentStyle(bold=True, reverse=True) if chosen else shows

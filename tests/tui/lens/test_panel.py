@@ -186,7 +186,7 @@ def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
         await s.until_text("second")
         await s.enter("/lens why")
         await s.press("alt+up")
-        await s.until(lambda: any("  second" in line for line in s.lines() if "▏" in line or "|" in line))
+        await s.until(lambda: any("  second" in line for line in s.lines() if "│" in line))
         newest = s.app.selection
         await s.press("alt+up")
         await s.until(lambda: s.app.selection != newest)
@@ -330,32 +330,38 @@ def test_the_views_are_turned_from_the_input_while_the_lens_is_open(tmp_path: Pa
     play(tmp_path, story)
 
 
+def tabs_of(s: Stage) -> tuple[int, str]:
+    """Return the row of the screen with the names of the views, and that row."""
+    return next((y, line) for y, line in enumerate(s.lines()) if " repair " in line and "packet" in line)
+
+
 def test_a_click_on_a_name_shows_the_view(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
-        tabs = panel_of(s)._tabs
-        start = next(first for first, _, name in tabs._places if name == "matrix")
-        await s.pilot.click(tabs, offset=(start + 1, 0))
+        y, row = tabs_of(s)
+        assert row.startswith("╭─ Lens "), "they stand on the frame"
+        await s.pilot.click(offset=(row.index("matrix"), y))
         await s.until(lambda: shown(s) == "matrix")
 
-    play(tmp_path, story)
+    play(tmp_path, story, size=(110, 30))
 
 
-def test_the_names_of_the_views_take_one_row_and_a_click_on_its_end_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(60, 20), (40, 12)], ids=["on-a-line", "in-a-row"])
+def test_the_names_of_the_views_take_one_row_and_a_click_on_its_end_goes_on(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
-        tabs = panel_of(s)._tabs
-        assert tabs.size.height == 1
-        assert sum(len(name) + 2 for name in VIEWS) > tabs.size.width
-        row = tabs.render_line(0).text.rstrip()
-        assert " repair " in row
-        assert row.endswith("›")  # noqa: RUF001
-        further = tabs._places[-1][2]
-        await s.pilot.click(tabs, offset=(tabs._places[-1][0], 0))
+        y, row = tabs_of(s)
+        assert sum(len(name) + 2 for name in VIEWS) > len(row)
+        end = row.index("›")  # noqa: RUF001
+        further = [*VIEWS][[*VIEWS].index(row[:end].split()[-1]) + 1]
+        await s.pilot.click(offset=(end, y))
         await s.until(lambda: shown(s) == further)
-        assert f" {further} " in tabs.render_line(0).text
+        await s.settle()
+        assert f" {further} " in s.lines()[y]
 
-    play(tmp_path, story, size=(60, 20))
+    play(tmp_path, story, size=size)
 
 
 @given(st.sampled_from(VIEW_NAMES), st.integers(16, 120))
