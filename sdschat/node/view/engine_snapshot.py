@@ -97,6 +97,7 @@ class Peek(NamedTuple):
     sync_due: int
     filter: FilterPeek
     missing: tuple[MissingMessage, ...]
+    lost: tuple[str, ...]  # ids of those that were given up
     answers: tuple[AnswerPeek, ...]
     pushes: tuple[PushPeek, ...]
     held: tuple[HeldPeek, ...]
@@ -123,6 +124,7 @@ def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Pe
         now.to_wall(state.sync.due),
         _filter(session),
         tuple(live.missing(session, now)),
+        tuple(live.lost(session)),
         _answers(session, me, now),
         _pushes(session, now),
         _held(session),

@@ -9,7 +9,7 @@ from sdschat.node.events import ev
 from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
 from sdschat.node.view.values import MissingMessage, RetrievalState
 from sdschat.tui.lens.trace import TimedEvent
-from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
+from sdschat.tui.lens.view_input import LOST, Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.words import bar, clean, clock, count, countdown, duration, short, times
 
 _BAR: Final = 16
@@ -62,6 +62,8 @@ def _matter(view: ViewInput, owed: int) -> str:
     """Return one sentence: what is the matter, and when something is done about it."""
     peek = view.peek
     there = f"others lack {count(owed, 'message')} that we have" if owed else "nobody else is known to lack anything"
+    if not peek.missing and peek.lost:
+        return f"{count(len(peek.lost), 'message')} lost here. {LOST} For the rest, {there}."
     if not peek.missing:
         return f"Nothing is missing here, and {there}."
     here = f"{count(len(peek.missing), 'message')} missing here"

@@ -16,6 +16,10 @@ from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.words import UNICODE, Glyphs, clean, fitted, nick_text, short, wrapped
 
+LOST: Final = (
+    "Given up, and not asked for any more. If somebody who has it is here later, it is sent and takes its place; there "
+    "is nothing to do by hand."
+)
 _FURTHER_IN: Final = 2
 Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text
 Line = tuple[Span, ...]

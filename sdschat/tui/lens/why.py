@@ -11,7 +11,7 @@ from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.values import AckState, Evidence, Message, MessageKind, Shown
 from sdschat.tui.lens.trace import UNPROVEN, PacketSeen, TimedEvent
-from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph, seconds
+from sdschat.tui.lens.view_input import LOST, Line, ViewInput, heading, line, paragraph, seconds
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence
 from sdschat.tui.model.words import clean, clock, count, countdown, duration, ordinal, short, times
 
@@ -254,6 +254,8 @@ def _foreign(view: ViewInput, message_id: str, shown: Shown | None) -> list[Line
     missing = next((each for each in view.peek.missing if each.message_id == message_id), None)
     if missing is not None:
         lines += paragraph("missing here: see /lens repair", view.width, "gap", 2)
+    if message_id in view.peek.lost:
+        lines += paragraph(LOST, view.width, "lost", 2)
     steps = _causes_first(view.trace.steps.get(message_id, ()))
     found = [(timed.at, step) for timed in steps if (step := _arrival(view, message_id, timed))]
     return lines + _by_time(found, view.width)

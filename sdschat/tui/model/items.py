@@ -232,7 +232,8 @@ def gap_words(gap: GapItem, now: int, *, brief: bool = False, glyphs: Glyphs | N
     time until it is asked for has a bar."""
     by = f" by {gap.author}" if gap.author else ""
     if isinstance(gap.what, Lost):
-        return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
+        more = "" if brief else ". It still comes if somebody who has it does"
+        return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}{more}"
     waits = f", and one by {gap.waiter} waits for it" if gap.waiter and not brief else ""
     return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now, brief=brief, glyphs=glyphs)}"
 

@@ -110,7 +110,7 @@ class LogEnd(Widget):
         return strip.crop_extend(0, self.size.width, self.rich_style).apply_style(self.rich_style)
 
 
-class Entry(Input):
+class PlayedInput(Input):
     """The line of the participant who is played. Enter sends at once: Esc that comes with it acts after that."""
 
     async def _on_key(self, event: events.Key) -> None:
@@ -127,7 +127,7 @@ class Pane(Vertical):
         super().__init__(id=nick, classes="pane")
         self.nick = nick
         self.log_end = LogEnd(line_style, notes=notes)
-        self.entry = Entry(placeholder="Enter: write", compact=True, disabled=True) if plays else None
+        self.entry = PlayedInput(placeholder="Enter: write", compact=True, disabled=True) if plays else None
 
     def compose(self) -> ComposeResult:
         yield self.log_end

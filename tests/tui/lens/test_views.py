@@ -84,6 +84,18 @@ def test_no_view_is_wider_than_its_room_by_its_own_words(tmp_path: Path, width: 
     asyncio.run(story())
 
 
+def test_why_and_repair_say_of_a_lost_message_that_there_is_nothing_to_do(tmp_path: Path) -> None:
+    async def story() -> None:
+        changes = ONLY_REPAIR | {"repair.enabled": False, "sds.lost_after": 400}
+        async with looking(tmp_path, "bob", "eve", changes=changes) as look:
+            lost = await lose_one(look)
+            shown = await look.until("repair", "1 message lost here")
+            assert "not asked for any more" in shown
+            assert "it is sent and takes its place; there is nothing to do by hand" in look.text("why", lost, width=200)
+
+    asyncio.run(story())
+
+
 def test_why_names_the_packet_and_the_peer_that_acknowledged(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:

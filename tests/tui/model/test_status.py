@@ -171,6 +171,8 @@ def test_where_there_is_little_room_a_gap_says_when_it_is_asked_for() -> None:
 def test_a_lost_message_says_so() -> None:
     gap = GapItem(Lost("e" * 64, BOB, NOON), (NOON, ""), "carol", "")
     assert gap_words(gap, NOON).startswith("1 message by carol is lost")
+    assert gap_words(gap, NOON).endswith("It still comes if somebody who has it does")
+    assert "still" not in gap_words(gap, NOON, brief=True)
 
 
 @pytest.mark.parametrize(
