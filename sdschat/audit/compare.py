@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.engine import judge
-from sdschat.audit.processes import processors, side_by_side
+from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, Node, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sound import SharedPackets, Sound, read_sound
@@ -78,19 +78,12 @@ def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
 
 def _portions(readings: list[Reading]) -> list[list[Reading]]:
     """Split the databases into groups of about equal size: one per processor, if there is enough work for that."""
-    sizes = {each: _bytes(each.path) for each in readings}
+    sizes = {each: size_of(each.path) for each in readings}
     count = max(1, min(processors(), _PROCESSES, sum(sizes.values()) // _ENOUGH))
     found: list[list[Reading]] = [[] for _ in range(count)]
     for each in sorted(readings, key=lambda each: sizes[each], reverse=True):
         min(found, key=lambda portion: sum(sizes[one] for one in portion)).append(each)
     return found
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:  # the reader of this database reports the error
-        return 0
 
 
 def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:

@@ -43,8 +43,6 @@ _INDEXES: Final[Mapping[str, str]] = {
     "allowed": "member, position",
     "needs": "dependency",
 }
-_COPIES: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, ?)"
-_SHOWN: Final = "INSERT INTO shown VALUES (?, ?, ?)"
 _IN_LOG_ORDER: Final = (
     "ORDER BY run_id, channel, COALESCE(position, 0), node, kind, COALESCE(message_id, ''), COALESCE(other, '')"
 )
@@ -119,7 +117,7 @@ class _Loader:
         member = self._members[at.run_id, at.channel, at.node] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
         self._insert("presence", 11, [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
-        self._database.executemany(_COPIES, self._copies(chan, member, witness.held))
+        self._insert("copy", 7, self._copies(chan, member, witness.held))
         self._told(chan, member, witness.told)
 
     def _copies(self, chan: int, member: int, held: Held) -> Iterator[tuple[Any, ...]]:
@@ -159,7 +157,7 @@ class _Loader:
     def _told(self, chan: int, member: int, told: ChannelJournal) -> None:
         known, message = self._messages[chan], self._message
         rows = [(member, known.get(name) or message(chan, name), moment) for name, moment in told.shown.items()]
-        self._database.executemany(_SHOWN, rows)
+        self._insert("shown", 3, rows)
         self._insert("excused", 3, [(member, message(chan, name), at) for name, at in told.excused.items()])
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ def _give(given: Connection, work: Callable[[Sequence[T]], R], portion: Sequence
 def processors() -> int:
     """Return the number of processors for this process; 1 where a process cannot be copied safely."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, none of one that cannot be read: its reader reports that."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def half_of_memory(most: int, unknown: int) -> int:

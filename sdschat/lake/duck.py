@@ -13,6 +13,7 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.processes import half_of_memory
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.asked import Asked
+from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
 
 if TYPE_CHECKING:
@@ -128,12 +129,9 @@ class DuckLake(Asked):
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow
 
-        made = list(function(self._batches(query)))
-        if made:
-            self._connection.register(f"{name}_rows", pyarrow.Table.from_batches(made))
-            self.make(name, f"SELECT * FROM {name}_rows", once=True)
-        else:
-            self.make(name, parquet_rows(self._connection, table, []), once=True)
+        made = pyarrow.Table.from_batches(function(self._batches(query)), arrow_schema(table))
+        self._connection.register(f"{name}_rows", made)
+        self.make(name, f"SELECT * FROM {name}_rows", once=True)
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, list(values)).fetchall()

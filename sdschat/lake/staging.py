@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.audit.processes import size_of
 from sdschat.audit.schemas import Quarantine
 from sdschat.audit.sources.databases import Reading
 from sdschat.lake.sources.batch import arrow_schema, rows_of
@@ -38,7 +39,7 @@ class StagedSource(NamedTuple):
 
 def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
     """Read the files into `folder`."""
-    sizes = {source: _size(source.path) for source in sources}
+    sizes = {source: size_of(Path(source.path)) for source in sources}
     processes = min(len(sources), os.cpu_count() or 1)
     job = partial(_stage, folder=folder, run_id=run_id, read_ms=read_ms)
     if processes < 2 or sum(sizes.values()) < _MUCH:
@@ -76,10 +77,3 @@ def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) 
             writers[batch.table].write_batch(rows_of(batch))
             counts[batch.table.__name__] = counts.get(batch.table.__name__, 0) + batch.size
     return counts
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:  # its reader reports it
-        return 0

@@ -147,11 +147,13 @@ class Lake(Asked):
         return self.spark.createDataFrame(rows, schema).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
+        import pyarrow
+
         large = self._is_about_large(query)
         rows = self._asked(query, large)
         if not large:  # no process for Python has to be started
-            made = list(function(rows.toArrow().to_batches()))
-            found = self._held(_table_of(made, table), ddl(table))
+            made = pyarrow.Table.from_batches(function(rows.toArrow().to_batches()), arrow_schema(table))
+            found = self._held(made, ddl(table))
         else:
             found = rows.mapInArrow(function, ddl(table))
         self._is(name, large=large)
@@ -200,12 +202,6 @@ def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFr
     # Columns that are a part of the path would be added, and are not asked for here.
     reader = spark.read.option("recursiveFileLookup", "true")
     return reader.schema(ddl(table)).parquet(*map(as_it_is, files))
-
-
-def _table_of(batches: Sequence[pyarrow.RecordBatch], table: type) -> pyarrow.Table:
-    import pyarrow
-
-    return pyarrow.Table.from_batches(batches) if batches else arrow_schema(table).empty_table()
 
 
 def as_it_is(path: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, ChannelRow, OutgoingRow
@@ -189,7 +189,7 @@ class AuditReader:
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> AuditReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -76,9 +76,6 @@ class Logged(NamedTuple):
 class Columnar(Telling):
     """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
 
-    def __enter__(self) -> Columnar:
-        return self
-
     def boots(self) -> dict[int, tuple[str, str]]:
         """Return node and boot name for each boot number."""
         return self._boots

@@ -32,9 +32,6 @@ _EVENT: Final = "SELECT place FROM journal ORDER BY place LIMIT 1 OFFSET ?"
 class Telling(AuditReader):
     """The evidence of a database. Raises ValueError with the name of a row that `AuditReader` cannot read."""
 
-    def __enter__(self) -> Telling:
-        return self
-
     def messages(self, number: int) -> Iterator[LogRowFound]:
         bounds = (first_place(number), last_place(number))
         return self._named(super().messages(number), lambda at: self._message(_MESSAGE, *bounds, at))

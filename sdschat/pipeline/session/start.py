@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.processes import size_of
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
@@ -26,7 +27,6 @@ from sdschat.pipeline.session.trouble import (
     python_logs_to,
     reason,
     since,
-    size_of,
     standard_error_to,
     write_log4j,
 )

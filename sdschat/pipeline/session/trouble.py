@@ -90,13 +90,6 @@ def standard_error_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def size_of(log: Path) -> int:
-    try:
-        return log.stat().st_size
-    except OSError:
-        return 0
-
-
 def since(log: Path, place: int) -> str:
     """Return the text after this position of the log."""
     try:
