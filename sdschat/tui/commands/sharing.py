@@ -59,7 +59,7 @@ async def _share(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}. Name a place: /share FILE.") from error
-    host.answer(f"The page is {path}. Open it in a browser, or play it: sdschat replay. {_told(wanted)}", "share")
+    host.answer(f"The page is {path}. Open it in a browser, or by sdschat replay FILE. {_told(wanted)}", "share")
 
 
 def _told(wanted: _Wanted) -> str:

@@ -189,7 +189,7 @@ class Director:
         match act.verb:
             case Verb.SAY:
                 self.group.nodes[nick].send(self.group.channel, act.text)
-            case Verb.GREET:
+            case Verb.GREET if not self.tallies[WATCHER].own:  # else the watcher has begun to talk
                 self.group.nodes[WATCHER].send(self.group.channel, act.text)
             case Verb.TELL:
                 self.show_notice(act.text)

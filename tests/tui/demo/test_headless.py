@@ -44,6 +44,28 @@ def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_
     asyncio.run(story())
 
 
+def test_nothing_is_said_for_a_watcher_who_talks_already(tmp_path: Path) -> None:
+    needs_module("iotcore")
+
+    async def story() -> None:
+        company = LocalGroup(tmp_path, make_settings({}, "demo"), "demo")
+        director = Director(company, 2, 0.0)
+        await director.open()
+        try:
+            await director.join()
+            company.nodes["guest"].send("demo", "who are you?")
+            (greeting,) = (act for act in OPENING if act.verb is Verb.GREET)
+            async with asyncio.timeout(PATIENCE):
+                while not director.tallies["guest"].own:
+                    await asyncio.sleep(0.01)
+            await director.do(greeting)
+            assert director.group.log_state("guest").messages == 1
+        finally:
+            await director.close()
+
+    asyncio.run(story())
+
+
 def test_the_summary_is_one_line_of_json_and_nothing_is_left(tmp_path: Path) -> None:
     needs_module("iotcore")
     done = run(tmp_path, "demo", "--headless", "--peers", "2", "--loss", "20%", "--seconds", "5")
