@@ -11,6 +11,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from sdschat.tui.model.words import clean, fitted
+from sdschat.tui.themes import keys_marked
 from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
 
@@ -119,5 +120,11 @@ class Frames:
         shown = [*parts]
         while shown and cell_len(between.join(text for text, _ in shown)) > room:
             shown.pop()
-        drawn = [Content.styled(text, Style.from_meta({"@click": does}) if does else "") for text, does in shown]
+        coloured = not self._screen.line_style.palette.theme.ansi
+        drawn = [
+            Content.styled(text, Style.from_meta({"@click": does}))
+            if does
+            else keys_marked([text], between, coloured=coloured)
+            for text, does in shown
+        ]
         return Content(between).join(drawn)

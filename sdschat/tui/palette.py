@@ -16,6 +16,7 @@ from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.words import ASCII, UNICODE, fitted, nick_text, short, when
+from sdschat.tui.themes import keys_marked
 
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched
@@ -124,7 +125,7 @@ class ChatPalette(CommandPalette):
     ChatPalette CommandInput, ChatPalette CommandInput:focus { border: none; height: 1; padding: 0 1; }
     ChatPalette CommandList, ChatPalette CommandList.--populating { border: round $accent; border-top: none;
         background: $surface;
-        border-subtitle-color: $accent; scrollbar-size-vertical: 1;
+        border-subtitle-color: $foreground 75%; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
         scrollbar-color: $secondary; scrollbar-color-hover: $accent; scrollbar-color-active: $accent; }
     ChatPalette CommandInput > .input--placeholder { color: $foreground 75%; }
@@ -145,9 +146,10 @@ class ChatPalette(CommandPalette):
         self._entered = False  # Enter was pressed before it was
 
     def on_mount(self) -> None:
-        between = UNICODE.between if not self.has_class("-ascii") else ASCII.between
+        between = f" {ASCII.between if self.has_class('-ascii') else UNICODE.between} "
         self.query_one("#--input").border_title = "go to"
-        self.query_one(CommandList).border_subtitle = f"Enter chooses {between} Esc closes"
+        keys = keys_marked(("Enter chooses", "Esc closes"), between, coloured=not self.app.current_theme.ansi)
+        self.query_one(CommandList).border_subtitle = keys
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave room for the frame of the list below its last row."""

@@ -110,7 +110,10 @@ class Panes:
                 if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
                     text.append(between).append(part, drawn)
         keys = next((keys for keys in named if text.cell_len + len(keys) <= screen.width), "")
-        text.append(keys.rjust(screen.width - text.cell_len), "dim")
+        drawn_keys = Text(keys.rjust(screen.width - text.cell_len))
+        drawn_keys.highlight_regex(r"(?:help|lens)\b", "dim")
+        drawn_keys.highlight_regex(r"\S+(?= (?:help|lens)\b)", screen.line_style.style("key"))
+        text.append_text(drawn_keys)
         self._put(self.head, text)
 
     def _keys(self) -> tuple[str, str]:

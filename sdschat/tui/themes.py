@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.content import Content
 from textual.theme import Theme
 
 from sdschat.tui.model.words import UNICODE, Glyphs
@@ -165,6 +166,22 @@ def theme_in_force(name: str, on_light: bool | None = None) -> str:
     if on_light is None:
         on_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
     return "light" if on_light else "dark"
+
+
+_KEYS: Final = re.compile(
+    r"(?:(?:(?:Alt|Ctrl|Shift)\+)?(?:Enter|Esc|Tab|Left|Right|Up|Down|PgUp|PgDn|F\d+|[A-Za-z]|/)(?: |$)"
+    r"|(?:1-6|space|right|→|\?) )+"
+)
+
+
+def keys_marked(parts: Iterable[str], between: str, *, coloured: bool) -> Content:
+    """Return keys with what they do, as in Esc closes, in one line: the keys in the accent; bold without colours."""
+    drawn = []
+    for part in parts:
+        found = _KEYS.match(part)
+        end = 0 if found is None else found.end()
+        drawn.append(Content.assemble((part[:end], "$accent" if coloured else "bold"), part[end:]))
+    return Content(between).join(drawn)
 
 
 Line = list[Segment]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from sdschat.tui.lens.panel import LensBody
 from sdschat.tui.themes import READABLE, contrast
 from tests.tui.stage import Stage, staged
@@ -110,7 +114,7 @@ async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
 async def test_the_words_on_frames_can_be_read(s: Stage) -> None:
     await s.press("f2")
     await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
-    wanted = {"channels", "1 here", "Lens", " repair ", "message lobby", "Esc closes the Lens"}
+    wanted = {"channels", "1 here", "Lens", " repair ", "message lobby", "closes the Lens"}
     for theme in ("dark", "light", "contrast"):
         await s.enter(f"/theme {theme}")
         await s.settle()
@@ -139,3 +143,21 @@ async def test_the_state_of_a_channel_is_cut_between_its_parts(s: Stage) -> None
     await s.enter("/create a-long-name")
     await s.until_text("is private")
     assert s.lines()[0].rstrip().endswith("nothing missing")
+
+
+@pytest.mark.parametrize("theme", ["light", "plain"])
+def test_keys_stand_out_from_what_they_do(tmp_path: Path, theme: str) -> None:
+    @staged(size=(120, 30), theme=theme)
+    async def story(s: Stage) -> None:
+        await s.press("f1")
+        strips = s.app.screen._compositor.render_strips()
+        drawn = [segment for strip in strips for segment in strip if segment.text.strip()]
+        for key, does in (("F1", "help"), ("Tab", "next page"), ("Esc", "closes")):
+            places = (at for at, each in enumerate(drawn) if each.text.strip() == key)
+            at = next(at for at in places if drawn[at + 1].text.strip().startswith(does))
+            mark, word = (each.style for each in drawn[at : at + 2])
+            assert mark is not None
+            assert word is not None
+            assert (mark.bold and not word.bold) if theme == "plain" else mark.color != word.color
+
+    story(tmp_path)

@@ -25,7 +25,7 @@ from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
-from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
+from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
 _FRAMED: Final = (70, 22)  # from which there is a frame around help
@@ -170,19 +170,21 @@ class TheatreApp(OrderedKeys):
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
         )
-        self.keys.update(self._plain(self._keys(width - 2)))
+        keys, between = self._keys(width - 2)
+        coloured = not self.palette.theme.ansi
+        self.keys.update(keys_marked(map(self._plain, keys), self._plain(between), coloured=coloured))
 
-    def _keys(self, room: int) -> str:
-        """Return the keys that there is room for."""
+    def _keys(self, room: int) -> tuple[list[str], str]:
+        """Return the keys that there is room for, and what stands between them."""
         keys = [*_KEYS]
         for between in (" · ", "  "):
             if len(between.join(keys)) <= room:
-                return between.join(keys)
+                return keys, between
         for one in _DISPENSABLE:
             keys.remove(one)
             if len("  ".join(keys)) <= room:
                 break
-        return "  ".join(keys)
+        return keys, "  "
 
     def _plain(self, text: str) -> str:
         return (

@@ -19,13 +19,13 @@ from sdschat.tui.model.words import ASCII, UNICODE, count
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane
-from sdschat.tui.themes import AUTO, PALETTES, LineStyle, theme_in_force
+from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
 LEAST: Final = (60, 12)  # columns and lines
 _ROOMY: Final = 75  # columns from which the words beside a name are whole
 _FRAME: Final = 0.2  # seconds
 _SEARCH: Final = 1.0  # seconds between two searches of the files
-_KEYS: Final = "space pause · → next act · q quit"
+_KEYS: Final = ("space pause", "→ next act", "q quit")
 
 
 class GardenApp(OrderedKeys):
@@ -77,7 +77,8 @@ class GardenApp(OrderedKeys):
         self.register_theme(self.palette.theme)
         self.theme = self.palette.theme.name
         self.set_class(self.line_style.glyphs is ASCII, "-ascii")
-        self.keys.update(self._plain(_KEYS))
+        keys = (self._plain(each) for each in _KEYS)
+        self.keys.update(keys_marked(keys, self._plain(" · "), coloured=not self.palette.theme.ansi))
         self.set_interval(_FRAME, self.draw)
 
     async def search_on(self) -> None:

@@ -22,7 +22,7 @@ from textual.widget import Widget
 
 from sdschat.tui.model.results import Mark, Page
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
-from sdschat.tui.themes import Line, LineStyle
+from sdschat.tui.themes import Line, LineStyle, keys_marked
 from sdschat.tui.widgets.log_view import LogView
 
 _KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
@@ -95,7 +95,7 @@ class Sheet(ScrollView, can_focus=True):
         border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
-    Sheet:focus { border: round $accent; border-title-color: $accent; border-subtitle-color: $accent; }
+    Sheet:focus { border: round $accent; border-title-color: $accent; }
     """
 
     @dataclass
@@ -239,7 +239,7 @@ class Sheet(ScrollView, can_focus=True):
             keys = (_SCROLLS, *keys) if len(between.join((_SCROLLS, *keys))) <= room else keys
         while len(keys) > 1 and cell_len(between.join(keys)) > room:
             keys = keys[:-1] if self._filter else (*keys[:-2], keys[-1])  # how one leaves is named in any case
-        self.border_subtitle = escape(between.join(keys))
+        self.border_subtitle = keys_marked(keys, between, coloured=not self.line_style.palette.theme.ansi)
         if self._filter and self.has_class("-bare"):
             self.border_title = escape(keys[0])
 
