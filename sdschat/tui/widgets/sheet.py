@@ -139,9 +139,10 @@ class Sheet(ScrollView, can_focus=True):
 
     def _find_place(self) -> None:
         """Stand where it hides least of the log."""
-        height = self.styles.height
-        fits = self._area is not None and height is not None and not height.is_percent and not self.has_class("-bare")
-        first = self._area.first_row_for(int(height.value)) if fits and self._area and height else 0
+        area, height = self._area, self.styles.height
+        first = 0
+        if area is not None and height is not None and not self.has_class("-bare"):
+            first = area.first_row_for(int(height.value))
         if self.styles.offset.y.value != first:
             self.styles.offset = (0, first)
 
@@ -211,7 +212,7 @@ class Sheet(ScrollView, can_focus=True):
         self.virtual_size = Size(width, len(self._rows))
         if not words:  # as high as the highest page: it does not move while one turns the pages, or filters
             high = max(len(self._rows), self._others_rows(width)) + self.gutter.height
-            self.styles.height = "100%" if self._covers_all else high  # no piece of a list is left below it
+            self.styles.height = high
             self._find_place()
         self._draw_frame(page)
         self.refresh()
