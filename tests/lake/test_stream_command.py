@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -89,6 +91,27 @@ def test_ctrl_c_lets_the_batch_end(tmp_path: Path) -> None:
     assert first[0] == f"waiting for segments in {segments}"
     assert re.fullmatch(r"[-0-9]+ [:0-9]+ batch 0: 2 segments, \d+ events, 0 packets, [.0-9]+ s", first[1])
     assert (process.returncode, said) == (0, ["stopped; the same command goes on"])
+
+
+_INTERRUPTED = """
+import signal, threading
+from sdschat.cli.spark.stream import _asked_to_end
+
+def interrupted(condition, timeout=None):
+    signal.raise_signal(signal.SIGINT)  # while the lock of the condition is held
+    return before(condition, timeout)
+
+before, threading.Condition.wait = threading.Condition.wait, interrupted
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+with _asked_to_end() as asked:
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    asked.wait(3600)
+    assert asked.made
+"""
+
+
+def test_ctrl_c_is_noted_at_any_moment_of_a_wait() -> None:
+    subprocess.run([sys.executable, "-c", _INTERRUPTED], timeout=PATIENCE, check=True)
 
 
 def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

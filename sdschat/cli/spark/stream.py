@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -15,7 +14,7 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake
-from sdschat.cli.spark.watching import Watch, recording, table
+from sdschat.cli.spark.watching import EndRequest, Watch, recording, table
 
 
 @click.command("stream")
@@ -68,7 +67,7 @@ def command(
         except KeyboardInterrupt:
             say("stopped at once; the same command goes on where it was")
             raise
-        if asked.is_set():
+        if asked.made:
             say("stopped; the same command goes on")
         _print(table(channels_now(tables)))
 
@@ -91,14 +90,14 @@ def _print(table: Any) -> None:
 
 
 @contextlib.contextmanager
-def _asked_to_end() -> Iterator[threading.Event]:
+def _asked_to_end() -> Iterator[EndRequest]:
     """Record Ctrl+C instead of raising it, for work that runs until the user ends it. A second Ctrl+C is raised."""
-    asked = threading.Event()
+    asked = EndRequest()
 
     def note(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
+        if asked.made:
             raise KeyboardInterrupt
-        asked.set()
+        asked.make()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, note) for number in numbers]

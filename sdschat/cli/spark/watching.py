@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from sdschat.cli.errors import CommandProblem, say
@@ -64,6 +64,25 @@ def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iter
             one.end()
 
 
+class EndRequest:
+    """A request to end, which a handler of signals may make at any moment.
+
+    An event could not be set there: its lock is held while somebody begins to wait for it.
+    """
+
+    def __init__(self) -> None:
+        self.made = False
+        self._woken: SimpleQueue[None] = SimpleQueue()
+
+    def make(self) -> None:
+        self.made = True
+        self._woken.put(None)
+
+    def wait(self, seconds: float) -> None:
+        with contextlib.suppress(Empty):
+            self._woken.get(timeout=seconds)
+
+
 _SHARE: Final = 10  # of the time, one part is for the table on the terminal
 
 
@@ -74,10 +93,10 @@ class Watch:
         self._stream, self._tables, self._before = stream, tables, before
         self._next_table = 0.0
 
-    def until(self, asked: threading.Event, every: float, once: bool, taps: Sequence[TapRecording]) -> None:
-        """Take batches in until `asked` is set, or with `once` until nothing is left."""
+    def until(self, asked: EndRequest, every: float, once: bool, taps: Sequence[TapRecording]) -> None:
+        """Take batches in until `asked` is made, or with `once` until nothing is left."""
         with self._shown() as live:
-            while not asked.is_set():
+            while not asked.made:
                 batch = self._stream.batch()
                 if batch is not None:
                     self._tell(live, batch)
