@@ -112,7 +112,7 @@ class Frames:
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title) - badges.cell_length - 7)
-        return Content.assemble(f" {title} ", (rule, "$secondary"), " ", badges, " ")
+        return Content.assemble(f" {title} ", (rule, "$secondary"), " ", badges.stylize_before("$foreground"), " ")
 
     def _fitted(self, parts: Sequence[tuple[str, str]], room: int) -> Content:
         """Return as many of the parts as fit whole, joined. A part is a text, and the action of a click on it."""

@@ -145,6 +145,20 @@ async def test_the_state_of_a_channel_is_cut_between_its_parts(s: Stage) -> None
     assert s.lines()[0].rstrip().endswith("nothing missing")
 
 
+@staged(peers=("bob",), size=(80, 24), syncs=True, theme="light")
+async def test_keys_stand_out_beside_the_title_of_a_direct_conversation(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.enter("/msg bob hello")
+    await s.until_text("to @bob alone")
+    await s.press("f2")
+    await s.until_text("closes the Lens")
+    drawn = [segment for strip in s.app.screen._compositor.render_strips() for segment in strip]
+    title, word = (next(each.style for each in drawn if text in each.text) for text in ("@bob alone", "closes the"))
+    assert title is not None
+    assert word is not None
+    assert title.color != word.color
+
+
 @pytest.mark.parametrize("theme", ["light", "plain"])
 def test_keys_stand_out_from_what_they_do(tmp_path: Path, theme: str) -> None:
     @staged(size=(120, 30), theme=theme)

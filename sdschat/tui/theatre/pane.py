@@ -44,7 +44,7 @@ def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: 
         lines.append([head, Segment(item.text[low:high], line_style.style("text"))])
         head = Segment(" " * _NICK)
     used = sum(segment.cell_length for segment in lines[-1])
-    if used + _cells(mark) > width:
+    if used + _cells(mark) > width and len(mark) > 2:
         mark = mark[-1:]  # of the tick, its number
     size = _cells(mark)
     if used + size > width:
