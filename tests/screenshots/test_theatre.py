@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.screenshots.theatre import Frame, moving
+from tests.screenshots.theatre import Frame, joined, moving
 
 
 def picture(text: str) -> str:
@@ -22,3 +22,14 @@ def test_frames_are_shown_one_after_the_other() -> None:
 def test_a_frame_is_shown_long_enough_to_be_seen_and_no_longer_than_needed() -> None:
     shown = moving([Frame(picture("one"), 0.1), Frame(picture("two"), 60.0)])
     assert "3.30s" in shown  # 0.9 and 2.4 seconds
+
+
+def test_neighbours_of_one_colour_are_one_rectangle() -> None:
+    def ground(x: int, fill: str, y: int = 1) -> str:
+        return f'<rect fill="{fill}" x="{x}" y="{y}" width="10" height="2"/>'
+
+    drawn = "<g>" + ground(0, "#111111") + ground(10, "#111111") + ground(20, "#222222") + "<text>a</text>"
+    wide = '<rect fill="#111111" x="0" y="1" width="20" height="2"/>'
+    assert joined(drawn + ground(0, "#222222", 3)) == (
+        "<g>" + wide + ground(20, "#222222") + "<text>a</text>" + ground(0, "#222222", 3)
+    )

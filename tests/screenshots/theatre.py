@@ -30,6 +30,7 @@ _NOT_SEEN: Final = re.compile(
     r"<!--.*?-->|<defs>.*?</defs>| clip-path=\"[^\"]*\"| shape-rendering=\"[^\"]*\"|<text [^>]*>(?:&#160;|\s)*</text>",
     re.DOTALL,
 )
+_GROUND: Final = re.compile(r'<rect fill="(#\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"/>')
 _BOX: Final = re.compile(r'viewBox="([^"]*)"')
 
 
@@ -65,7 +66,9 @@ async def film(folder: Path) -> list[Frame]:
 
             for nick, text in (("ann", "hello, all"), ("bob", "hi ann"), ("dave", "good morning")):
                 company.say(nick, text)
-            await shoot("Four nodes, four databases. Equal logs have one fingerprint.", company.equal, 1.5)
+            begins = "Four nodes, four databases. Equal logs have one fingerprint."
+            app.tell(begins)
+            await shoot(begins, company.equal, 1.5)
             company.split()
             await shoot("The left half cannot hear the right half.", lambda: True, 1.0)
             for nick, text in _APART:
@@ -84,6 +87,28 @@ def _words(svg: str) -> str:
     return re.sub(r"terminal-\d+", "", svg)
 
 
+def joined(svg: str) -> str:
+    """Return a picture in which neighbours of one colour in a row are one rectangle."""
+    drawn: list[str] = []
+    parts: list[re.Match[str]] = []
+    at = 0
+    for found in _GROUND.finditer(svg):
+        if not parts or found.start() != at or found.group(1, 3) != parts[-1].group(1, 3):
+            drawn += [_rectangle(parts), svg[at : found.start()]]
+            parts = []
+        parts.append(found)
+        at = found.end()
+    return "".join((*drawn, _rectangle(parts), svg[at:]))
+
+
+def _rectangle(parts: list[re.Match[str]]) -> str:
+    if not parts:
+        return ""
+    fill, x, y, _, height = parts[0].groups()
+    width = round(float(parts[-1][2]) + float(parts[-1][4]) - float(x), 2)
+    return f'<rect fill="{fill}" x="{x}" y="{y}" width="{width:g}" height="{height}"/>'
+
+
 def moving(frames: list[Frame]) -> str:
     """Return one picture that shows the frames one after the other, for ever."""
     times = [min(_LONGEST, max(_SHORTEST, frame.seconds)) for frame in frames]
@@ -99,7 +124,7 @@ def moving(frames: list[Frame]) -> str:
         rules.append(f".f{number} {{ animation: f{number} {total:.2f}s step-end infinite; }}")
         inner = _OUTER.search(frame.svg)
         assert inner is not None
-        drawn = re.sub(r"terminal-\d+", f"t{number}", _NOT_SEEN.sub("", inner[1]))
+        drawn = joined(re.sub(r"terminal-\d+", f"t{number}", _NOT_SEEN.sub("", inner[1])))
         groups.append(f'<g class="frame f{number}">{drawn}</g>')
         at += seconds
     box = _BOX.search(frames[0].svg)
