@@ -26,7 +26,7 @@ from sdschat.tui.later import later
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
-from sdschat.tui.terminal import BackgroundNamed, Ending
+from sdschat.tui.terminal import BackgroundNamed, EscInOrder
 from sdschat.tui.themes import is_light
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
@@ -50,7 +50,7 @@ def _palette() -> type[Provider]:
     return ChatCommands
 
 
-class ChatApp(Ending, KeyedHost):
+class ChatApp(EscInOrder, KeyedHost):
     """The chat on a screen, with all channels of one node."""
 
     CSS_PATH = "app.tcss"
@@ -104,11 +104,13 @@ class ChatApp(Ending, KeyedHost):
             self.show_notice(text)
         self.call_after_refresh(self.opening.begin)
 
-    def action_command_palette(self) -> None:
+    async def action_command_palette(self) -> None:  # type: ignore[override]  # an action may be either
         from sdschat.tui.palette import ChatPalette
 
         if not isinstance(self.screen, ChatPalette):
-            self.push_screen(ChatPalette(ascii_only=self.line_style.glyphs is ASCII))
+            palette = ChatPalette(ascii_only=self.line_style.glyphs is ASCII)
+            await self.push_screen(palette)
+            palette.take_keys()
 
     async def on_event(self, event: events.Event) -> None:
         if self.opening is not None:

@@ -151,6 +151,10 @@ class ChatPalette(CommandPalette):
         keys = keys_marked(("Enter chooses", "Esc closes"), between, coloured=not self.app.current_theme.ansi)
         self.query_one(CommandList).border_subtitle = keys
 
+    def take_keys(self) -> None:
+        """Let letters go into the line at once: those that come with the key that opened it are for it already."""
+        self.set_focus(self.query_one(Input))
+
     def on_resize(self, event: events.Resize) -> None:
         """Leave room for the frame of the list below its last row."""
         height = event.size.height

@@ -16,11 +16,13 @@ from typing import IO, Any, Final
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from sdschat.tui.later import later
 from sdschat.tui.themes import Colour
 
 # Bytes that terminals send for keys, where Textual understands them differently.
@@ -264,6 +266,38 @@ class Ending(App[int]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+
+class EscInOrder(Ending):
+    """An application in which keys that come at once with Esc act after it. Its own keys act before what has the focus
+    takes any, and would overtake Esc, which goes there first and then all the way up."""
+
+    _held: list[events.Key] | None = None  # keys that wait; None: no Esc is on its way
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+        elif self._held is not None:
+            self._held.append(event)
+        else:
+            focused = self.focused
+            await super().on_event(event)
+            if event.key == "escape" and focused is not None:
+                self._held = []
+                later(self, _TAKEN, self._let_go)  # where a widget on the way is removed
+                self._follow(focused)
+
+    def _follow(self, widget: DOMNode) -> None:
+        """Go the way of Esc, behind it, and let the keys go where it ends."""
+        if widget is self:
+            self.call_later(self._let_go)
+        else:
+            widget.call_later(self._follow, widget.parent or self)
+
+    async def _let_go(self) -> None:
+        held, self._held = self._held, None
+        for key in held or ():
+            await self.on_event(key)
 
 
 # Applications that know no Alt: each key of one burst acts in its order.

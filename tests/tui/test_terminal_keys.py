@@ -209,7 +209,9 @@ def test_the_mouse_selects_a_message_opens_a_view_and_scrolls(tmp_path: Path) ->
         terminal.until(lambda: "number 29" not in terminal.text(), "it does not scroll")
         terminal.press(f"{ESC}OQ")
         terminal.until_text("what we miss")
-        terminal.press(f"{ESC}[<0;18;14M{ESC}[<0;18;14m")
+        (row, line), *_ = ((at, line) for at, line in enumerate(terminal.screen.display, 1) if "  packet  " in line)
+        place = f"{line.index('packet') + 2};{row}"
+        terminal.press(f"{ESC}[<0;{place}M{ESC}[<0;{place}m")
         terminal.until_text("packets lately")
 
 
@@ -239,6 +241,18 @@ def test_esc_is_not_lost_before_a_key_that_has_no_alt() -> None:
         assert list(parser.feed(f"{ESC}{sent}")) == []
         parser._timeout_time = 0.0
         assert [event.key for event in parser.tick() if isinstance(event, events.Key)] == ["escape", key]
+
+
+def test_a_key_that_comes_at_once_with_esc_acts_after_it(tmp_path: Path) -> None:
+    """Help was opened, and closed by the Esc before it; the palette and the search likewise."""
+    esc = f"{ESC}[27u"  # as the protocol of kitty writes it: nothing waits for what may follow
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        terminal.press(f"{ESC}[17~")
+        terminal.until_text("message lobby")
+        take(terminal, Step("F1", f"{esc}{ESC}OPfingerprint", "filter: fingerprint_"))
+        take(terminal, Step("Ctrl+F", f"{esc}{esc}\x06words", "find words"))
+        take(terminal, Step("Ctrl+P", f"{esc}{esc}\x10/quit", "/quit .*Enter chooses", "find words"))
 
 
 def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -> None:
