@@ -14,7 +14,18 @@ from sdschat.audit.several import logs_that_count, refuse_contradictions, search
 from sdschat.audit.sound import SharedPackets, Sound, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, Row, read_database
 from sdschat.audit.verdict import Audit, Rules
-from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, latest_nodes, testimony
+from sdschat.audit.witness import (
+    Channel,
+    Member,
+    Silver,
+    Taken,
+    Testimony,
+    Witness,
+    conform,
+    latest_nodes,
+    member_of,
+    testimony,
+)
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
@@ -26,7 +37,7 @@ class Comparison(NamedTuple):
     there: dict[Channel, list[Witness]]
     quarantine: list[Quarantine]
     audit: Audit
-    paths: dict[str, Path]  # node: the path of its database
+    sources: dict[Member, str]  # the database of each node
     unsearchable: list[Path]  # readable databases with a damaged search index
 
 
@@ -49,11 +60,11 @@ def compare(
     silver = conform(taken, rules)
     every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
     said = _together(testimony(silver), sound.values(), latest_nodes(every), went_apart(read))
-    where = {node.node: Path(node.source) for node in said.nodes}
+    sources = {member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     left = [path for path in unsearchable if str(path) not in unread]
     known = said if excused is None else excused(said)
-    return Comparison(said.there, taken.quarantine, judge(known, rules), where, left), silver
+    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, left), silver
 
 
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:

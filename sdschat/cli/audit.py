@@ -160,17 +160,12 @@ def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver 
 def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
     from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
-    places = {
-        (row.run_id, row.channel, row.node): str(found.paths[row.node])
-        for row in found.audit.nodes
-        if row.node in found.paths
-    }
     for line in (
         *_members_lines(members, most),
         *(lines(found.audit, most) if found.audit.channels or not members else ()),
         *refused_lines(found.quarantine, most),
         *unsearchable_lines(found.unsearchable, most),
-        *closer_lines(found.audit, places, most),
+        *closer_lines(found.audit, found.sources, most),
     ):
         click.echo(line)
     if asked is not None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.figures import figures
-from sdschat.audit.report.data import ReportData, sources_of
-from sdschat.audit.witness import Taken, conform
+from sdschat.audit.report.data import ReportData
+from sdschat.audit.witness import Taken, conform, member_of
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
 from sdschat.lake.figures import measure, report_data
@@ -41,7 +41,7 @@ def killed() -> Taken:
 
 def test_it_is_the_page_of_an_audit_of_the_databases(killed: Taken, tmp_path: Path) -> None:
     silver, audit = conform(killed), answer(killed)
-    wanted = ReportData(audit, figures(silver, audit), {}, sources_of(silver.nodes))
+    wanted = ReportData(audit, figures(silver, audit), {}, {member_of(row): row.source for row in silver.nodes})
     bronze(tmp_path, killed)
     judged(tmp_path)
     with open_duck(tmp_path) as lake:

@@ -13,7 +13,7 @@ import sdschat
 from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
-from sdschat.audit.schemas import VERSION, AuditChannel, Node
+from sdschat.audit.schemas import VERSION, AuditChannel
 from sdschat.audit.verdict import Audit, Rules, counted
 from sdschat.audit.witness import Silver
 
@@ -84,10 +84,6 @@ class ReportData(NamedTuple):
     sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
 
 
-def sources_of(nodes: Iterable[Node]) -> dict[tuple[str, str, str], str]:
-    return {(node.run_id, node.channel, node.node): node.source for node in nodes}
-
-
 def shown_channels(audit: Audit) -> list[AuditChannel]:
     """Return the channels that are drawn, the worst ones first, then those with the most nodes."""
 
@@ -110,10 +106,10 @@ def of_channel(figures: Figures, key: Channel) -> Figures:
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
-        "Databases": ", ".join(sorted(str(path) for path in found.paths.values())),
+        "Databases": ", ".join(sorted({*found.sources.values()})),
         "Rows": f"{counted(len(silver.copies), 'copy of a message', 'copies of messages')}, "
         f"{counted(len(silver.journal), 'event', 'events')}",
         "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
-    return ReportData(found.audit, figures(silver, found.audit), provenance, sources_of(silver.nodes))
+    return ReportData(found.audit, figures(silver, found.audit), provenance, found.sources)
