@@ -36,7 +36,7 @@ CREATE TABLE apart (member INTEGER, detail TEXT);
 _LOADED: Final = "CREATE INDEX copy_by ON copy (message, member); CREATE INDEX shown_by ON shown (member, message);"
 _INDEXES: Final[Mapping[str, str]] = {
     "log": "message",
-    "newest_time": "member",
+    "holding": "member",
     "outside": "message",
     "spared": "message",
     "short": "message",
@@ -57,7 +57,8 @@ def judge(said: Testimony, rules: Rules) -> Audit:
         database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, MAX_LAMPORT))
         _Loader(database).take(said)
         database.executescript(_LOADED)
-        answer(database, "views", _INDEXES)
+        for file in ("holding", "views"):
+            answer(database, file, _INDEXES)
         return _audit(database, said)
 
 

@@ -78,6 +78,7 @@ class Message(NamedTuple):
     read_ms: int
     # Of a row in a lake:
     again: bool | None = None  # False if no other row of its key was there when it came
+    member_key: int | None = None  # a number for its channel and node
     message_key: int | None = None  # a number for its channel and id
     version_key: int | None = None  # a number for all that is in `KnownVersion`, which has a row for it
 

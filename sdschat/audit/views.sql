@@ -80,12 +80,6 @@ WHERE h.member <> s.member
   AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle)
   AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
--- What is the last Lamport time in the log of each node, and how many messages has it?
-CREATE TABLE newest_time AS
-SELECT member, MAX(lamport) AS lamport, COUNT(*) AS messages
-FROM copy
-GROUP BY member;
-
 -- Where does the canonical log of a channel begin and end?
 CREATE VIEW ends AS
 SELECT chan, MIN(lamport) AS first_lamport, MAX(lamport) AS last_lamport
@@ -97,7 +91,7 @@ CREATE TABLE partial AS
 SELECT p.member, p.chan, GREATEST(p.horizon, p.retained_from) AS since, COALESCE(n.lamport, 0) AS until
 FROM presence AS p
 JOIN ends AS e ON e.chan = p.chan
-LEFT JOIN newest_time AS n ON n.member = p.member
+LEFT JOIN holding AS n ON n.member = p.member
 WHERE p.horizon > e.first_lamport OR p.retained_from > e.first_lamport OR COALESCE(n.lamport, 0) < e.last_lamport;
 
 -- Which messages are not in the stretch of which node, and has it them all the same? Such nodes are not compared.
@@ -143,19 +137,19 @@ FROM gap AS g
 JOIN log AS l ON l.message = g.message
 JOIN presence AS p ON p.member = g.member;
 
--- Which nodes lack something?
-CREATE VIEW lacker AS
-SELECT DISTINCT member
-FROM gap;
+-- Which nodes lack a message of the time at which their log ends?
+CREATE TABLE tied AS
+SELECT DISTINCT h.member, h.lamport
+FROM absent AS a
+JOIN holding AS h ON h.member = a.member AND h.lamport = a.lamport;
 
 -- What is the last message in the log of such a node?
-CREATE VIEW newest AS
-SELECT n.member, n.lamport, MAX(v.message_id) AS message_id
-FROM lacker AS a
-JOIN newest_time AS n ON n.member = a.member
-JOIN copy AS c ON c.member = n.member AND c.lamport = n.lamport
+CREATE TABLE newest AS
+SELECT k.member, MAX(v.message_id) AS message_id
+FROM tied AS k
+JOIN copy AS c ON c.member = k.member AND c.lamport = k.lamport
 JOIN version AS v ON v.version = c.version
-GROUP BY n.member, n.lamport;
+GROUP BY k.member;
 
 -- What does a node say about a message that it does not show?
 CREATE VIEW said AS
@@ -172,14 +166,15 @@ GROUP BY member, message;
 CREATE VIEW circumstance AS
 SELECT a.*,
   CASE WHEN a.origin = 'log' AND w.member IS NOT NULL THEN 1 ELSE 0 END AS was_shown,
-  CASE WHEN a.lamport > COALESCE(n.lamport, 0)
-    OR (a.lamport = COALESCE(n.lamport, 0) AND a.message_id > COALESCE(n.message_id, '')) THEN 1 ELSE 0 END AS behind,
+  CASE WHEN a.lamport > COALESCE(h.lamport, 0)
+    OR (a.lamport = COALESCE(h.lamport, 0) AND a.message_id > COALESCE(n.message_id, '')) THEN 1 ELSE 0 END AS behind,
   CASE WHEN a.last_ms < a.first_ms + r.settle THEN 1 ELSE 0 END AS ended,
   CASE WHEN a.last_ms < a.lamport THEN 1 ELSE 0 END AS before_it,
   COALESCE(s.before_join, 0) AS before_join, COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing,
   COALESCE(s.held, 0) AS held, COALESCE(s.no_member, 0) AS no_member
 FROM absent AS a
 CROSS JOIN rule AS r
+LEFT JOIN holding AS h ON h.member = a.member
 LEFT JOIN newest AS n ON n.member = a.member
 LEFT JOIN said AS s ON s.member = a.member AND s.message = a.message
 LEFT JOIN shown AS w ON w.member = a.member AND w.message = a.message;
@@ -318,7 +313,8 @@ HAVING COUNT(*) > 1;
 -- Which copies are altered, or of a message that was taken before its time?
 CREATE TABLE questioned AS
 SELECT c.member, c.message, c.damage
-FROM copy AS c
+FROM doubtful AS d
+JOIN copy AS c ON c.member = d.member
 CROSS JOIN rule AS r
 WHERE c.damage IS NOT NULL OR (c.lamport > c.received_ms + r.max_skew AND c.own = 0);
 
@@ -451,7 +447,7 @@ SELECT p.run_id, p.channel, p.node, p.nick, COALESCE(h.messages, 0) AS messages,
   d.lamport AS first_lamport, d.message_id AS first_id,
   COALESCE(k.lost, 0) = 0 AND COALESCE(f.faults, 0) = 0 AS agrees
 FROM presence AS p
-LEFT JOIN newest_time AS h ON h.member = p.member
+LEFT JOIN holding AS h ON h.member = p.member
 LEFT JOIN lack_count AS k ON k.member = p.member
 LEFT JOIN fault_count AS f ON f.member = p.member
 LEFT JOIN first_place AS d ON d.member = p.member;

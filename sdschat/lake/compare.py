@@ -26,7 +26,7 @@ from sdschat.lake.judge import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
 from sdschat.lake.staging import staged_file
-from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, MESSAGE_KEY, PARTED, PARTS, ROW_SUM, VERSION_KEY, Tables
+from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, NUMBERS, PARTED, PARTS, ROW_SUM, Tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,7 +40,9 @@ _KEYS: Final[dict[type, tuple[str, ...]]] = {
     Quarantine: ("run_id", "source", "node", "place", "reason"),
 }
 # Of the reading, not of the message.
-_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {Message: (*_READING, "gone", "again", "message_key", "version_key")}
+_NOT_SAID: Final[dict[type, tuple[str, ...]]] = {
+    Message: (*_READING, "gone", "again", "member_key", "message_key", "version_key")
+}
 _SAID: Final = (*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")
 _CONFLICT: Final = "says something else than another of its number; both are kept"
 
@@ -177,7 +179,7 @@ class LakeComparison:
             return
         self._here = readings
         self._name_came("read_messages", Message)
-        keys = f"{number(MESSAGE_KEY)} AS message_key, {number(VERSION_KEY)} AS version_key"
+        keys = ", ".join(f"{number(said)} AS {name}" for name, said in NUMBERS.items())
         self._make(
             "here",
             f"SELECT c.* REPLACE ({keys}) FROM read_messages AS c "

@@ -27,17 +27,22 @@ FROM (
 ) AS deliveries
 WHERE rank = 1;
 
--- Which nodes are in each channel, by a database or by a journal? With a number for each node in a channel, and one for
--- each channel.
+-- Which nodes are in each channel, by a database or by a journal? With a number for each channel, and one for each node
+-- in it. It follows from what they are, unless it stands for two, as it does if somebody looks for such ids: these are
+-- counted.
 CREATE TABLE member_of AS
-SELECT ROW_NUMBER() OVER (ORDER BY m.run_id, m.channel, m.node) AS member,
+SELECT CASE WHEN COUNT(*) OVER (PARTITION BY m.number) = 1 THEN m.number
+    ELSE -ROW_NUMBER() OVER (ORDER BY m.run_id, m.channel, m.node) END AS member,
   DENSE_RANK() OVER (ORDER BY m.run_id, m.channel) AS chan, m.run_id, m.channel, m.node,
   CASE WHEN r.node IS NULL THEN 'journal' ELSE 'log' END AS origin
 FROM (
-  SELECT run_id, channel, node FROM silver_event WHERE channel <> ''
-  UNION
-  SELECT run_id, channel, node FROM heard
-  UNION
-  SELECT run_id, channel, node FROM reading
+  SELECT *, CAST(CONV(SUBSTRING(MD5(CONCAT_WS(CHR(31), run_id, channel, node)), 1, 15), 16, 10) AS BIGINT) AS number
+  FROM (
+    SELECT run_id, channel, node FROM silver_event WHERE channel <> ''
+    UNION
+    SELECT run_id, channel, node FROM heard
+    UNION
+    SELECT run_id, channel, node FROM reading
+  ) AS nodes
 ) AS m
 LEFT JOIN reading AS r ON r.run_id = m.run_id AND r.channel = m.channel AND r.node = m.node;

@@ -32,8 +32,14 @@ from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, Statement, v
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")
-SILVER: Final = ("silver", "copies", "evidence")
-_STATEMENTS: Final = (*(("lake", name) for name in SILVER), ("audit", "views"), ("lake", "gold"))
+SILVER: Final = (
+    ("lake", "silver"),
+    ("lake", "copies"),
+    ("lake", "evidence"),
+    ("audit", "holding"),
+    ("lake", "presence"),
+)
+_STATEMENTS: Final = (*SILVER, ("audit", "views"), ("lake", "gold"))
 
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
@@ -58,7 +64,7 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
     lake.name(AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
-    _run(lake, chain.from_iterable(lake.statements("sdschat.lake", file) for file in SILVER))
+    _run(lake, chain.from_iterable(lake.statements(f"sdschat.{room}", file) for room, file in SILVER))
 
 
 def _within(buckets: Collection[str]) -> str:

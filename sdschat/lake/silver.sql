@@ -1,6 +1,6 @@
 -- From bronze to silver, in Spark's dialect. `silver_duckdb.sql` follows from this file by
--- `python -m tests.audit.transpile`; a test compares them. Then come copies.sql, evidence.sql, views.sql of
--- sdschat/audit, gold.sql.
+-- `python -m tests.audit.transpile`; a test compares them. Then come copies.sql, evidence.sql, presence.sql and
+-- gold.sql, with holding.sql and views.sql of sdschat/audit between them (`judge.py`).
 --
 -- An engine brings the tables bronze_journal, bronze_message, bronze_node, bronze_declared, bronze_run and rule. Where only
 -- some channels are judged again, these have the rows of those, and kept_event has the events of all others; old_journal

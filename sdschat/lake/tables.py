@@ -75,9 +75,13 @@ BUCKETED: Final = frozenset(
 BUCKETS: Final = frozenset(f"{number:02x}" for number in range(256))
 CHANNEL_KEY: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
 BUCKET_OF: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 2)"
-# Numbers for a message and a version of it, which evidence.sql computes in the same way where no ingest did.
-MESSAGE_KEY: Final = "run_id, channel, message_id"
-VERSION_KEY: Final = f"{MESSAGE_KEY}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest"
+# Numbers for a node, a message, and a version of it. The statements compute them in the same way.
+_MESSAGE: Final = "run_id, channel, message_id"
+NUMBERS: Final = {
+    "member_key": "run_id, channel, node",
+    "message_key": _MESSAGE,
+    "version_key": f"{_MESSAGE}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest",
+}
 ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
 DAY_MS: Final = 86_400_000
 _FILE: Final = re.compile("file:///(?!/)")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FEW: Final = 50_000  # rows
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
+# Copies are put together where they are asked for: writing them takes longer than reading bronze five times.
+_NOT_KEPT: Final = frozenset({"copy"})
 _SENT: Final = 64 << 20  # bytes of a table that each task gets whole
 _TEXT: Final = 100  # bytes of a text
 _NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
@@ -82,7 +84,7 @@ class Lake(Asked):
     def make(self, name: str, query: str, *, once: bool) -> None:
         large = self._is_about_large(query)
         made = self._asked(query, large)
-        if once:
+        if once and name not in _NOT_KEPT:
             # Without this each table would be planned anew down to bronze, in each place where it is used.
             made, large = self._computed(name, made) if large else (self._held(made.toArrow(), made.schema), False)
         self._is(name, large=large)

@@ -15,6 +15,8 @@ import sdschat.lake
 AUDIT: Final = Path(sdschat.audit.__file__).parent
 LAKE: Final = Path(sdschat.lake.__file__).parent
 WRITTEN: Final = (
+    (AUDIT / "holding.sql", "sqlite"),
+    (AUDIT / "holding.sql", "duckdb"),
     (AUDIT / "views.sql", "sqlite"),
     (AUDIT / "views.sql", "duckdb"),
     (AUDIT / "figures.sql", "sqlite"),
@@ -23,6 +25,7 @@ WRITTEN: Final = (
     (LAKE / "silver.sql", "duckdb"),
     (LAKE / "copies.sql", "duckdb"),
     (LAKE / "evidence.sql", "duckdb"),
+    (LAKE / "presence.sql", "duckdb"),
     (LAKE / "gold.sql", "duckdb"),
     (LAKE / "figures.sql", "duckdb"),
 )

@@ -12,7 +12,7 @@ from sdschat.audit.schemas import Declared, Ids, Journal, KnownVersion, Message,
 from sdschat.audit.witness import Taken
 from sdschat.lake.tables import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
-DIGITS = 15  # of a hash, that are a number for a message or a version
+DIGITS = 15  # of a hash, that are a number for a node, a message or a version
 
 
 def bronze(folder: Path, taken: Taken) -> Path:
@@ -51,9 +51,10 @@ def _noted(messages: Sequence[Any], before: bool) -> list[Message]:
 
 def with_numbers(row: Message) -> Message:
     """Return the row with the numbers that an ingest computes."""
+    member = (row.run_id, row.channel, row.node)
     message = (row.run_id, row.channel, row.message_id)
     version = (*message, str(row.lamport), row.sender, "\x1f".join(row.deps), row.digest)
-    return row._replace(message_key=_number(message), version_key=_number(version))
+    return row._replace(member_key=_number(member), message_key=_number(message), version_key=_number(version))
 
 
 def _number(said: tuple[str, ...]) -> int:

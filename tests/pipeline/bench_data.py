@@ -107,7 +107,7 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, me
     import duckdb
 
     from sdschat.lake.compare import number
-    from sdschat.lake.tables import MESSAGE_KEY, VERSION_KEY
+    from sdschat.lake.tables import NUMBERS
 
     noted = {
         "nick": "NULL::VARCHAR",
@@ -128,7 +128,7 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, me
         f"SELECT * EXCLUDE (origin) REPLACE ({message_id} AS message_id), {columns}, {as_of}::BIGINT AS as_of "
         f"FROM '{copies}/*.parquet' WHERE {which}"
     )
-    numbers = f"{number(MESSAGE_KEY)} AS message_key, {number(VERSION_KEY)} AS version_key"
+    numbers = ", ".join(f"{number(said)} AS {name}" for name, said in NUMBERS.items())
     rows = f"SELECT *, {numbers} FROM ({plain_rows}) AS copies"
     names = ", ".join((*KnownVersion._fields, "row_sum", "channel_key", "0::BIGINT AS day"))
     with duckdb.connect() as database:
