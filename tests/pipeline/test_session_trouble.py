@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.processes import size_of
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session.start import _told
-from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason, since, size_of
+from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason, since
 from tests.needs import needs_module
 
 needs_module("pyspark")

@@ -14,7 +14,6 @@ from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create
-from sdschat.tui.lens.panel import LensTabs
 from sdschat.tui.model.items import NoteItem
 from tests.node.worlds import Member
 from tests.tui.stage import Stage, stage
@@ -273,10 +272,12 @@ def test_the_four_views_show_the_engine(tmp_path: Path) -> None:
 
 def test_the_views_of_members_are_offered_in_their_channels_alone(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
+        await made.pilot.resize_terminal(220, 50)  # these names have room on the frame
         await made.press("f2")
-        await made.until(lambda: "checkpoint" in made.app.query_one(LensTabs).names, "offered in garden")
+        await made.until_text("tree  clock")
         await made.enter("/join lobby")
-        await made.until(lambda: "checkpoint" not in made.app.query_one(LensTabs).names, "not offered in lobby")
+        await made.until(lambda: "tree  clock" not in made.text(), "not offered in lobby")
+        assert "Lens" in made.text()
 
     _told(tmp_path, story)
 
