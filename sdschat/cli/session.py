@@ -26,7 +26,7 @@ from sdschat.node.profile import DATABASE, Profile, open_profile, profile_name
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.store.errors import ProfileInUse, StoreError
 from sdschat.store.store import Store
-from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
+from sdschat.transport.address import LOCAL, Address, clear_text_problem, parse_url
 from sdschat.transport.base import DEFAULT_PREFIX, Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.mqtt_options import MqttOptions, TlsOptions
@@ -38,6 +38,7 @@ _TOO_FAST = (
 )
 Body = Callable[[Node], Awaitable[int]]
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
+_TLS_FILES = ("ca_file", "cert_file", "key_file")
 _PROFILES = 9  # profiles tried where the first one is in use
 _KEEP_AFTER = 5.0  # seconds until the size of the database is looked at
 _GRACE = 2.0  # seconds at the end for packets that wait to be sent
@@ -77,6 +78,8 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
     address, secret = (replace(LOCAL, port=chosen.settings.embedded_port), None) if url is None else parse_url(url)
     ask = _ask if sys.stdin is not None and sys.stdin.isatty() else None
     password = find_password(address, secret, os.environ, file=chosen.path("password_file"), ask=ask)
+    if not address.encrypted:
+        _require_no_tls_files(chosen, address)
     tls = TlsOptions(chosen.path("ca_file"), chosen.path("cert_file"), chosen.path("key_file"))
     clear = str(chosen.general["allow_clear_password"].value).lower() in ("true", "1", "yes")
     problem = clear_text_problem(address, password if address.user else None, clear)
@@ -84,6 +87,19 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
         raise CommandProblem(problem, WRONG_USE)
     options = MqttOptions(address, password if address.user else None, tls, clear, prefix=chosen.settings.topic_prefix)
     return options, url is None
+
+
+def _require_no_tls_files(chosen: Chosen, address: Address) -> None:
+    """Raise CommandProblem for files of TLS in the command line, where the way to the broker is without TLS: whoever
+    named them takes it for encrypted. In a file of settings they may be for other brokers."""
+    given = [name for name in _TLS_FILES if chosen.general[name].origin == f"--{name.replace('_', '-')}"]
+    if given:
+        secured = "wss" if address.websocket else "mqtts"
+        raise CommandProblem(
+            f"--{given[0].replace('_', '-')} is for encrypted connections, and {address} is none. "
+            f"Name the broker with --broker {secured}://HOST, or leave the file out.",
+            WRONG_USE,
+        )
 
 
 def further_options(chosen: Chosen) -> str:

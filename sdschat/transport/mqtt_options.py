@@ -37,6 +37,11 @@ def client_context(options: TlsOptions) -> ssl.SSLContext:
         try:
             context.load_cert_chain(options.cert_file, options.key_file, password=no_passphrase)
         except (OSError, ValueError) as error:
+            if options.key_file is None and isinstance(error, ssl.SSLError):
+                raise AddressError(
+                    f"Our certificate {options.cert_file} cannot be used: its key is not in the same file, or it is "
+                    "not in PEM form. Give the file of the key with --key-file."
+                ) from error
             raise AddressError(
                 f"Our certificate {options.cert_file} cannot be used with its key: {reason(error)}. "
                 "Both must be in PEM form, belong together, and the key must have no passphrase."
@@ -47,7 +52,8 @@ def client_context(options: TlsOptions) -> ssl.SSLContext:
 def explain(error: ssl.SSLError | OSError, host: str) -> str:
     """Explain a failed handshake, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        problem = f"The certificate of {host} was refused: {error.verify_message}. Nothing was sent."
+        why = error.verify_message.rstrip(".")  # some of them end with a point
+        problem = f"The certificate of {host} was refused: {why}. Nothing was sent."
         return f"{problem} {_advice(error.verify_code)}"
     text = reason(error)
     if "CERTIFICATE_REQUIRED" in text or "HANDSHAKE_FAILURE" in text:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import PASSWORD_SEEN, Chosen, resolve, written
-from sdschat.cli.session import further_options
+from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
@@ -317,6 +317,19 @@ def test_others_are_told_which_options_reach_this_broker(
     tmp_path: Path, options: dict[str, object], sets: tuple[str, ...], expected: str
 ) -> None:
     assert further_options(chosen(tmp_path, *sets, options=options)) == expected
+
+
+@pytest.mark.parametrize("broker", [None, "mqtt://broker.example", "ws://broker.example/mqtt"])
+@pytest.mark.parametrize("name", ["ca_file", "cert_file", "key_file"])
+def test_a_file_for_tls_is_refused_where_the_way_is_without_it(tmp_path: Path, broker: str | None, name: str) -> None:
+    with pytest.raises(CommandProblem, match=f"--{name.replace('_', '-')} is for encrypted"):
+        mqtt_options(chosen(tmp_path, options={"broker": broker, name: "file.pem"}))
+
+
+def test_a_file_for_tls_in_the_settings_is_for_brokers_that_have_it(tmp_path: Path) -> None:
+    (tmp_path / "user.toml").write_text('ca_file = "authority.pem"\n')
+    options, _ = mqtt_options(chosen(tmp_path, options={"broker": "mqtt://broker.example"}))
+    assert not options.address.encrypted
 
 
 def test_a_bad_setting_ends_with_2(tmp_path: Path) -> None:

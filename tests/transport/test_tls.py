@@ -128,6 +128,7 @@ def test_a_bad_certificate_is_refused_in_words(
                 refused = await facts.until(Disconnected)
                 assert refused.why is Why.TLS_REFUSED
                 assert said in refused.detail
+                assert ".." not in refused.detail
                 assert not facts.of(Connected)
                 assert "secret" not in repr(facts.events)
 
@@ -211,6 +212,7 @@ def test_files_that_cannot_be_used_are_told_before_connecting(papers: Papers, tm
         (TlsOptions(None, papers.ours[0], papers.not_ours[1]), "with its key"),
         (TlsOptions(None, papers.ours[0], tmp_path / "absent"), "with its key"),
         (TlsOptions(None, papers.ours[0], locked), "passphrase"),
+        (TlsOptions(None, papers.ours[0], None), "--key-file"),
         (TlsOptions(None, None, papers.ours[1]), "no certificate"),
     ):
         with pytest.raises(AddressError, match=said):
