@@ -110,7 +110,12 @@ def _versions() -> CheckResult:
 
 def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     path = chosen.database
-    if not path.exists():
+    try:
+        found = path.exists()
+    except PermissionError:
+        yield CheckResult(False, "profile", f"{path} cannot be read: no permission. Is it another user's?", PROFILE)
+        return
+    if not found:
         there = next(folder for folder in path.parents if folder.exists())
         try:
             with tempfile.TemporaryFile(dir=there):

@@ -26,11 +26,14 @@ def command(chosen: Chosen, as_json: bool) -> None:
       cp "$(sdschat locate --name ann --json | jq -r 'select(.name == "database") | .path')" copy.db
     """
     for name, path in _files(chosen):
-        there = path.exists()
+        try:
+            remark = "" if path.exists() else "  (not there)"
+        except PermissionError:
+            remark = "  (no permission to look)"
         if as_json:
-            click.echo(json.dumps({"name": name, "path": str(path), "exists": there}, separators=(",", ":")))
+            click.echo(json.dumps({"name": name, "path": str(path), "exists": not remark}, separators=(",", ":")))
         else:
-            click.echo(f"{name:9} {path}{'' if there else '  (not there)'}")
+            click.echo(f"{name:9} {path}{remark}")
     others = [name for name in profile_names(chosen.data_dir) if name != chosen.profile]
     if others and not as_json:
         click.echo(f"{'others':9} {', '.join(map(safe, sorted(others)))}  (--profile NAME)")

@@ -182,6 +182,9 @@ def _ended_by(error: Exception) -> int:
         _forget_output()
         say(f"sdschat: the output cannot be written: {error.strerror}.")
         return codes.UNEXPECTED
+    if isinstance(error, PermissionError) and error.filename is not None:
+        say(f"sdschat: {error.filename}: no permission. Is it another user's? Choose another profile or file.")
+        return codes.PROFILE
     kept = _keep_traceback(error)
     where = f"The details are in {kept}." if kept is not None else "The details could not be written to a file."
     say(f"sdschat: unexpected failure: {type(error).__name__}: {error}. {where}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
@@ -106,13 +107,14 @@ class StoreUnavailable(StoreError):
 
 
 class DirectoryRefused(StoreUnavailable):
-    """The folder of a profile is absent and cannot be made."""
+    """The folder of a profile is absent and cannot be made, or it is another user's."""
 
     exit_code = 2
 
     def __init__(self, path: Path, detail: str) -> None:
+        verb = "used" if os.path.lexists(path.parent) else "made"
         StoreError.__init__(
-            self, f"the folder {path.parent} cannot be made: {detail}. Choose another one with --data-dir."
+            self, f"the folder {path.parent} cannot be {verb}: {detail}. Choose another one with --data-dir."
         )
         self.detail = detail
 

@@ -1,0 +1,66 @@
+"""Folders and profiles that this user may not read or write: each command says so in a line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import PATIENCE, command, environment
+from tests.needs import needs_program
+
+
+def run_without_rights(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program to its end; for the superuser too, permissions of files count."""
+    bound = (needs_program("setpriv"), "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
+    return subprocess.run(
+        [*bound, *command(*arguments)],
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("join", "lobby", "--plain"),
+        ("join", "lobby"),
+        ("send", "lobby", "hello"),
+        ("log", "lobby"),
+        ("export-identity", "ann.key"),
+        ("doctor",),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_profile_of_another_user_is_told_of_as_such(tmp_path: Path, words: tuple[str, ...]) -> None:
+    folder = tmp_path / "data" / "profiles" / "ann"
+    folder.mkdir(parents=True)
+    folder.chmod(0)
+    try:
+        done = run_without_rights(tmp_path, *words, "--data-dir", str(tmp_path / "data"), "--profile", "ann")
+    finally:
+        folder.chmod(0o700)
+    said = done.stdout + done.stderr
+    assert done.returncode not in (0, 1)
+    assert str(folder) in said
+    assert "no permission" in said or "cannot be used: Permission denied" in said
+    assert "unexpected failure" not in said
+
+
+def test_where_the_files_of_another_user_are_is_told_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "profiles" / "ann"
+    folder.mkdir(parents=True)
+    folder.chmod(0)
+    try:
+        done = run_without_rights(tmp_path, "locate", "--data-dir", str(tmp_path / "data"), "--profile", "ann")
+    finally:
+        folder.chmod(0o700)
+    assert done.returncode == 0
+    assert f"{folder / 'sdschat.db'}  (no permission to look)" in done.stdout
