@@ -73,7 +73,8 @@ class Preferences:
             return
         if isinstance(before, list):
             if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
-                raise PreferenceError(f'{name} has to be a list of texts, such as ["rope"].')
+                example = '"notify-send", "chat"' if name == "notify_command" else '"rope"'
+                raise PreferenceError(f"{name} has to be a list of texts, such as [{example}].")
             before.extend(each for each in value if name != "highlight" or each not in before)
             return
         if type(value) is not type(before):
