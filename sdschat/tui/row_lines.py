@@ -321,7 +321,7 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
             marked_part = Segment(part[low:high], line_style.style("key"))
             drawn = [Segment(part[:low], style), marked_part, Segment(part[high:], style)]
             quiet = line_style.style("time") if lines else style  # the first one says it
-            lines.append([Segment(f"{sign} ", quiet), *(segment for segment in drawn if segment.text)])
+            lines.append([Segment(f"{sign} ", quiet), *isolated([segment for segment in drawn if segment.text])])
     if tag:
         _add_marks(lines, [[Segment(tag, line_style.style("id"))]], [Segment("  ")], width, line_style)
     return lines

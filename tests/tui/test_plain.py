@@ -201,6 +201,19 @@ def test_another_nick_is_told_once(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_what_goes_from_right_to_left_leaves_the_rest_of_the_line_in_place(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.rename("\u05e2\u05de\u05d9")
+        s.bob.node.send("lobby", "\u05e9\u05dc\u05d5\u05dd 12\nand\n\u05e9 3")
+        line = await s.until(" 12")
+        assert "\u2068\u05e2\u05de\u05d9\u2069" in line
+        assert line.endswith(": \u2068\u05e9\u05dc\u05d5\u05dd 12\u2069")
+        assert "\n    and\n    \u2068\u05e9 3\u2069\n" in s.text()
+        await s.until("\u2068\u05e2\u05de\u05d9\u2069 is here")
+
+    plain(tmp_path, story)
+
+
 def test_the_start_says_who_one_is_and_an_answer_has_no_empty_lines(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         await s.until("You are ann. ")

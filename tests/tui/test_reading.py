@@ -239,6 +239,10 @@ async def test_people_with_the_same_nick_are_told_apart(s: Stage) -> None:
     assert tags == set(ids)
     said = [next(line for line in s.log() if text in line) for text in ("I am bob  ", "I am bob, too")]
     assert [f"bob {tag} " in line for tag, line in zip(ids, said, strict=True)] == [True, True]
+    second.node.rename("ann")
+    second.node.send("lobby", "ann now")
+    await s.until_text("ann now")
+    assert f"bob {ids[1]} is now known as ann {ids[1]}" in " ".join(s.text().split())  # and it is not you
     second.node.rename("robert")
     second.node.send("lobby", "robert now")
     await s.until_text("robert now")

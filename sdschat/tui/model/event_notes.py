@@ -38,8 +38,9 @@ Line = tuple[str, Tone]
 def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
     """Return the line for an event, and its tone. None for an event that is shown otherwise, or not at all."""
     match body:
-        case NickChanged():
-            return f"{nick_text(body.before)} is now known as {nick_text(body.after)}", Tone.INFO
+        case NickChanged(sender_id, before, after):
+            was, now = name_of(sender_id, nick_text(before)), name_of(sender_id, nick_text(after))
+            return f"{was} is now known as {now}", Tone.INFO
         case NickClaimed(sender_id, nick, held_as, held_by, verified):
             known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
             return (

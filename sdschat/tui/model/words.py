@@ -314,6 +314,11 @@ def goes_left(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
+def apart(text: str) -> str:
+    """Return a text that leaves what stands beside it in place, whichever way it goes."""
+    return f"{ISOLATE}{text}{END_OF_ISOLATE}" if goes_left(text) else text
+
+
 def fitted(text: str, width: int, cut: str = "") -> str:
     """Return the text, cut or filled with spaces to exactly this width in cells."""
     size = cell_len(text)

@@ -31,7 +31,7 @@ from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, NoteItem, gap_words
 from sdschat.tui.model.results import CommandError, Page
-from sdschat.tui.model.words import ASCII, count, day, day_number, nick_text, short
+from sdschat.tui.model.words import ASCII, apart, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
 from sdschat.tui.plain.lens import PlainLens
 from sdschat.tui.plain.lines import INDENT, ConnectionLines, StateLines, beginning, below, entry_line, folded, width_of
@@ -284,7 +284,9 @@ class PlainHost(Host):
 
     def _say_presence(self, name: str, told: PresenceChanged) -> None:
         """Write who comes and goes, and the nick of somebody who came without one, once each."""
-        who = nick_text(told.nick) or f"<{short(told.sender_id, 8)}>"
+        nick, model = nick_text(told.nick), self.models.get(name)
+        who = model.name_of(told.sender_id, nick) if nick and model is not None else nick
+        who = apart(who) or f"<{short(told.sender_id, 8)}>"
         key = (name, told.sender_id)
         before = self._here.pop(key, "")
         session = self.node.sessions.get(name)

@@ -14,7 +14,7 @@ from sdschat.node.events import ConnectionChanged
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.status import ON_PURPOSE
-from sdschat.tui.model.words import ASCII, clean, clock, duration, short, wrapped
+from sdschat.tui.model.words import ASCII, apart, clean, clock, duration, short, wrapped
 from sdschat.tui.row_lines import fate_words
 
 _DETAIL: Final = 300
@@ -26,11 +26,11 @@ _BEGINNING: Final = 40  # letters of a message that tell it from others
 def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
     """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
     commands can name it."""
-    who = model.name_of(entry.sender_id, entry.nick)
+    who = apart(model.name_of(entry.sender_id, entry.nick))
     name = short(entry.message_id) if with_id else ""
     marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:
-        marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
+        marks.append(f"answers {apart(entry.quote.nick or short(entry.quote.message_id))}")
     fate, is_cut = entry.fate, model.connection.state != "connected"
     if fate is not None and fate.phase is Phase.QUEUED and (is_cut or fate.word):
         marks.append("queued")
@@ -38,7 +38,7 @@ def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: 
         marks.append(fate.word)  # in a members' channel: it is written here alone
     noted = f" ({', '.join(marks)})" if marks else ""
     place = f"[{label}] " if label else ""
-    text = below(entry.text)
+    text = below("\n".join(map(apart, entry.text.split("\n"))))
     said = f"{who} {text}" if entry.action else f"{who}{noted}: {text}"
     return f"{clock(entry.at)} {place}{'* ' if entry.action else ''}{said}{noted if entry.action else ''}"
 

@@ -255,6 +255,13 @@ def test_a_text_from_right_to_left_is_isolated_from_the_columns_beside_it() -> N
     assert cell_len(line) == cell_len(lines(own(1, "abcd 12"), 80)[0])
 
 
+def test_a_line_of_the_program_with_a_nick_from_right_to_left_stays_in_order() -> None:
+    note = NoteItem("\u05e2\u05de\u05d9 is now known as 7", Tone.INFO, NOON, (NOON, ""), 1)
+    (line,) = lines(note, 80)
+    assert line.startswith("» \u2068")
+    assert line.rstrip().endswith("\u2069")
+
+
 def test_no_text_can_end_its_isolation() -> None:
     (line,) = lines(entry(1, "\u05e9\u2069\u202e evil"), 80)
     assert line.count("\u2069") == 1
