@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -47,6 +46,7 @@ from sdschat.node.events import (
     SavingResumed,
 )
 from sdschat.node.private.record import base_name, is_link
+from sdschat.node.view.private import join_command
 from sdschat.sds.events import StateChanged, SyncReceived
 from sdschat.sds.values import AckState
 
@@ -215,7 +215,7 @@ class _Sending:
                 return
             await asyncio.sleep(_LOOK)
         near = nearest(channel, [base_name(name) or name for name in self._known])
-        meant = f"Did you mean {near}?" if near else f"Others join it with: sdschat join {shlex.quote(channel)}"
+        meant = f"Did you mean {near}?" if near else f"Others join it with: {join_command(node, channel)}"
         say(f"nobody is in {safe(channel)} now, and {self._order.profile} was never in it. {meant}")
 
     async def _texts(self) -> AsyncIterator[str]:

@@ -180,7 +180,8 @@ def test_a_mistyped_channel_is_named_and_the_message_goes_there(tmp_path: Path, 
     assert send("loby") == (0, ""), "it is no new one any more"
     code, told = send("loby2", "--wait", "acked", "--timeout", "2s")
     assert (code, told.splitlines()[0]) == (6, "nobody is in loby2 now, and ann was never in it. Did you mean loby?")
-    named = "nobody is in a b now, and eve was never in it. Others join it with: sdschat join 'a b'\n"
+    leads = f"sdschat join 'a b' --broker {url}"
+    named = f"nobody is in a b now, and eve was never in it. Others join it with: {leads}\n"
     assert send("a b", name="eve") == (0, named)
     bob.kill(signal.SIGTERM)
     assert send("lobby") == (0, ""), "known, and nobody is there"
