@@ -24,8 +24,9 @@ _ABSENT: Final = {  # phases in which nothing is written here
 }
 
 
-@click.group("timber")
-def command() -> None:
+@click.group("timber", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Look into members' channels.
 
     \b
@@ -33,6 +34,8 @@ def command() -> None:
       sdschat timber status garden --name ann
       sdschat timber status garden --json | jq .checkpoint
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @command.command("status")

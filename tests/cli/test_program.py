@@ -24,6 +24,14 @@ def test_no_arguments_and_help_say_the_same(tmp_path: Path) -> None:
     assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
 
 
+@pytest.mark.parametrize("group", ["timber", "pipeline"])
+def test_a_group_without_a_command_shows_its_help(tmp_path: Path, group: str) -> None:
+    done, asked = run(tmp_path, group), run(tmp_path, group, "--help")
+    assert done.returncode == asked.returncode == 0
+    assert done.stdout == asked.stdout
+    assert not done.stderr
+
+
 def test_version(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").stdout == f"sdschat, version {__version__}\n"
 
