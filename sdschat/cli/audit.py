@@ -216,8 +216,9 @@ def _members_sentence(one: MembersAudit) -> str:
 
 
 def _members_words(one: MembersAudit) -> str:
-    between = f"{one.lowest}" if one.lowest == one.highest else f"{one.lowest} to {one.highest}"
-    what = f"a members' channel, {counted(len(one.nodes), 'node')}, {between} operations settled"
+    operations = counted(one.highest, "operation")
+    between = operations if one.lowest == one.highest else f"{one.lowest:,} to {operations}"
+    what = f"a members' channel, {counted(len(one.nodes), 'node')}, {between} settled"
     gone = f"nothing is left of {counted(one.deleted, 'deleted post')}"
     if one.findings:
         faults = "fault was found" if len(one.findings) == 1 else "faults were found"
