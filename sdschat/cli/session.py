@@ -360,7 +360,7 @@ class EventPrinter:
             case events.NotAMember(why):
                 return why
             case events.SavingFailed(detail):
-                return f"nothing can be saved, so nothing is sent or shown: {detail}"
+                return f"nothing can be saved, so nothing is sent or shown: {detail}; it is tried again"
             case events.SavingResumed():
                 return "saving works again"
             case events.TroubleMet(detail):

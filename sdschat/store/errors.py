@@ -88,8 +88,7 @@ class DiskFull(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"the disk is full: the last change was not saved to {path}, everything before it was; "
-            "free some space and it is tried again"
+            f"the disk is full: the last change was not saved to {path}, everything before it was; free some space"
         )
 
 

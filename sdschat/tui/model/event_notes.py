@@ -63,7 +63,8 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
         case events.NotAMember(why):
             return clean(why, limit=DETAIL), Tone.ALERT
         case events.SavingFailed(detail):
-            return f"nothing can be saved, so nothing is sent or shown: {clean(detail, limit=DETAIL)}", Tone.ALERT
+            why = clean(detail, limit=DETAIL)
+            return f"nothing can be saved, so nothing is sent or shown: {why}; it is tried again", Tone.ALERT
         case events.SavingResumed():
             return "saving works again", Tone.INFO
         case events.TroubleMet(detail):
