@@ -18,6 +18,7 @@ from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, 
 from sdschat.tui.model.words import (
     END_OF_ISOLATE,
     ISOLATE,
+    LEFT_TO_RIGHT,
     NO_BREAK,
     Glyphs,
     clock,
@@ -173,7 +174,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     lines: list[Line] = []
     if entry.quote is not None:
         quoted = fitted(_quote(entry, line_style), room, line_style.glyphs.cut)
-        lines.append([*head, *isolated([Segment(quoted, line_style.style("quote"))])])
+        lines.append([*head, *isolated([Segment(quoted, line_style.style("quote"))], LEFT_TO_RIGHT)])
         head = below
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
@@ -242,12 +243,13 @@ def _quote(entry: MessageItem, line_style: LineStyle) -> str:
     return f"{line_style.glyphs.reply} {quote.nick}: {quote.text}"
 
 
-def isolated(text: Line) -> Line:
-    """Return a text so that a terminal that draws some of it from right to left leaves what is beside it in place."""
+def isolated(text: Line, opening: str = ISOLATE) -> Line:
+    """Return a text so that a terminal that draws some of it from right to left leaves what is beside it in place. The
+    text goes as its first letter does; with `LEFT_TO_RIGHT` its parts stay in order, whichever way one of them goes."""
     if not any(goes_left(segment.text) for segment in text):
         return text
     text = [*text]
-    text[0] = Segment(ISOLATE + text[0].text, text[0].style)
+    text[0] = Segment(opening + text[0].text, text[0].style)
     text[-1] = Segment(text[-1].text + END_OF_ISOLATE, text[-1].style)
     return text
 
@@ -321,7 +323,8 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
             marked_part = Segment(part[low:high], line_style.style("key"))
             drawn = [Segment(part[:low], style), marked_part, Segment(part[high:], style)]
             quiet = line_style.style("time") if lines else style  # the first one says it
-            lines.append([Segment(f"{sign} ", quiet), *isolated([segment for segment in drawn if segment.text])])
+            parts = [segment for segment in drawn if segment.text]
+            lines.append([Segment(f"{sign} ", quiet), *isolated(parts, LEFT_TO_RIGHT)])
     if tag:
         _add_marks(lines, [[Segment(tag, line_style.style("id"))]], [Segment("  ")], width, line_style)
     return lines

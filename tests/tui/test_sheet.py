@@ -230,7 +230,7 @@ async def test_hits_are_marked_in_their_list_and_what_goes_left_is_isolated(s: S
     for row in rows:
         found = [each for each in row if each.style is not None and each.style.reverse]
         assert [(each.text, each.style is not None and each.style.underline) for each in found] == [("rope", True)]
-    assert rows[0].text.startswith("\u2068")
+    assert rows[0].text.startswith("\u2066"), "number, time and nick stay in order"
     assert "\u2069" in rows[0].text
 
 

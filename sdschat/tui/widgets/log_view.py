@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -21,11 +22,12 @@ from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.status import first_sentence
-from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE
+from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, LEFT_TO_RIGHT
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 
 _LEAST_WIDTH: Final = 18
+_INVISIBLE: Final = re.compile(f"[{ISOLATE}{LEFT_TO_RIGHT}{END_OF_ISOLATE}]")
 
 
 class LogLines(ScrollView, can_focus=True):
@@ -79,7 +81,7 @@ class LogLines(ScrollView, can_focus=True):
             span = selection.get_span(line)
             if span is not None:
                 lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
-        return "\n".join(lines).replace(ISOLATE, "").replace(END_OF_ISOLATE, ""), "\n"
+        return _INVISIBLE.sub("", "\n".join(lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()

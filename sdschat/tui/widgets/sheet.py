@@ -21,6 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sdschat.tui.model.results import Mark, Page
+from sdschat.tui.model.words import LEFT_TO_RIGHT
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
 from sdschat.tui.themes import Line, LineStyle, keys_marked
 from sdschat.tui.widgets.log_view import LogView
@@ -267,7 +268,7 @@ class Sheet(ScrollView, can_focus=True):
         if page is None:
             return Strip.blank(width, base)
         row = self._drawn(page, text, self._found[place] if place >= 0 else None, first=first)
-        drawn = Strip(isolated([*marked(row, self.marked if page.runs else None)]))
+        drawn = Strip(isolated([*marked(row, self.marked if page.runs else None)], LEFT_TO_RIGHT))
         chosen = self.line_style.style("chosen") if page.runs and place == self._chosen else Style()
         return drawn.apply_style(chosen).crop_extend(0, width, base + chosen).apply_style(base)
 

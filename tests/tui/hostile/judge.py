@@ -12,7 +12,7 @@ import pyte
 # What the application itself sends within a line: colours, and links to the web.
 _OURS = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^;\x1b\x07]*;(?:https?://[^\x1b\x07]*)?\x1b\\")
 # A text that goes from right to left is isolated from what stands beside it, once.
-_ISOLATED = re.compile("\u2068([^\u2066-\u2069\u202a-\u202e]*)\u2069")
+_ISOLATED = re.compile("[\u2066\u2068]([^\u2066-\u2069\u202a-\u202e]*)\u2069")
 _BAD = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"
 _EXPECTED = frozenset({"draw", "select_graphic_rendition"})

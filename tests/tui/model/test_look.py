@@ -258,8 +258,13 @@ def test_a_text_from_right_to_left_is_isolated_from_the_columns_beside_it() -> N
 def test_a_line_of_the_program_with_a_nick_from_right_to_left_stays_in_order() -> None:
     note = NoteItem("\u05e2\u05de\u05d9 is now known as 7", Tone.INFO, NOON, (NOON, ""), 1)
     (line,) = lines(note, 80)
-    assert line.startswith("» \u2068")
+    assert line.startswith("» \u2066"), "its words stay in order"
     assert line.rstrip().endswith("\u2069")
+
+
+def test_a_quote_has_its_sign_and_nick_before_the_text_whichever_way_that_goes() -> None:
+    item = replace(entry(4), quote=Quote("f" * 64, "\u05e2\u05de\u05d9", "\u05e9 12"))
+    assert "\u2066↳ \u05e2\u05de\u05d9: \u05e9 12" in lines(item)[0]
 
 
 def test_no_text_can_end_its_isolation() -> None:
