@@ -12,7 +12,7 @@ from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, S
 from sdschat.tui.model.delivery import delivery_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, clean, count, countdown, duration, listed, nick_text, short, times
+from sdschat.tui.model.words import ago, apart, clean, count, countdown, duration, listed, nick_text, short, times
 
 _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
@@ -95,7 +95,7 @@ def last_heard_words(people: list[Participant], now: int) -> str:
     if heard is None or not heard.heard_at:
         return ""
     name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
-    return f"heard {name} {ago(now - heard.heard_at)}"
+    return f"heard {apart(name)} {ago(now - heard.heard_at)}"
 
 
 class WentAway:

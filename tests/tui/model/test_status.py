@@ -112,6 +112,11 @@ def test_the_one_heard_last_is_named_with_the_age() -> None:
     assert last_heard_words([people(0)[0], gone], NOON) == ""
 
 
+def test_a_nick_from_right_to_left_leaves_the_age_in_its_place() -> None:
+    hebrew = Participant("ca401", "\u05e2\u05de\u05d9", True, NOON - 45_000, False)
+    assert last_heard_words([hebrew], NOON) == "heard \u2068\u05e2\u05de\u05d9\u2069 45s ago"
+
+
 def people(heard_at: int) -> list[Participant]:
     return [Participant("me", "ann", True, 0, True), Participant(BOB, "bob", True, heard_at, False)]
 
