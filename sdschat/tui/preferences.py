@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.model.own_keys import key_problem
-from sdschat.tui.model.words import clean
+from sdschat.tui.model.words import clean, unread_words
 from sdschat.tui.themes import AUTO, PALETTES, Palette
 
 LEVELS: Final = ("all", "mentions", "none")
@@ -125,7 +125,7 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
         try:
             _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            problems.append(f"{path} cannot be read: {error}")
+            problems.append(f"{path} cannot be read: {unread_words(error)}")
     found.take_as_file()
     if kept:
         try:

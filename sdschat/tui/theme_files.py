@@ -20,6 +20,7 @@ from typing import Any, Final
 from rich.errors import StyleSyntaxError
 from rich.style import Style
 
+from sdschat.tui.model.words import unread_words
 from sdschat.tui.themes import AUTO, PALETTES, READABLE, Colour, Palette, contrast, hues_on, is_light
 
 _MOST: Final = 50  # files
@@ -52,7 +53,7 @@ def load_themes(folder: Path) -> tuple[dict[str, Palette], list[str]]:
         try:
             found[file.stem] = palette = _load(file)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ThemeError) as error:
-            problems.append(f"{file} is not used as a theme: {error}")
+            problems.append(f"{file} is not used as a theme: {unread_words(error)}")
             continue
         problems += _hard_to_read(file.stem, palette)
     return found, problems

@@ -66,6 +66,15 @@ def test_a_bad_file_is_named_with_the_reason(tmp_path: Path, text: str, why: str
     assert "bad" not in preferences.palettes
 
 
+def test_what_is_no_file_of_text_is_named_in_plain_words(tmp_path: Path) -> None:
+    file = themes(tmp_path)
+    (tmp_path / "themes" / "folder.toml").mkdir()
+    (tmp_path / "themes" / "latin.toml").write_bytes("# Stra\u00dfe".encode("latin-1"))
+    folder, latin = load(file, "")[1]
+    assert folder.endswith("folder.toml is not used as a theme: Is a directory")
+    assert latin.endswith("latin.toml is not used as a theme: it is no text in UTF-8, at byte 6")
+
+
 def test_colours_that_are_hard_to_read_are_named(tmp_path: Path) -> None:
     preferences, (warning,) = load(themes(tmp_path, mud="[log]\ntime = '#333333'\n"), "")
     assert "mud" in preferences.palettes
