@@ -113,38 +113,35 @@ LEFT JOIN ambiguous AS a ON a.message = n.message
 LEFT JOIN version AS v ON a.message IS NOT NULL AND v.chan = n.chan AND v.message_id = n.message_id
   AND v.lamport = n.lamport AND v.sender = n.sender AND v.deps = n.deps AND v.digest = n.digest;
 
+-- What do they say in all?
+CREATE VIEW stated AS
+SELECT * FROM numbered
+UNION ALL
+SELECT * FROM other;
+
 -- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
 -- that these alone are ordered. Others may have the same mark.
 CREATE TABLE reread AS
-SELECT mark FROM numbered WHERE again
-UNION
-SELECT mark FROM other WHERE again;
+SELECT DISTINCT mark
+FROM stated
+WHERE again;
 
 -- What does the latest reading say of these?
 CREATE TABLE latest AS
 SELECT member, message, version, lamport, received_ms, own, damage
 FROM (
   SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank
-  FROM (
-    SELECT member, message, version, lamport, received_ms, own, damage, gone, as_of, read_ms, mark FROM numbered
-    UNION ALL
-    SELECT member, message, version, lamport, received_ms, own, damage, gone, as_of, read_ms, mark FROM other
-  ) AS every_row
-  LEFT SEMI JOIN reread AS t ON t.mark = every_row.mark
+  FROM stated AS s
+  LEFT SEMI JOIN reread AS t ON t.mark = s.mark
 ) AS readings
 WHERE rank = 1 AND NOT gone;
 
 -- Which version of which message does each node have?
 CREATE TABLE copy AS
-SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage
-FROM numbered AS n
-LEFT ANTI JOIN reread AS t ON t.mark = n.mark
-WHERE NOT n.gone
-UNION ALL
-SELECT n.member, n.message, n.version, n.lamport, n.received_ms, n.own, n.damage
-FROM other AS n
-LEFT ANTI JOIN reread AS t ON t.mark = n.mark
-WHERE NOT n.gone
+SELECT s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage
+FROM stated AS s
+LEFT ANTI JOIN reread AS t ON t.mark = s.mark
+WHERE NOT s.gone
 UNION ALL
 SELECT member, message, version, lamport, received_ms, own, damage
 FROM latest;
