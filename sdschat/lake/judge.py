@@ -7,7 +7,7 @@ a fixed order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.resources import files
 from itertools import chain
 from typing import Final, NamedTuple, TypeVar
@@ -32,14 +32,15 @@ from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, Statement, v
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")
+# Files of statements, in order, each with its package.
 SILVER: Final = (
-    ("lake", "silver"),
-    ("lake", "copies"),
-    ("lake", "evidence"),
-    ("audit", "holding"),
-    ("lake", "presence"),
+    ("sdschat.lake", "silver"),
+    ("sdschat.lake", "copies"),
+    ("sdschat.lake", "evidence"),
+    ("sdschat.audit", "holding"),
+    ("sdschat.lake", "presence"),
 )
-_STATEMENTS: Final = (*SILVER, ("audit", "views"), ("lake", "gold"))
+_VERDICT: Final = (("sdschat.audit", "views"), ("sdschat.lake", "gold"))
 
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
@@ -64,7 +65,7 @@ def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
     lake.name(AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
-    _run(lake, chain.from_iterable(lake.statements(f"sdschat.{room}", file) for room, file in SILVER))
+    _run(lake, _statements(lake, SILVER))
 
 
 def _within(buckets: Collection[str]) -> str:
@@ -82,17 +83,19 @@ def rule_query(rules: Rules) -> str:
 
 def consolidate(lake: Asked) -> None:
     """Make the canonical log from silver, which `refine` has just made."""
-    every = chain(lake.statements("sdschat.audit", "views"), lake.statements("sdschat.lake", "gold"))
-    _run(lake, (each for each in every if each[0] in _LOG))
+    _run(lake, (each for each in _statements(lake, _VERDICT) if each[0] in _LOG))
 
 
 def audit(lake: Asked) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
-    every = chain(lake.statements("sdschat.audit", "views"), lake.statements("sdschat.lake", "gold"))
-    _run(lake, (each for each in every if each[0] not in _LOG))
+    _run(lake, (each for each in _statements(lake, _VERDICT) if each[0] not in _LOG))
     if lake.buckets:
         lake.note_whole()
     lake.forget()
+
+
+def _statements(lake: Asked, named: Iterable[tuple[str, str]]) -> Iterator[Statement]:
+    return chain.from_iterable(lake.statements(*each) for each in named)
 
 
 def _run(lake: Asked, statements: Iterable[Statement]) -> None:
@@ -102,7 +105,7 @@ def _run(lake: Asked, statements: Iterable[Statement]) -> None:
 
 def rules_digest(limits: str) -> str:
     """Return a digest of what makes a verdict out of rows. One that was made by other rules is made anew."""
-    texts = [files(f"sdschat.{room}").joinpath(f"{name}.sql").read_bytes() for room, name in _STATEMENTS]
+    texts = [files(package).joinpath(f"{name}.sql").read_bytes() for package, name in (*SILVER, *_VERDICT)]
     return hashlib.sha256(b"\0".join((*texts, limits.encode(), str(schemas.VERSION).encode()))).hexdigest()
 
 

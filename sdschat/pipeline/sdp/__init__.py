@@ -57,7 +57,7 @@ def define(lake: str) -> None:
     for table, name in ((Event, "kept_event"), (AuditJournal, "old_journal")):  # every channel is made anew
         dp.temporary_view(name=name)(functools.partial(_rows, table, []))
     dp.temporary_view(name="rule")(lambda: SparkSession.active().sql(rule_query(DEFAULT)))
-    for name, query, is_table in (each for room, file in SILVER for each in statements(f"sdschat.{room}", file)):
+    for name, query, is_table in (each for named in SILVER for each in statements(*named)):
         kind = dp.materialized_view if is_table else dp.temporary_view
         kind(name=name)(functools.partial(_asked, query))
 
