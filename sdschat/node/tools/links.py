@@ -26,6 +26,9 @@ class Links:
         self._cut: set[frozenset[str]] = set()
         self._sent: OrderedDict[tuple[str, bytes], dict[str, float]] = OrderedDict()  # when, by sender, by packet
 
+    def is_cut(self, one: str, other: str) -> bool:
+        return frozenset((one, other)) in self._cut
+
     def set(self, one: str, other: str, *, cut: bool) -> None:
         """Cut or mend the link between two nicks."""
         (self._cut.add if cut else self._cut.discard)(frozenset((one, other)))
@@ -47,4 +50,4 @@ class Links:
             return False
         senders = self._sent.get(packet, {})
         recent = [sender for sender, at in senders.items() if now - at <= _RECENT] or [*senders]
-        return bool(recent) and all(frozenset((nick, sender)) in self._cut for sender in recent)
+        return bool(recent) and all(self.is_cut(nick, sender) for sender in recent)

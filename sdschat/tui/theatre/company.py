@@ -26,7 +26,6 @@ class Company(WatchedGroup):
 
     def __init__(self, group: LocalGroup) -> None:
         super().__init__(group)
-        self.cut: set[Link] = set()
         self._links = Links(group.channel)
         self.loss = 0.0
         self.away: set[str] = set()  # those that are not running now
@@ -44,6 +43,10 @@ class Company(WatchedGroup):
         """Put the faults of now on a node before it sends anything."""
         if isinstance(event.body, Joined):
             self._links.put_on(node, self.loss)
+
+    @property
+    def cut(self) -> set[Link]:
+        return {link for link in LINKS if self._links.is_cut(*link)}
 
     # What happens to them.
 
@@ -92,7 +95,6 @@ class Company(WatchedGroup):
 
     def _set(self, links: Iterable[Link], cut: bool) -> None:
         for link in links:
-            (self.cut.add if cut else self.cut.discard)(link)
             self._links.set(*link, cut=cut)
 
     def _passed_on(self, link: Link) -> bool:
