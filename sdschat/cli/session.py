@@ -80,7 +80,7 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
     password = find_password(address, secret, os.environ, file=chosen.path("password_file"), ask=ask)
     if not address.encrypted:
         _require_no_tls_files(chosen, address)
-    tls = TlsOptions(chosen.path("ca_file"), chosen.path("cert_file"), chosen.path("key_file"))
+    tls = TlsOptions(*map(chosen.path, _TLS_FILES))
     clear = str(chosen.general["allow_clear_password"].value).lower() in ("true", "1", "yes")
     problem = clear_text_problem(address, password if address.user else None, clear)
     if problem is not None:
@@ -92,11 +92,12 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
 def _require_no_tls_files(chosen: Chosen, address: Address) -> None:
     """Raise CommandProblem for files of TLS in the command line, where the way to the broker is without TLS: whoever
     named them takes it for encrypted. In a file of settings they may be for other brokers."""
-    given = [name for name in _TLS_FILES if chosen.general[name].origin == f"--{name.replace('_', '-')}"]
+    options = {name: f"--{name.replace('_', '-')}" for name in _TLS_FILES}
+    given = [option for name, option in options.items() if chosen.general[name].origin == option]
     if given:
         secured = "wss" if address.websocket else "mqtts"
         raise CommandProblem(
-            f"--{given[0].replace('_', '-')} is for encrypted connections, and {address} is none. "
+            f"{given[0]} is for encrypted connections, and {address} is none. "
             f"Name the broker with --broker {secured}://HOST, or leave the file out.",
             WRONG_USE,
         )
