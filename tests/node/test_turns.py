@@ -169,7 +169,7 @@ class SlowDisk:
 
 
 def test_the_events_of_a_turn_have_one_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who shows them takes events of one moment for one step: what ended a request, and what came by it."""
+    """Events of one moment are shown as one step: what ended a request, and what came by it."""
 
     async def story() -> None:
         async with world(tmp_path) as w:

@@ -1,4 +1,4 @@
-"""What stands on the screen can be read, and frames and scroll bars be seen, in each theme with colours."""
+"""The screen can be read, and its frames and scroll bars be seen, in each theme with colours."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
 def test_a_paste_comes_whole_and_without_control_characters_in_pieces_of_any_size(size: int) -> None:
-    """What follows an escape in a paste was taken for keys: a line break in it sent."""
+    """Text behind an escape in a paste was taken for keys: a line break in it sent."""
     sent = (
         f"a{ESC}[200~rm {ESC} one\rsecond line, which is longer\rt\x9bh\x07ird{ESC}[20{ESC}[201~b{ESC}[200~c{ESC}[201~d"
     )
