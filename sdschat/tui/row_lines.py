@@ -22,6 +22,7 @@ from sdschat.tui.model.words import (
     NO_BREAK,
     Glyphs,
     clock,
+    closed,
     day,
     fitted,
     goes_left,
@@ -33,6 +34,7 @@ from sdschat.tui.themes import Line, LineStyle
 _MARK: Final = Style(reverse=True, underline=True)  # underlined too: a selected row may be reverse itself
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 16
+_ISOLATED: Final = re.compile(f"{ISOLATE}[^{END_OF_ISOLATE}]*{END_OF_ISOLATE}")
 
 
 def pattern_of(words: str) -> re.Pattern[str] | None:
@@ -248,6 +250,8 @@ def isolated(text: Line, opening: str = ISOLATE) -> Line:
     text goes as its first letter does; with `LEFT_TO_RIGHT` its parts stay in order, whichever way one of them goes."""
     if not any(goes_left(segment.text) for segment in text):
         return text
+    if not goes_left(_ISOLATED.sub("", "".join(segment.text for segment in text))):
+        return text  # whatever goes left is isolated already
     text = [*text]
     text[0] = Segment(opening + text[0].text, text[0].style)
     text[-1] = Segment(text[-1].text + END_OF_ISOLATE, text[-1].style)
@@ -334,13 +338,13 @@ def hanging(line: str, room: int) -> Iterator[str]:
     """Break a line; the rest stands further in, so that nothing of it looks like the beginning of a line. In a table
     it goes on below the text, not below the first column."""
     (low, high), *more = wrapped(line, room)
-    yield line[low:high]
+    yield closed(line[low:high])
     if more:
         column = _COLUMN.match(line)
         indent = column.end() if column is not None and column.end() <= room // 2 else _FURTHER_IN
         rest = line[more[0][0] :]
         for low, high in wrapped(rest, room - indent):
-            yield " " * indent + rest[low:high]
+            yield " " * indent + closed(rest[low:high])
 
 
 def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) -> list[Line]:

@@ -167,6 +167,26 @@ async def test_info_says_what_a_message_follows_and_when_it_was_written(s: Stage
     assert re.search(r"written  \w{3} \d+ \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d\d:\d\d", s.text())
 
 
+@staged(peers=("bob",), size=(100, 40))
+async def test_details_keep_their_order_beside_a_nick_and_a_text_from_right_to_left(s: Stage) -> None:
+    nick, text = "\u05e2\u05de\u05d9", "\u05e9\u05dc\u05d5\u05dd 12"
+    s.peers["bob"].node.rename(nick)
+    s.say(text)
+    await s.until_text("12")
+    await s.enter("I do")
+    await s.until_text("✓")
+    await s.press("f5")
+    page = s.text()
+    assert f" \u2068{nick}\u2069: \u2068{text}\u2069" in page, "what it follows"
+    assert f"known    \u2068{nick}\u2069 (" in page
+    await s.press("escape", "alt+up")
+    assert s.app.panes.said("details").startswith(f"\u2068{nick}\u2069 is known to have it")
+    await s.press("alt+up", "f5")
+    assert f"from     \u2068{nick}\u2069 ({s.peers['bob'].node.sender_id[:8]})" in (page := s.text())
+    assert f" \u2068{text}\u2069" in page
+    assert "\u2066" not in "".join(line for line in page.split("\n") if "from   " in line), "once"
+
+
 @staged(peers=("bob",))
 async def test_sending_ends_the_selection(s: Stage) -> None:
     s.say("look at me")

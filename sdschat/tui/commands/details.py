@@ -11,7 +11,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, first_line, first_words
 from sdschat.tui.model.status import provenance
-from sdschat.tui.model.words import clean_name, day_and_time, listed, short
+from sdschat.tui.model.words import apart, clean_name, day_and_time, listed, short
 
 _ID: Final = 128
 _COPY: Final = 400
@@ -21,7 +21,7 @@ _TEXT: Final = 50  # letters of a message that tell it from others
 def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
     """Yield everything about a message, line by line."""
     entry = model.entry_for(shown)
-    yield first_line(entry)
+    yield apart(first_line(entry))
     yield ""
     if entry.own:
         first, *more = model.told_of(entry).split(" | ")
@@ -57,7 +57,7 @@ def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
     if "\n" in entry.text or len(entry.text) > len(first_line(entry)):
         yield ""
         yield "the whole text:"
-        yield from entry.text.split("\n")
+        yield from map(apart, entry.text.split("\n"))
 
 
 def _about(label: str, value: str) -> str:
@@ -65,7 +65,8 @@ def _about(label: str, value: str) -> str:
 
 
 def _in_short(host: Host, model: ChannelModel, entry: MessageItem) -> str:
-    return f"{model.name_of(entry.sender_id, entry.nick)}: {first_words(entry, _TEXT, host.glyphs.cut)}"
+    name = apart(model.name_of(entry.sender_id, entry.nick))
+    return f"{name}: {apart(first_words(entry, _TEXT, host.glyphs.cut))}"
 
 
 def roles_words(host: Host, roles: Roles) -> str:

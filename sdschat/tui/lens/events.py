@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Final, get_args
 
 from sdschat.node import events
@@ -10,7 +12,7 @@ from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLef
 from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.trace import TimedEvent, concerned
 from sdschat.tui.lens.view_input import Line, ViewInput, heading, line, paragraph
-from sdschat.tui.model.words import bodies_words, clean, clock, count, short
+from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, apart, bodies_words, clean, clock, count, goes_left, short
 
 SHOWN: Final = 400
 _LIMIT: Final = 240
@@ -67,14 +69,14 @@ def matches(timed: TimedEvent, text: str, wanted: list[str]) -> bool:
 def words(view: ViewInput, body: events.EventBody) -> str:
     """Return one line of words for any event."""
     if isinstance(body, _ENGINE):
-        return clean(describe(body, lambda full: _named(view, full), clock), limit=_LIMIT)
+        return _described(view, body)
     match body:
         case events.MessageDelivered(said=said, late=late, via=via):
-            text = clean(said.opened.text or "", limit=60)
+            text = _text(said.opened.text)
             extra = f"{', late' if late else ''}{'' if via == 'live' else f', came by {via}'}"
             return f"delivered {short(said.message.message_id)} of {view.who(said.message.sender_id)}{extra}: {text}"
         case events.EphemeralSaid(said=said):
-            return f"ephemeral of {view.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"
+            return f"ephemeral of {view.who(said.message.sender_id)}: {_text(said.opened.text)}"
         case events.PresenceChanged(sender_id=sender, online=online):
             return f"{view.who(sender)} {'is here' if online else 'is gone'}"
         case events.ConnectionChanged(state=state, detail=detail, address=address):
@@ -98,9 +100,9 @@ def _of_sources(view: ViewInput, body: events.EventBody) -> str:
             return bodies_words(fetched, left)
         case DirectSaid(message_id=message_id, sender_id=sender, to=to, opened=opened, own=own):
             who = f"to {view.who(to)}" if own else f"of {view.who(sender)}"
-            return f"direct {short(message_id)} {who}: {clean(opened.text or '', limit=60)}"
+            return f"direct {short(message_id)} {who}: {_text(opened.text)}"
         case DirectRefused(sender_id=sender, why=why):
-            return clean(f"a direct message of {view.who(sender)} is refused: {why}", limit=_LIMIT)
+            return f"a direct message of {view.who(sender)} is refused: {clean(why, limit=_LIMIT)}"
         case StoreAsked(store_id=store, why=why, message_ids=ids):
             named = f", {count(len(ids), 'id')}" if ids else ""
             return f"the Store {view.who(store)} is asked for {why}{named}"
@@ -108,10 +110,34 @@ def _of_sources(view: ViewInput, body: events.EventBody) -> str:
             lacks = f", and has not {len(unknown)} of them" if unknown else ""
             return f"the Store {view.who(store)} answered for {why}: {count(messages, 'message')}{lacks}"
         case StoreSilent(store_id=store, why=why, reason=reason):
-            return clean(f"the Store {view.who(store)} gave no answer for {why}: {reason}", limit=_LIMIT)
+            return f"the Store {view.who(store)} gave no answer for {why}: {clean(reason, limit=_LIMIT)}"
         case StoreLeft(store_id=store, detail=detail):
-            return clean(f"the Store {view.who(store)} is not asked any more: {detail}", limit=_LIMIT)
+            return f"the Store {view.who(store)} is not asked any more: {clean(detail, limit=_LIMIT)}"
     return ""
+
+
+def _text(text: str | None) -> str:
+    return apart(clean(text or "", limit=60))
+
+
+def _described(view: ViewInput, body: ev.Event) -> str:
+    """Return the engine's words for an event, with the names of participants."""
+    names: set[str] = set()
+
+    def named(full: str) -> str:
+        name = _named(view, full).strip(ISOLATE + END_OF_ISOLATE)
+        names.add(name)
+        return name
+
+    return _isolating(names, clean(describe(body, named, clock), limit=_LIMIT))
+
+
+def _isolating(parts: Iterable[str], text: str) -> str:
+    """Return a text that is safe to draw with these parts of it isolated, where they go from right to left."""
+    turned = sorted(filter(goes_left, parts), key=len, reverse=True)
+    if not turned:
+        return text
+    return re.sub("|".join(map(re.escape, turned)), lambda found: apart(found[0]), text)
 
 
 def _named(view: ViewInput, full: str) -> str:
@@ -123,10 +149,11 @@ def _named(view: ViewInput, full: str) -> str:
 
 def _plain(view: ViewInput, body: events.EventBody) -> str:
     """Return the name and the values of an event that has no words of its own."""
-    values = " ".join(f"{name} {_value(view, getattr(body, name))}" for name in getattr(body, "_fields", ()))
-    return clean(f"{type(body).__name__} {values}".strip(), limit=_LIMIT)
+    values = {name: _value(view, getattr(body, name)) for name in getattr(body, "_fields", ())}
+    text = " ".join((type(body).__name__, *(f"{name} {value}" for name, value in values.items())))
+    return _isolating(values.values(), clean(text, limit=_LIMIT))
 
 
 def _value(view: ViewInput, value: object) -> str:
     text = str(value)
-    return _named(view, text) if len(text) >= 32 and text.isalnum() else text
+    return _named(view, text).strip(ISOLATE + END_OF_ISOLATE) if len(text) >= 32 and text.isalnum() else text

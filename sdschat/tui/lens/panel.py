@@ -19,7 +19,8 @@ from sdschat.node.events import NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector, view_named, views_of
 from sdschat.tui.lens.view_input import Line, names_message
-from sdschat.tui.model.words import Glyphs
+from sdschat.tui.model.words import LEFT_TO_RIGHT, Glyphs
+from sdschat.tui.row_lines import isolated
 from sdschat.tui.themes import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
@@ -31,7 +32,8 @@ DEFAULT: Final = "repair"
 
 def styled(line: Line, line_style: LineStyle) -> Strip:
     """Return a line in the colours of the theme."""
-    return Strip([Segment(text, line_style.style(name or "text")) for text, name in line if text])
+    drawn = [Segment(text, line_style.style(name or "text")) for text, name in line if text]
+    return Strip(isolated(drawn, LEFT_TO_RIGHT))
 
 
 def seen_names(names: Sequence[str], shown: str, width: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.members import MembersPeek, PostJourney
 from sdschat.node.view.values import OwnFate, Participant, Shown
 from sdschat.tui.lens.trace import LensTrace
-from sdschat.tui.model.words import UNICODE, Glyphs, clean, fitted, nick_text, short, wrapped
+from sdschat.tui.model.words import UNICODE, Glyphs, apart, clean, closed, fitted, nick_text, short, wrapped
 
 LOST: Final = (
     "Given up, and not asked for any more. If somebody who has it is here later, it is sent and takes its place; there "
@@ -40,7 +40,7 @@ def heading(text: str) -> Line:
 def paragraph(text: str, width: int, style: str = "note", indent: int = 0) -> list[Line]:
     """Return a text, broken into as many lines as it needs."""
     lead = " " * indent
-    return [((lead + text[low:high], style),) for low, high in wrapped(text, max(8, width - indent))]
+    return [((lead + closed(text[low:high]), style),) for low, high in wrapped(text, max(8, width - indent))]
 
 
 def folded(shown: Line, width: int) -> Iterator[Line]:
@@ -68,7 +68,7 @@ def _cut_out(shown: Line, low: int, high: int) -> Line:
     for text, style in shown:
         piece = text[max(0, low - at) : max(0, high - at)]
         if piece:
-            found.append((piece, style))
+            found.append((closed(piece), style))
         at += len(text)
     return tuple(found)
 
@@ -139,7 +139,7 @@ class ViewInput(NamedTuple):
             return "?"
         if sender_id == self.peek.me:
             return "you"
-        return nick_text(self.nick_of(sender_id)) or f"<{short(sender_id, 8)}>"
+        return apart(nick_text(self.nick_of(sender_id))) or f"<{short(sender_id, 8)}>"
 
     def packet(self, packet_id: str) -> str:
         """Return the short name of a packet: the message's id, or the id of its own that a sync message has."""
@@ -150,4 +150,4 @@ class ViewInput(NamedTuple):
         shown = self.message(message_id)
         if shown is None:
             return ""
-        return clean(" ".join((shown.text or "")[: 2 * limit].split()), limit=limit)
+        return apart(clean(" ".join((shown.text or "")[: 2 * limit].split()), limit=limit))

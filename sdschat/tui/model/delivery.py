@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, OwnFate, Participant
-from sdschat.tui.model.words import ago, duration, listed, nick_text, short
+from sdschat.tui.model.words import ago, apart, duration, listed, nick_text, short
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason
@@ -71,7 +71,7 @@ def journey_sentence(journey: PostJourney, who: Callable[[str], str], me: str) -
 
 
 def name_of(person: Participant) -> str:
-    return nick_text(person.nick) or f"<{short(person.sender_id, 8)}>"
+    return apart(nick_text(person.nick)) or f"<{short(person.sender_id, 8)}>"
 
 
 def _have(people: list[Participant], one: str, several: str) -> str:

@@ -94,8 +94,7 @@ def last_heard_words(people: list[Participant], now: int) -> str:
     heard = max(others, key=lambda person: person.heard_at, default=None)
     if heard is None or not heard.heard_at:
         return ""
-    name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
-    return f"heard {apart(name)} {ago(now - heard.heard_at)}"
+    return f"heard {name_of(heard)} {ago(now - heard.heard_at)}"
 
 
 class WentAway:
@@ -186,7 +185,7 @@ def fate_sentence(
     told.append(f"written {ago(age)}{sent}")
     if fate.phase < Phase.UNACKED:
         told.append("not taken by the broker yet")
-    names = {person.sender_id: nick_text(person.nick) for person in people}
+    names = {person.sender_id: apart(nick_text(person.nick)) for person in people}
     told.append(_evidence_words(own.evidence, names))
     return " | ".join(filter(None, told))
 
@@ -216,7 +215,7 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
 
 def provenance(entry: MessageItem, at: str) -> str:
     """Return author, time, result of the signature check and origin of a message in words. `at`: the time in words."""
-    who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
+    who = f"{apart(entry.nick) or 'nobody proven'} ({short(entry.sender_id, 8)})"
     verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")
     if entry.verified:
         verdict = "signed, by a key that you have verified"

@@ -326,11 +326,22 @@ def apart(text: str) -> str:
     return f"{ISOLATE}{text}{END_OF_ISOLATE}" if goes_left(text) else text
 
 
+def closed(text: str) -> str:
+    """Return a part of a text with every isolate whole that the cut at its beginning or end has broken."""
+    ends = opens = 0
+    for letter in text if not text.isascii() else "":
+        if letter == ISOLATE:
+            opens += 1
+        elif letter == END_OF_ISOLATE:
+            ends, opens = (ends, opens - 1) if opens else (ends + 1, opens)
+    return f"{ISOLATE * ends}{text}{END_OF_ISOLATE * opens}"
+
+
 def fitted(text: str, width: int, cut: str = "") -> str:
     """Return the text, cut or filled with spaces to exactly this width in cells."""
     size = cell_len(text)
     if size > width:
-        text = text[: width - 1] if text.isascii() else _shortened(text, width - 1)
+        text = text[: width - 1] if text.isascii() else closed(_shortened(text, width - 1))
         text += cut or _cut_sign.get()
         size = cell_len(text)
     return text + " " * (width - size)

@@ -418,3 +418,24 @@ def test_with_ascii_signs_a_message_keeps_its_own_letters(tmp_path: Path) -> Non
             assert "…" not in shown(cut)
 
     asyncio.run(story())
+
+
+def test_a_nick_and_a_text_from_right_to_left_are_isolated_in_every_view(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            nick, text = "\u05e2\u05de\u05d9", "\u05e9\u05dc\u05d5\u05dd 12"
+            look["bob"].node.rename(nick)
+            said = look.say("bob", text)
+            mine = look.say("ann", "I do")
+            await look.own.until(StateChanged, lambda body: body.message_id == mine)
+            await look.until("events", text)
+            for view in ("why", "graph", "matrix", "peers", "events"):
+                shown = look.text(view, said, width=100)
+                assert f"\u2068{nick}" in shown, view
+                assert nick not in shown.replace(f"\u2068{nick}", ""), view
+                assert text not in shown.replace(f"\u2068{text}\u2069", ""), view
+                assert all(line.count("\u2068") == line.count("\u2069") for line in shown.split("\n")), view
+            shown = look.text("why", mine, width=24)
+            assert all(line.count("\u2068") == line.count("\u2069") for line in shown.split("\n")), "also where cut"
+
+    asyncio.run(story())

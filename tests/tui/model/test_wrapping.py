@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from sdschat.tui.model.words import fitted, whole_parts, wrapped
+from sdschat.tui.model.words import closed, fitted, whole_parts, wrapped
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -63,3 +63,18 @@ def test_an_emoji_of_several_characters_is_never_cut() -> None:
         parts = [text[low:high] for low, high in wrapped(text, 5)]
         assert parts == [one * 2] * 3
         assert fitted(text, 5) == f"{one * 2}…"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole"),
+    [
+        ("no isolate", "no isolate"),
+        ("\u2068\u05e9\u2069 12", "\u2068\u05e9\u2069 12"),
+        ("by \u2068\u05e9", "by \u2068\u05e9\u2069"),
+        ("\u05e9\u2069 12", "\u2068\u05e9\u2069 12"),
+        ("\u05e9\u2069 and \u2068\u05e9", "\u2068\u05e9\u2069 and \u2068\u05e9\u2069"),
+    ],
+)
+def test_a_line_that_ends_within_an_isolate_ends_the_isolate(part: str, whole: str) -> None:
+    assert closed(part) == whole
+    assert fitted("by \u2068\u05e9\u05e9\u05e9\u05e9\u2069", 5, "~") == "by \u2068\u05e9\u2069~"
