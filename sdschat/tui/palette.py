@@ -10,6 +10,7 @@ from textual import events, on
 from textual.await_complete import AwaitComplete
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.theme import Theme
 from textual.widgets import Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
@@ -118,6 +119,7 @@ class ChatPalette(CommandPalette):
 
     DEFAULT_CSS: ClassVar[str] = """
     ChatPalette SearchIcon { display: none; }
+    ChatPalette.-shows-theme { background: transparent; }
     ChatPalette.-low > Vertical { margin-top: 0; }
     ChatPalette > Vertical { margin-top: 2; width: 96; max-width: 100%; background: $surface; }
     ChatPalette #--input, ChatPalette #--input.--list-visible { border: round $accent; border-bottom: none;
@@ -140,16 +142,22 @@ class ChatPalette(CommandPalette):
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__(placeholder="a channel, person, message, command or theme", id="--command-palette")
         self.set_class(ascii_only, "-ascii")
+        self._between = f" {(ASCII if ascii_only else UNICODE).between} "
         self._theme: str | None = None  # what `theme_now` was before a theme was shown
         self._shows = False  # a theme is shown that nobody has chosen yet
         self._listed = False  # the list is that of the text in the input, and not of an earlier one
         self._entered = False  # Enter was pressed before it was
 
     def on_mount(self) -> None:
-        between = f" {ASCII.between if self.has_class('-ascii') else UNICODE.between} "
         self.query_one("#--input").border_title = "go to"
-        keys = keys_marked(("Enter chooses", "Esc closes"), between, coloured=not self.app.current_theme.ansi)
+        self.app.theme_changed_signal.subscribe(self, self._take_theme)
+        self._take_theme(self.app.current_theme)
+
+    def _take_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme. Textual gives them to all screens but those of this kind."""
+        keys = keys_marked(("Enter chooses", "Esc closes"), self._between, coloured=not theme.ansi)
         self.query_one(CommandList).border_subtitle = keys
+        self.app.stylesheet.update(self)
 
     def take_keys(self) -> None:
         """Let letters go into the line at once: those that come with the key that opened it are for it already."""
@@ -201,6 +209,7 @@ class ChatPalette(CommandPalette):
             host.theme_now, self._shows = self._theme, False
         else:
             return
+        self.set_class(self._shows, "-shows-theme")
         host.restyle()
 
     def dismiss(self, result: None = None) -> AwaitComplete:

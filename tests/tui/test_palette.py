@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.color import Color
 from textual.command import Command, CommandList
 
 from tests.tui.stage import Stage, staged
@@ -70,6 +71,17 @@ async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> N
     await s.press("enter")
     await s.until(lambda: s.app.preferences.theme == "light", "the choice")
     assert s.app.theme == "chat-light"
+
+
+@staged()
+async def test_it_takes_the_colours_of_the_theme_that_it_shows(s: Stage) -> None:
+    """Textual gives a theme to all screens but those of the system, such as the palette."""
+    await _ask(s, "theme light", "theme light")
+    await s.until(lambda: s.app.theme == "chat-light", "the theme")
+    await s.settle()
+    wanted = Color.parse(s.app.theme_variables["surface"])
+    assert s.app.screen.query_one(CommandList).styles.background == wanted
+    assert s.app.screen.styles.background.a == 0  # the chat behind has its true colours
 
 
 @staged(theme="plain")
