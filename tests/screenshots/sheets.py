@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -55,7 +56,12 @@ def _page(paths: Sequence[Path], beside: int, width: int) -> tuple[str, int]:
 
 
 def main() -> None:
-    folder, out, parts = Path(sys.argv[1]), Path(sys.argv[2]).resolve(), sys.argv[3:]
+    asked = argparse.ArgumentParser(prog="python -m tests.screenshots.sheets", description=__doc__)
+    asked.add_argument("folder", type=Path, help="where the pictures are")
+    asked.add_argument("out", type=Path, help="where the sheets are written")
+    asked.add_argument("parts", nargs="*", metavar="part", help="a part of a picture's name")
+    given = asked.parse_args()
+    folder, out, parts = given.folder, given.out.resolve(), given.parts
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("Chromium is not installed.")

@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, OwnFate, Participant
-from sdschat.tui.model.words import ago, apart, duration, listed, nick_text, short
+from sdschat.tui.model.words import ago, apart, listed, nick_text, short, soon
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason
@@ -104,9 +104,9 @@ def _chance(own: OwnFate, people: list[Participant], now: int) -> str:
     """Return when somebody may confirm: the next packet of a participant, or of the message itself, is due then."""
     expected = min((person.next_at for person in people if person.next_at > now), default=0)
     if own.due > now and (not expected or own.due < expected):
-        return f"sent again in about {duration(own.due - now)}"
+        return f"sent again {soon(own.due - now)}"
     if expected:
-        return f"next chance in about {duration(expected - now)}"
+        return f"next chance {soon(expected - now)}"
     return "next chance when they are heard"
 
 

@@ -131,6 +131,11 @@ def ago(milliseconds: int) -> str:
     return f"{duration(milliseconds)} ago" if milliseconds >= _SECOND else "just now"
 
 
+def soon(milliseconds: int) -> str:
+    """Return when something is expected, as "in about 3s", or "within a second"."""
+    return f"in about {duration(milliseconds)}" if milliseconds >= _SECOND else "within a second"
+
+
 def countdown(milliseconds: int) -> str:
     """Return the time left as 00:12. It is 00:00 only when the time has come."""
     seconds = max(0, -(-milliseconds // _SECOND))

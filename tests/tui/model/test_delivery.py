@@ -44,6 +44,10 @@ def test_a_resend_may_be_the_next_chance() -> None:
     assert sentence(person("bob", -1, 30_000), due=90_000).endswith("; next chance in about 30s.")
 
 
+def test_less_than_a_second_is_not_called_0s() -> None:
+    assert sentence(person("bob", -1, 300)).endswith("; next chance within a second.")
+
+
 def test_without_a_connection_it_says_so_and_nobody_is_called_away() -> None:
     own, people = OwnFate(AckState.UNACKED, 1, 0, ()), [ME, person("bob", 5), person("cat", here=False)]
     assert delivery_sentence(own, people, NOON, NOW, connected=False) == (
