@@ -177,7 +177,7 @@ class Node:
         """Leave a channel: what is ready is saved and sent, and nothing more is heard. Its history stays."""
         session = self.sessions[channel]
         self._turn()
-        await session.transport.close(grace)
+        await session.leave(grace)
         self._turn()
         self.sessions.pop(channel, None)
         self._ready.pop(channel, None)
@@ -388,7 +388,7 @@ class Node:
             for timer in (self._alarm, self._retry):
                 if timer is not None:
                     timer.cancel()
-            await asyncio.gather(*(session.transport.close(grace) for session in self.sessions.values()))
+            await asyncio.gather(*(session.leave(grace) for session in self.sessions.values()))
             if not self.failed.done():
                 self._turn()  # what came in meanwhile; what it makes ready goes out with the next run
             await self.network.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.events import PresenceChanged
+from sdschat.node.events import PresenceChanged, SavingResumed
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
@@ -264,6 +264,41 @@ def test_a_page_tells_who_was_here_and_when(tmp_path: Path) -> None:
             await node.close()
 
     asyncio.run(told())
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_a_page_ends_with_the_leaving_of_its_own_node(tmp_path: Path, parts: bool) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            recorders: list[Recorder] = []
+            ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, tmp_path / "run.jsonl")))
+            bob = w.start("bob")
+            await ann.until(PresenceChanged, lambda changed: changed.nick == "bob")
+            own, other = ann.node.sender_id, bob.node.sender_id
+            if parts:
+                await ann.node.part("lobby", 0.1)
+                ann.node.emit(SavingResumed())  # the next event of any kind
+            recorders[0].close()
+            await ann.node.close(0.1)
+            read = SharedRecording(read_recording(tmp_path / "run.jsonl"), "lobby", has_texts=True).shared()
+            assert presences(read.lines) == [("here", own), ("here", other), ("left", own)]
+            again = w.start("ann")
+            await again.until(PresenceChanged, lambda changed: changed.nick == "bob")
+            again.node.send("lobby", "back")
+            await again.until_texts("back")
+            found = shared(again.node)
+            assert presences(found.lines)[:4] == [("here", own), ("here", other), ("left", own), ("here", own)]
+            (tmp_path / "page.html").write_text(page(found._replace(lines=[*found.lines, left(own, found.lines)])))
+            node = ReplayNode(recording := read_played(tmp_path / "page.html"), tmp_path / "played.db")
+            node.go_to(len(recording.steps))
+            assert node.sessions["lobby"].presence.online == {}, "nobody is known to be here any more"
+            await node.close()
+
+    asyncio.run(told())
+
+
+def left(sender_id: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"ts_ms": lines[-1]["ts_ms"], "event": "left", "sender": sender_id}
 
 
 def presences(lines: list[dict[str, Any]]) -> list[tuple[str, str]]:

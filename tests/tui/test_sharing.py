@@ -134,6 +134,20 @@ def test_the_page_of_a_recording_names_who_is_here_and_its_sync_packets(tmp_path
     in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
 
 
+def test_the_page_tells_at_its_end_that_its_own_node_left(tmp_path: Path) -> None:
+    lines = [event(0, "here", sender=ANN), event(1, "here", sender=BOB), event(9, "left", sender=ANN)]
+
+    async def look(tab: Tab) -> None:
+        people = "document.getElementById('people').textContent"
+        assert await tab.ask(people) == "ann left the channel"
+        newest = "[...document.querySelectorAll('#events li')].at(-1).innerText"
+        assert (await tab.ask(newest)).endswith(" left · ann")
+        await tab.ask("document.getElementById('back').click()")
+        assert await tab.ask(people) == "here: ann, bob"
+
+    in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)
+
+
 def test_cells_stand_for_those_who_are_or_were_here_and_the_number_counts_proofs_alone(tmp_path: Path) -> None:
     carol, dave = "c" * 20, "d" * 20
     lines = [

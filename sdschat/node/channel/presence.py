@@ -57,6 +57,10 @@ class PresenceRows:
         """Note that we are here ourselves: whoever was here in an earlier run is not known to be here."""
         self._rows.append(self._row(HERE, sender_id, now))
 
+    def went(self, sender_id: str, now: Now) -> None:
+        """Note that we leave: from now on nobody is known to be here."""
+        self._rows.append(self._row(LEFT, sender_id, now))
+
     def changed(self, changed: PresenceChanged, now: Now) -> None:
         """Note that somebody came or went. Another nick of somebody who is here has no row."""
         if changed.online == (changed.sender_id in self._here):

@@ -305,6 +305,13 @@ class ChannelSession:
 
     # What the node asks for.
 
+    async def leave(self, grace: float) -> None:
+        """End the connection, in at most so many seconds, and note in the journal that the channel is left."""
+        await self.transport.close(grace)
+        if self.was_connected:
+            self.presence_rows.went(self._gate.identity.sender_id, self._clock.now())
+            self._mark_ready(self)
+
     def advance(self) -> None:
         """Some deadline may be over."""
         now = self._clock.now()

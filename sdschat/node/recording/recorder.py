@@ -24,7 +24,7 @@ from typing import Any, Final, TextIO
 
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.events import Joined, NodeEvent, TroubleMet
+from sdschat.node.events import Joined, NodeEvent, PresenceChanged, TroubleMet
 from sdschat.node.node import Node
 from sdschat.node.recording.codec import EARLIER, VERSION, to_json
 from sdschat.sds.state import Ready
@@ -55,6 +55,7 @@ class Recorder:
         self._file: TextIO | None = _made(path)
         self._faults: dict[str, str] = {}
         self._left_out: set[str] = set()
+        self._open: set[str] = set()  # channels of which something is recorded, and not yet that they were left
         self._write(
             v=VERSION,
             sender_id=node.sender_id,
@@ -73,10 +74,12 @@ class Recorder:
             self._file.write(text + "\n")
             self._file.flush()
         except (OSError, ValueError) as error:
-            self.close()
+            self._stop()
             self._node.emit(TroubleMet(f"recording to {self._path} has stopped: {error}"))
 
     def _hear(self, event: NodeEvent) -> None:
+        for channel in self._open - self._node.sessions.keys():
+            self._end(channel)
         if isinstance(event.body, Joined):
             self._begin(event.channel)
         if self._leaves_out(event.channel):
@@ -90,8 +93,15 @@ class Recorder:
                 self._write(c=event.channel, s=text)
         self._write(c=event.channel, f=to_json(event.body))
 
+    def _end(self, channel: str) -> None:
+        """Record that the channel was left."""
+        self._open.discard(channel)
+        self._write(c=channel, f=to_json(PresenceChanged(self._node.sender_id, self._node.nick, False)))
+
     def _begin(self, channel: str) -> None:
         """Record the state and the log that the channel had before it was joined."""
+        if not self._leaves_out(channel):
+            self._open.add(channel)
         store = self._node.profile.store
         snapshot = store.channel(channel).snapshot()
         if snapshot is None:
@@ -123,6 +133,12 @@ class Recorder:
         return True
 
     def close(self) -> None:
+        """End the recording, and with it what is known of every channel."""
+        for channel in sorted(self._open):
+            self._end(channel)
+        self._stop()
+
+    def _stop(self) -> None:
         file, self._file = self._file, None
         if file is not None:
             with contextlib.suppress(OSError):  # what could not be written was said already

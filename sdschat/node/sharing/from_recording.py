@@ -12,7 +12,7 @@ from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.node.sharing.events import MEMBERS, MOST, Line, SharedEvents, content_of, line_of
 from sdschat.sds import events as ev
 from sdschat.sds.values import Append, Now
-from sdschat.store.journal import JournalRow, fingerprint_step, fingerprint_text, journal_rows
+from sdschat.store.journal import HERE, LEFT, JournalRow, fingerprint_step, fingerprint_text, journal_rows
 
 _OF_PRIVATE: Final = (
     events.EpochChanged,
@@ -80,9 +80,11 @@ class SharedRecording:
                 self._delivered(at, body, said)
             case events.PresenceChanged(sender_id, nick, online):
                 self._nicks[sender_id] = nick or self._nicks.get(sender_id, "")
-                self._lines.append({"ts_ms": at, "event": "here" if online else "left", "sender": sender_id})
-            case events.ConnectionChanged(state=state):
+                self._lines.append({"ts_ms": at, "event": HERE if online else LEFT, "sender": sender_id})
+            case events.ConnectionChanged(state=state, ever=ever):
                 self._lines.append({"ts_ms": at, "event": state})
+                if state == "connected" and not ever:
+                    self._lines.append({"ts_ms": at, "event": HERE, "sender": self._recording.sender_id})
             case events.HandedOver(message_id):
                 self._lines.append({"ts_ms": at, "event": "published", "message_id": message_id})
             case ev.SyncSent() | ev.MessageResent():

@@ -78,7 +78,10 @@ function take(event) {
       if (event.sender === head.node) state.here.clear();  // another run, in which nobody is here yet
       state.here.add(event.sender);
       break;
-    case "left": state.here.delete(event.sender); break;
+    case "left":
+      if (event.sender === head.node) state.here.clear();  // nobody is known to be here any more
+      state.here.delete(event.sender);
+      break;
     case "kept_as_id": state.ids += event.attempt || 1; break;
     case "checkpoint": if (event.fingerprint) stateOfLog(event); break;
   }
@@ -223,7 +226,8 @@ function draw() {
   words.replaceChildren(known ? `${known.messages} in the log · fingerprint ` : "log: not known yet");
   if (known) words.append(cell("b", known.fingerprint.slice(0, 8)));
   words.dataset.fingerprint = known ? known.fingerprint : "";
-  byId("people").textContent = state.here.size ? `here: ${[...state.here].map((id) => named(id)).join(", ")}` : "";
+  const gone = current?.event === "left" && current.sender === head.node ? `${named(head.node)} left the channel` : "";
+  byId("people").textContent = state.here.size ? `here: ${[...state.here].map((id) => named(id)).join(", ")}` : gone;
 }
 
 // Playing: time goes on from event to event, and long silences are cut.

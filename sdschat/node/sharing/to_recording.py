@@ -212,7 +212,7 @@ class _Lines:
 
     def _other(self, name: str, line: Line) -> None:
         match name:
-            case "here" if line["sender"] == self._node:  # another run, in which nobody is here yet
+            case "here" | "left" if line["sender"] == self._node:  # another run begins, or ends: nobody is here
                 for sender_id in sorted(self._present):
                     self._presence(sender_id, False)
                 self._here = {self._node}
