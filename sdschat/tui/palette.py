@@ -54,7 +54,7 @@ class ChatCommands(Provider):
             if not person.own:
                 title = f"person {nick_text(person.nick) or '<' + short(person.sender_id, 8) + '>'}"
                 found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))
-        for name in host.preferences.palettes:
+        for name in host.preferences.themes:
             found.append(
                 (
                     f"{_THEME}{name}",
@@ -201,7 +201,7 @@ class ChatPalette(CommandPalette):
         assert isinstance(host, KeyedHost)
         if host.colours_off:
             return
-        if theme in host.preferences.palettes:
+        if theme in host.preferences.themes:
             if not self._shows:
                 self._theme, self._shows = host.theme_now, True
             host.theme_now = theme

@@ -73,6 +73,16 @@ async def test_a_theme_is_shown_while_one_moves_and_goes_with_esc(s: Stage) -> N
     assert s.app.theme == "chat-light"
 
 
+@staged(theme="light")
+async def test_it_offers_the_theme_that_follows_the_terminal(s: Stage) -> None:
+    assert s.app.theme == "chat-light"
+    await _ask(s, "theme auto", "theme auto")
+    await s.until(lambda: s.app.theme == "chat-dark", "the theme of a terminal that is dark")
+    await s.press("enter")
+    await s.until(lambda: s.app.theme_now is None, "the choice")
+    assert s.app.preferences.theme == "auto"
+
+
 @staged()
 async def test_it_takes_the_colours_of_the_theme_that_it_shows(s: Stage) -> None:
     """Textual gives a theme to all screens but those of the system, such as the palette."""
