@@ -317,6 +317,14 @@ async def test_the_keys_of_a_sheet_are_those_that_do_something(s: Stage) -> None
 
 
 @staged(size=(60, 24))
+async def test_a_long_filter_leaves_room_for_the_key_that_takes_it_away(s: Stage) -> None:
+    await s.press("f1", *"acknowledgement-of-a-message-by-somebody-who-is-here")
+    assert "filter: …sage-by-somebody-who-is-here_ ⋅ Esc shows all" in s.text()
+    await s.press("escape", *"unack")
+    assert "filter: unack_ ⋅ Esc shows all" in s.text()
+
+
+@staged(size=(60, 24))
 async def test_a_text_does_not_touch_the_scroll_bar(s: Stage) -> None:
     await s.press("f1")
     rows = [line[-3] for line in s.lines() if line.startswith("│") and line.endswith("│")]

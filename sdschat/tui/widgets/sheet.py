@@ -32,6 +32,7 @@ _SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, an
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("Esc closes",)  # while the input has the focus
 _KEYS_OF_A_FILTER: Final = "Esc shows all"
+_LEAST_OF_FILTER: Final = 4  # letters of a filter that are shown in any case
 _LABEL: Final = 6  # columns of the frame around its title, and around the keys
 _WHOLE: Final = 5  # lines of the screen's body below which there is no frame but the line with the title
 _SIDES: Final = 6  # columns of the frame, of what is free beside the text, and of the scroll bar
@@ -236,7 +237,7 @@ class Sheet(ScrollView, can_focus=True):
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
         if self._filter:
-            keys = (f"filter: {self._filter}_", _KEYS_OF_A_FILTER)
+            keys = (self._filter_words(room - cell_len(between + _KEYS_OF_A_FILTER)), _KEYS_OF_A_FILTER)
         elif len(self._rows) > self._room():
             keys = (_SCROLLS, *keys) if len(between.join((_SCROLLS, *keys))) <= room else keys
         while len(keys) > 1 and cell_len(between.join(keys)) > room:
@@ -244,6 +245,13 @@ class Sheet(ScrollView, can_focus=True):
         self.border_subtitle = keys_marked(keys, between, coloured=not self.line_style.palette.theme.ansi)
         if self._filter and self.has_class("-bare"):
             self.border_title = escape(keys[0])
+
+    def _filter_words(self, room: int) -> str:
+        """Return the words of the filter: the end of them, where that alone leaves room for the key beside them."""
+        shown, cut = self._filter, ""
+        while len(shown) > _LEAST_OF_FILTER and cell_len(f"filter: {cut}{shown}_") > room:
+            shown, cut = shown[1:], self.line_style.glyphs.cut
+        return f"filter: {cut}{shown}_"
 
     def _titles(self, page: Page, room: int) -> str:
         """Return the titles of all pages; where they have no room, that of the page alone, between two signs."""
