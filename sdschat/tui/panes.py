@@ -118,9 +118,9 @@ class Panes:
 
     def _keys(self) -> tuple[str, str]:
         """Return the keys that the head names where there is room, and that which it names where there is less."""
-        own = self._screen.preferences.keys
-        help_ = f"  {key_words(own.get('help', 'f1'))} help "
-        return f"{help_} {key_words(own.get('lens', 'f2'))} lens ", help_
+        keys = {action: key_words(key) for action, key, _ in self._screen.key_table()}
+        help_ = f"  {keys['help']} help "
+        return f"{help_} {keys['lens']} lens ", help_
 
     def _numbered(self, lines: list[ChannelLine]) -> Text:
         """Return all channels with their numbers: by name if that leaves room for the state, else the one that is shown

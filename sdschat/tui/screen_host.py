@@ -214,7 +214,8 @@ class ScreenHost(Window, App[int]):
     def key_table(self) -> list[tuple[str, str, str]]:
         return [
             (binding.id, self.preferences.keys.get(binding.id, binding.key), binding.description)
-            for binding in type(self).BINDINGS
+            for each in reversed(type(self).__mro__)
+            for binding in vars(each).get("BINDINGS", ())
             if isinstance(binding, Binding) and binding.id
         ]
 

@@ -27,6 +27,16 @@ async def test_a_narrow_head_keeps_the_key_of_help_before_all_but_the_pill(s: St
     assert "F1 help" in s.lines()[0]
 
 
+@staged(size=(100, 24))
+async def test_the_keys_of_the_head_are_those_of_now(s: Stage) -> None:
+    assert "F1 help  F2 lens" in s.lines()[0]
+    await s.enter("/keys help f9")
+    await s.enter("/keys lens alt+g")
+    assert "F9 help  Alt+G lens" in s.lines()[0]
+    await s.press("f9")
+    assert s.app.sheet.page is not None
+
+
 @staged()
 async def test_an_empty_channel_names_the_key_of_help_once(s: Stage) -> None:
     assert "\n".join(s.log()).count("F1") == 1

@@ -191,6 +191,15 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
     asyncio.run(story())
 
 
+def test_a_recording_names_the_keys_of_the_chat_and_its_own(recording: Recording) -> None:
+    async def story() -> None:
+        async with shown(recording) as (app, _):
+            await until(app, lambda: "F1 help  F2 lens" in screen(app))
+            assert {"help", "lens", "replay-play"} <= {action for action, _, _ in app.key_table()}
+
+    asyncio.run(story())
+
+
 def test_a_recording_offers_nothing_that_it_cannot_do(recording: Recording) -> None:
     async def story() -> None:
         async with shown(recording) as (app, pilot):
