@@ -361,7 +361,7 @@ class EventPrinter:
             case events.NotAMember(why):
                 return why
             case events.SavingFailed(detail):
-                return f"nothing can be saved, so nothing is sent or shown: {detail}; it is tried again"
+                return events.saving_failed_words(detail)
             case events.SavingResumed():
                 return "saving works again"
             case events.TroubleMet(detail):

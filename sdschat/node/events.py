@@ -369,6 +369,10 @@ EventBody = (
 )
 
 
+def saving_failed_words(why: str) -> str:
+    return f"nothing can be saved, so nothing is sent or shown: {why}; it is tried again"
+
+
 class NodeEvent(NamedTuple):
     """`channel` is empty for what concerns the whole node."""
 

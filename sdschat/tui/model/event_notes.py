@@ -63,8 +63,7 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
         case events.NotAMember(why):
             return clean(why, limit=DETAIL), Tone.ALERT
         case events.SavingFailed(detail):
-            why = clean(detail, limit=DETAIL)
-            return f"nothing can be saved, so nothing is sent or shown: {why}; it is tried again", Tone.ALERT
+            return events.saving_failed_words(clean(detail, limit=DETAIL)), Tone.ALERT
         case events.SavingResumed():
             return "saving works again", Tone.INFO
         case events.TroubleMet(detail):
