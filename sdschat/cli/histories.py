@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
@@ -115,18 +115,21 @@ def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> Wante
     known = [(sender_id_of(key), nick) for key, nick, _ in reader.keys()]  # noqa: SIM118
     known += silent_nicks(reader.value, channel or "").items()
     known.append((own_id(chosen), chosen.nick))
-    senders = {sender_id for name in names for sender_id in _called(known, name)}
+    if "" in names:
+        raise CommandProblem("from: needs a nick, or the beginning of an id.", WRONG_USE)
+    senders = {sender_id for name in names for sender_id in senders_called(known, name)}
     search = " ".join(word for word in words if not word.startswith(_BY))
     return replace(wanted, search=search, senders=frozenset(senders))
 
 
-def _called(known: list[tuple[str, str]], name: str) -> set[str]:
-    if not name:
-        raise CommandProblem("from: needs a nick, or the beginning of an id.", WRONG_USE)
-    found = {sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)}
+def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:
+    """Return the sender ids that a nick, or the beginning of an id, means. `known`: sender ids and nicks. Raises
+    CommandProblem if there is none."""
+    found = [sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)]
     if not found:
         names = ", ".join(sorted({safe(nick) for _, nick in known if nick})[:8])
-        raise CommandProblem(f"Nobody known here goes by {safe(name)}. Known are: {names}.", WRONG_USE)
+        there = f"Known are: {names}." if names else "Nobody signed anything here yet."
+        raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
     return found
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
-from sdschat.cli.histories import open_reader, require_channel
+from sdschat.cli.histories import open_reader, require_channel, senders_called
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.identity.key_book import KeyStanding, opened_standing
@@ -70,24 +69,13 @@ def _list(chosen: Chosen) -> None:
 def _key_of(reader: Reader, channel: str, name: str) -> tuple[bytes, str]:
     """Return the key and nick of the one participant of this name. Raises CommandProblem for none or several."""
     state = private_state(reader, channel)
-    known = [
-        (key, nick)
-        for key, nick, _ in reader.keys()  # noqa: SIM118
-        if state is None or sender_id_of(key) in state.members
-    ]
-    found = [(key, nick) for key, nick in known if nick == name] or [
-        (key, nick) for key, nick in known if len(name) >= 4 and sender_id_of(key).startswith(name)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise CommandProblem(f"Several go by {safe(name)}: {_listed(found)}. Give the id.", WRONG_USE)
-    there = f"There are {_listed(known[:8])}." if known else "Nobody signed anything here yet."
-    raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
-
-
-def _listed(found: Sequence[tuple[bytes, str]]) -> str:
-    return ", ".join(f"{safe(nick)} ({sender_id_of(key)[:8]})" for key, nick in found)
+    keys = {sender_id_of(key): (key, nick) for key, nick, _ in reader.keys()}  # noqa: SIM118
+    known = {sender_id: nick for sender_id, (_, nick) in keys.items() if state is None or sender_id in state.members}
+    found = senders_called(known.items(), name)
+    if len(found) > 1:
+        listed = ", ".join(f"{safe(known[sender_id])} ({sender_id[:8]})" for sender_id in found)
+        raise CommandProblem(f"Several go by {safe(name)}: {listed}. Give the id.", WRONG_USE)
+    return keys[found[0]]
 
 
 def _remember(chosen: Chosen, sender_id: str, verified: bool) -> None:

@@ -54,6 +54,7 @@ def test_words_are_the_same_on_both_sides_and_a_verified_key_is_remembered(tmp_p
     assert run(tmp_path, "verify", "--name", "ann").stdout == ""
     assert run(tmp_path, "verify", "lobby", "bob", "--name", "ann", "--confirm").returncode == 0
     assert run(tmp_path, "verify", "--name", "ann").stdout.startswith("bob ")
+    assert run(tmp_path, "verify", "lobby", "BOB", "--name", "ann").stdout == one.stdout, "as in a search: any case"
     nobody = run(tmp_path, "verify", "lobby", "carol", "--name", "ann")
     assert (nobody.returncode, "Nobody known here goes by carol" in nobody.stderr) == (2, True)
 
