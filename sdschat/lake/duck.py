@@ -81,7 +81,7 @@ class DuckLake(Asked):
         super().__init__(tables)
         self._connection = connection
         self._writer = writer  # of one thread: answers are written while the next ones are made
-        self._written: list[Future[None]] = []
+        self._written: list[tuple[type, Future[None]]] = []
         self._made: dict[str, str] = {}  # name: a table or a view
 
     @property
@@ -91,7 +91,7 @@ class DuckLake(Asked):
         return f"DuckDB {duckdb.__version__}"
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
-        self.wait()
+        self.wait(table)
         rows = parquet_rows(self._connection, table, self.tables.files(table) if files is None else files)
         self.make(name, f"SELECT * FROM ({rows}) AS every_row WHERE {where}", once=False)
 
@@ -104,8 +104,12 @@ class DuckLake(Asked):
         self._connection.execute(f"CREATE OR REPLACE {kind} {name} AS {query}")
 
     def has(self, table: type) -> bool:
-        self.wait()
+        self.wait(table)
         return super().has(table)
+
+    def note_whole(self) -> None:
+        self.wait()
+        super().note_whole()
 
     def begin(self) -> None:
         """Do nothing: all is ready with the connection."""
@@ -119,12 +123,13 @@ class DuckLake(Asked):
             keys = f"SELECT run_id, channel, {BUCKET_OF} AS {BUCKET} FROM ({channels}) AS channels"
             rows = f"SELECT {typed}, {BUCKET} FROM {name} JOIN ({keys}) AS keys USING (run_id, channel)"
         beside, buckets = self._connection.cursor(), self.buckets
-        self._written.append(self._writer.submit(lambda: self.tables.replace(table, beside.sql(rows), buckets)))
+        write = self._writer.submit(lambda: self.tables.replace(table, beside.sql(rows), buckets))
+        self._written.append((table, write))
 
-    def wait(self) -> None:
-        """Wait until all answers are in the lake. Raises what went wrong there."""
-        while self._written:
-            self._written.pop(0).result()
+    def wait(self, table: type | None = None) -> None:
+        """Wait until all answers are in the lake, or those of one table. Raises what went wrong there."""
+        while self._written and (table is None or any(each is table for each, _ in self._written)):
+            self._written.pop(0)[1].result()
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow

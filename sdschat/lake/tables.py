@@ -158,6 +158,8 @@ class Tables:
 
         if version < 0:
             return []
+        if version == self.version(table):
+            return self.files(table)
         try:
             return self._files(table, DeltaTable(self._place(table), version=version), lambda part: True)
         except (DeltaError, OSError):
@@ -271,9 +273,8 @@ class Tables:
                 self._forget_old(table)
 
     def _committed(self, table: type) -> None:
-        """See the commit that was just made, and wait until it is on the disk: files that a later commit names as taken
-        in are not read again."""
-        self._seen.pop(table, None)
+        """Wait until the commit that was just made is on the disk: files that a later commit names as taken in are not
+        read again. The library's table is as this commit left it."""
         if self.folder is None:
             return
         place = self.folder / PLACES[table]
