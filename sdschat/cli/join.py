@@ -65,17 +65,22 @@ def command(
         raise CommandProblem("--guest is for the chat on a screen, without --plain and --record.", WRONG_USE)
     if plain or (os.environ.get("TERM") == "dumb" and not guest):
         return _run(
-            chosen, names, dataset, lambda node: recorded(node, record, _plain(node, names, _told(chosen, first_run)))
+            chosen,
+            names,
+            dataset,
+            lambda node: recorded(node, record, _plain(node, names, _told(chosen, node, first_run))),
         )
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)
 
-    def told() -> list[str]:
-        return _told(chosen, first_run, guest)  # asked once the profile is open: it may be another than was chosen
+    def told(node: Node) -> list[str]:
+        return _told(
+            chosen, node, first_run, guest
+        )  # asked once the profile is open: it may be another than was chosen
 
-    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told())))
+    return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told(node))))
 
 
 def _run(
@@ -86,12 +91,17 @@ def _run(
     return run_node(chosen, body, names, narrate=False, takes_another=True, data_set=dataset)
 
 
-def _told(chosen: Chosen, first_run: bool, guest: bool = False) -> list[str]:
+def _told(chosen: Chosen, node: Node, first_run: bool, guest: bool = False) -> list[str]:
     """Return what the user has to know of the command line and of the profile: it may be another one than the last
     time, and its name one that the user did not give."""
     from sdschat.cli.options import PASSWORD_SEEN
 
-    return [*_told_of_profile(chosen, first_run, guest), *(one for one in chosen.warnings if one == PASSWORD_SEEN)]
+    upgrade = None if guest else node.profile.store.upgrade
+    return [
+        *_told_of_profile(chosen, first_run, guest),
+        *([upgrade.in_words()] if upgrade is not None else []),
+        *(one for one in chosen.warnings if one == PASSWORD_SEEN),
+    ]
 
 
 def _told_of_profile(chosen: Chosen, first_run: bool, guest: bool) -> list[str]:

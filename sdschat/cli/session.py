@@ -159,6 +159,8 @@ async def _session(
     node.broker_options = further_options(chosen)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
+        if profile.store.upgrade is not None:
+            say(profile.store.upgrade.in_words())
         node.listen(EventPrinter(chosen.verbose, node.sender_id))
     stopped = _listen_to_signals()
     keeping = start(_keep(node), node.fail) if keeps else None

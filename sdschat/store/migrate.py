@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, as_store_error
@@ -55,6 +56,17 @@ def schema_version(connection: sqlite3.Connection, path: Path) -> int:
     if application == APPLICATION_ID:
         raise StoreDamaged(path, "its schema number is gone")
     raise StoreUnavailable(path, "it is not a database of sdschat")
+
+
+class Upgrade(NamedTuple):
+    """The migration of a database that an older program wrote, which happened when it was opened."""
+
+    before: int  # the number of its schema
+    now: int
+    copy: Path  # of the database as it was before
+
+    def in_words(self) -> str:
+        return f"The database was upgraded from schema {self.before} to {self.now}. The old one is kept at {self.copy}."
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:

@@ -26,11 +26,19 @@ from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import RowAltered
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, as_store_error
-from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, remove_copies, sync_directory
+from sdschat.store.files import (
+    ProfileLock,
+    Reserve,
+    copy_before,
+    prepare_directory,
+    prepare_file,
+    remove_copies,
+    sync_directory,
+)
 from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings, JournalWriter
-from sdschat.store.migrate import migrate
+from sdschat.store.migrate import Upgrade, migrate
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.transaction import IndexedText, Transaction
@@ -68,6 +76,7 @@ class Store(UserState):
         super().__init__(connection, path)
         self.path = path
         self.losses: list[Loss] = []  # altered rows found since opening
+        self.upgrade: Upgrade | None = None  # what opening it did to an older one
         self.reserve = Reserve(path)
         # The program may have been killed between a deletion and the wiping.
         self._wipe_due = bool(connection.execute("SELECT 1 FROM timber_row LIMIT 1").fetchall())
@@ -104,11 +113,13 @@ class Store(UserState):
         try:
             with as_store_error(path):
                 sync_directory(path)
-                migrate(connection, path, migrations)
+                applied = migrate(connection, path, migrations)
                 losses = mend_on_opening(connection, path, codec, thorough)
                 store = cls(path, codec, connection, lock, journal or JournalSettings())
             store.wipe()
             store.losses += losses
+            if applied and (before := applied[0] - 1):
+                store.upgrade = Upgrade(before, applied[-1], copy_before(path, before))
             store.reserve.take()
         except BaseException:
             connection.close()
