@@ -7,8 +7,10 @@ lists of ids, is kept in caches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import compress, islice
+from operator import xor
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -17,17 +19,23 @@ from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
-from sdschat.store.audit_reader import WITHHELD
+from sdschat.store.audit_reader import WITHHELD, ChannelCounts
 from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
-from sdschat.store.journal import fingerprint_step
+from sdschat.store.journal import fingerprint_step, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.schema import PLACE_BITS
 from sdschat.wire.chat_codec import decode_envelope
 
-Columns = list[tuple[Any, ...]]
+Columns = Mapping[str, Sequence[Any]]  # by name
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
+_JOURNAL_NAMES: Final = JOURNAL_COLUMNS.split(", ")
+_SPANS: Final = (
+    f"SELECT place >> {PLACE_BITS} AS boot, channel, min(place), max(place), count(*), min(ts_ms), max(ts_ms) "
+    "FROM journal GROUP BY boot, channel ORDER BY boot"
+)
 _COUNTED: Final = (
     "SELECT lamport, message_id FROM log WHERE channel = ? "
     "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
@@ -73,6 +81,37 @@ class Logged(NamedTuple):
     states: Sequence[str | None]
 
 
+class JournalSpan(NamedTuple):
+    """A part of the journal: the rows of one boot and one channel."""
+
+    boot: int
+    channel: int | None
+    first_place: int
+    last_place: int
+    rows: int
+    first_ms: int
+    last_ms: int
+
+
+class LogSums:
+    """The sums over rows of a log: their number, their fingerprint, and the nick on the last own one that has one.
+
+    `mark` is a checksum of the messages in any order; it means nothing in another process.
+    """
+
+    def __init__(self) -> None:
+        self.count = self.fingerprint = self.mark = 0
+        self.nick: str | None = None
+
+    def add(self, log: Logged, known: Sequence[Known]) -> None:
+        self.count += len(log.ids)
+        self.fingerprint = reduce(xor, [each.fingerprint for each in known], self.fingerprint)
+        self.mark += sum(map(hash, zip(log.lamports, log.ids, strict=True)))
+        if any(log.own):
+            nicks = compress(reversed(log.nicks), reversed(log.own))
+            self.nick = next(filter(None, nicks), self.nick)
+
+
 class Columnar(Telling):
     """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
 
@@ -83,29 +122,32 @@ class Columnar(Telling):
     def channels(self) -> dict[int, str]:
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
 
-    def counted(self, number: int) -> int:
-        """Return the mark (see `mark_of`) of the rows that SQLite counts as this log.
-
-        SQLite goes by the channel in the rows, whatever their places say, and by an index, which alone may be damaged.
-        """
+    def standing(self, number: int, sums: LogSums) -> ChannelCounts | None:
+        """Return the counts of a channel, as it recorded them and as the rows of its log have them. None where SQLite
+        counts other rows as this log: it goes by the channel in the rows, whatever their places say, and by an index,
+        which alone may be damaged."""
+        tally = next(each for each in self._tallies.values() if each.number == number)
         with as_store_error(self.path):
-            return sum(map(hash, self._connection.execute(_COUNTED, (number, number))))
+            if sum(map(hash, self._connection.execute(_COUNTED, (number, number)))) != sums.mark:
+                return None
+            horizon = self._horizon(number)
+        claimed = (tally.messages, fingerprint_text(tally.fingerprint))
+        return ChannelCounts(tally.name, number, horizon, *claimed, sums.count, fingerprint_text(sums.fingerprint))
 
-    def claims(self, number: int) -> tuple[int, int, int]:
-        """Return the horizon, and the message count and fingerprint that the channel itself recorded."""
-        tally = self._tallies[self.channels()[number]]
+    def spans(self) -> list[JournalSpan]:
+        """Return the parts of the journal, in the order of its boots."""
         with as_store_error(self.path):
-            return self._horizon(number), tally.messages, tally.fingerprint
+            return list(map(JournalSpan._make, self._connection.execute(_SPANS)))
 
     def journal_columns(self) -> Iterator[Columns | None]:
-        """Yield the journal in batches, with columns in the order of `JOURNAL_COLUMNS`."""
+        """Yield the journal in batches."""
         with as_store_error(self.path):
             cursor = self._connection.execute(_JOURNAL)
             while rows := cursor.fetchmany(ROWS):
                 if not _sound(rows):
                     yield None
                     return
-                yield list(zip(*rows, strict=True))
+                yield dict(zip(_JOURNAL_NAMES, zip(*rows, strict=True), strict=True))
 
     def log_columns(self, number: int) -> Iterator[Logged | None]:
         with as_store_error(self.path):
@@ -204,18 +246,6 @@ class Columnar(Telling):
 
 _NO_TEXT: Final = (None, None, None)
 _NO_BODY: Final = (None, None)
-
-
-def mark_of(log: Logged) -> int:
-    """Return a checksum of the messages in any order. Those of several logs can be added, in this process only."""
-    return sum(map(hash, zip(log.lamports, log.ids, strict=True)))
-
-
-def last_nick(log: Logged) -> str | None:
-    """Return the nick on the last own message that has one."""
-    if not any(log.own):
-        return None
-    return next((nick for own, nick in zip(reversed(log.own), reversed(log.nicks), strict=True) if own and nick), None)
 
 
 def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:

@@ -163,21 +163,14 @@ def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, n
         if found.own and found.nick:
             nick = found.nick
         yield message_row(reading, node, standing.channel, found, as_of)
-    yield Node(
-        reading.run_id,
-        node,
-        standing.channel,
-        as_of,
-        reading.read_ms,
-        nick,
-        standing.horizon,
-        standing.claimed,
-        standing.claimed_fingerprint,
-        standing.counted,
-        standing.counted_fingerprint,
-        str(reading.path),
-    )
+    yield node_row(reading, node, standing, nick, as_of)
     yield from declared_rows(reading, evidence, node, standing.channel, standing.number)
+
+
+def node_row(reading: Reading, node: str, standing: ChannelCounts, nick: str | None, as_of: int) -> Node:
+    counts = (standing.claimed, standing.claimed_fingerprint, standing.counted, standing.counted_fingerprint)
+    place = (reading.run_id, node, standing.channel, as_of, reading.read_ms)
+    return Node(*place, nick, standing.horizon, *counts, str(reading.path))
 
 
 def declared_rows(reading: Reading, evidence: AuditReader, node: str, channel: str, number: int) -> Iterator[Declared]:

@@ -30,13 +30,11 @@ from sdschat.lake.sources.files import LINES, parquet_rows
 from sdschat.lake.sources.line_columns import declared_batches, line_batches, log_batches, measured_packets
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import VERSION
-from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
 _PARQUET: Final = b"PAR1"
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
-_NAMES: Final = JOURNAL_COLUMNS.split(", ")
-_AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "channel", "deps", "sum"))
+_OTHERWISE: Final = ("place", "channel", "deps", "sum")  # columns of a database that are others here
 
 
 class ParsedInput:
@@ -103,7 +101,10 @@ def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -
 def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLists) -> Iterator[Batch]:
     done = 0
     for found in evidence.journal_columns():
-        batch = None if found is None else _batch(reading, evidence, node, found, lists)
+        batch = None
+        if found is not None:
+            with suppress(*UNREADABLE):
+                batch = _batch(reading, evidence, node, found, lists)
         if batch is None:
             yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
             return
@@ -111,14 +112,7 @@ def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLi
         yield batch
 
 
-def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch | None:
-    with suppress(*UNREADABLE):
-        return _columns(reading, evidence, node, found, lists)
-    return None
-
-
-def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch:
-    values = dict(zip(_NAMES, found, strict=True))
+def _batch(reading: Reading, evidence: Columnar, node: str, values: Columns, lists: IdLists) -> Batch:
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
     numbers = [place >> PLACE_BITS for place in values["place"]]
@@ -134,7 +128,7 @@ def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, li
         seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
         channel=_each(values["channel"], lambda number: channels.get(number, "")),
         deps=tuple(map(lists.__getitem__, values["deps"])),
-        **{name: values[name] for name in _AS_THEY_ARE},
+        **{name: column for name, column in values.items() if name not in _OTHERWISE},
     )
 
 

@@ -6,25 +6,22 @@ A block of a journal that holds only sound events is read as columns; any other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import reduce
 from io import BytesIO
 from itertools import islice
-from operator import xor
 from typing import Any, BinaryIO, Final
 
 import pyarrow
 import pyarrow.compute
 import pyarrow.json
 
-from sdschat.audit.schemas import Journal, Message, Node, columns
-from sdschat.audit.sources.columnar import Columnar, Logged, Packets, last_nick, mark_of
-from sdschat.audit.sources.databases import REMEMBERED, UNREADABLE, Reading, declared_rows, message_row
+from sdschat.audit.schemas import Journal, Message, columns
+from sdschat.audit.sources.columnar import Columnar, Logged, LogSums, Packets
+from sdschat.audit.sources.databases import REMEMBERED, UNREADABLE, Reading, declared_rows, message_row, node_row
 from sdschat.lake.sources.batch import ARROW, Batch, batch_of, in_batches
 from sdschat.lake.sources.files import line_rows
 from sdschat.store.audit_reader import LogRowFound
-from sdschat.store.journal import fingerprint_text
 from sdschat.wire.packet_parts import parts
 
 _BLOCK: Final = 4 << 20
@@ -101,102 +98,63 @@ def measured_packets() -> Packets:
 def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
     as_of = evidence.as_of()
     for number, channel in evidence.channels().items():
-        log = _Channel(reading, evidence, node, channel, number, as_of)
-        yield from log.messages(packets)
-        yield log.standing()
+        sums, standing = LogSums(), None
+        whole = {"run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms}
+        for log in evidence.log_columns(number):
+            batch = None
+            if log is not None:
+                with suppress(*UNREADABLE):
+                    batch = _messages(log, packets, sums, whole)
+            if batch is None:
+                left = islice(evidence.messages(number), sums.count, None)
+                yield from in_batches(_rows(reading, left, node, channel, as_of, sums))
+                break
+            yield batch
+        else:
+            standing = evidence.standing(number, sums)
+        counts = standing or next(each for each in evidence.standings() if each.number == number)
+        yield from in_batches([node_row(reading, node, counts, sums.nick, as_of)])
+
+
+def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch | None:
+    """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
+    known = packets.known(log)
+    if known is None:
+        return None
+    _, _, deps, digests = zip(*[each.version for each in known], strict=True)
+    sizes = zip(*[each.sizes for each in known], strict=True)
+    batch = batch_of(
+        Message,
+        len(log.ids),
+        **whole,
+        message_id=log.ids,
+        lamport=log.lamports,
+        sender=log.senders,
+        deps=deps,
+        digest=digests,
+        own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
+        via=log.via,
+        received_ms=log.received,
+        nick=log.nicks,
+        text=log.texts,
+        sent_ms=log.sent,
+        state=log.states,
+        raw=log.raw,
+        gone=False,
+        **dict(zip(_SIZES, sizes, strict=True)),
+    )
+    sums.add(log, known)
+    return batch
+
+
+def _rows(
+    reading: Reading, found: Iterable[LogRowFound], node: str, channel: str, as_of: int, sums: LogSums
+) -> Iterator[Message]:
+    for row in found:
+        sums.nick = (row.nick if row.own else None) or sums.nick
+        yield message_row(reading, node, channel, row, as_of)
 
 
 def declared_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
     for number, channel in evidence.channels().items():
         yield from in_batches(declared_rows(reading, evidence, node, channel, number))
-
-
-class _Channel:
-    """One log, with the counts made while it was read."""
-
-    def __init__(self, reading: Reading, evidence: Columnar, node: str, channel: str, number: int, as_of: int) -> None:
-        self._reading = reading
-        self._evidence = evidence
-        self._number = number
-        self._common: dict[str, Any] = {
-            "run_id": reading.run_id,
-            "node": node,
-            "channel": channel,
-            "as_of": as_of,
-            "read_ms": reading.read_ms,
-        }
-        self._nick: str | None = None
-        self._count = self._mark = 0
-        self._fingerprint = 0
-        self._odd = False
-
-    def messages(self, packets: Packets) -> Iterator[Batch]:
-        for found in self._evidence.log_columns(self._number):
-            batch = None if found is None else self._batch(found, packets)
-            if batch is None:
-                self._odd = True
-                yield from in_batches(map(self._row, islice(self._evidence.messages(self._number), self._count, None)))
-                return
-            yield batch
-
-    def _batch(self, log: Logged, packets: Packets) -> Batch | None:
-        with suppress(*UNREADABLE):
-            return self._columns(log, packets)
-        return None
-
-    def _columns(self, log: Logged, packets: Packets) -> Batch | None:
-        known = packets.known(log)
-        if known is None:
-            return None
-        _, _, deps, digests = zip(*[each.version for each in known], strict=True)
-        sizes = zip(*[each.sizes for each in known], strict=True)
-        batch = batch_of(
-            Message,
-            len(log.ids),
-            **self._common,
-            message_id=log.ids,
-            lamport=log.lamports,
-            sender=log.senders,
-            deps=deps,
-            digest=digests,
-            own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
-            via=log.via,
-            received_ms=log.received,
-            nick=log.nicks,
-            text=log.texts,
-            sent_ms=log.sent,
-            state=log.states,
-            raw=log.raw,
-            gone=False,
-            **dict(zip(_SIZES, sizes, strict=True)),
-        )
-        self._count += len(log.ids)
-        self._mark += mark_of(log)
-        self._fingerprint = reduce(xor, [each.fingerprint for each in known], self._fingerprint)
-        self._nick = last_nick(log) or self._nick
-        return batch
-
-    def _row(self, found: LogRowFound) -> Message:
-        if found.own and found.nick:
-            self._nick = found.nick
-        common = self._common
-        return message_row(self._reading, common["node"], common["channel"], found, common["as_of"])
-
-    def standing(self) -> Batch:
-        horizon, claimed, fingerprint = self._evidence.claims(self._number)
-        counted = (self._count, fingerprint_text(self._fingerprint))
-        if self._odd or self._evidence.counted(self._number) != self._mark:
-            there = next(each for each in self._evidence.standings() if each.number == self._number)
-            counted = (there.counted, there.counted_fingerprint)
-        return batch_of(
-            Node,
-            1,
-            **self._common,
-            nick=[self._nick],
-            horizon=horizon,
-            claimed=claimed,
-            claimed_fingerprint=fingerprint_text(fingerprint),
-            counted=counted[0],
-            counted_fingerprint=counted[1],
-            source=str(self._reading.path),
-        )
