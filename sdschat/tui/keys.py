@@ -16,6 +16,7 @@ from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import fitted, nick_text, short
 from sdschat.tui.screen_host import ScreenHost
+from sdschat.tui.widgets.log_view import LogView
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 _QUOTED: Final = 40  # letters of a message that is answered
@@ -57,12 +58,26 @@ class KeyedHost(ScreenHost):
     _quit_asked = 0.0
 
     async def on_key(self, event: events.Key) -> None:
-        """Give a key to the input that was typed for it, and went to the log, which had the focus a moment before."""
+        """Give a key to the input that was typed for it: one that is no key of what has the focus, and one that went to
+        the log, which had the focus a moment before."""
+        if self._begins_a_message(event):
+            self.screen.set_focus(self.composer)
         late = self.focused is self.composer and (event.is_printable or event.key == "enter")
         if late and event.key not in self._bindings.key_to_bindings:
             event.stop()
             event.prevent_default()
             self.composer.post_message(events.Key(event.key, event.character))
+
+    def _begins_a_message(self, event: events.Key) -> bool:
+        """True for a letter that is no key of what has the focus."""
+        focused = self.focused
+        if not event.is_printable or event.key == "space" or self.panes.bare:
+            return False
+        if self.screen is not self.composer.screen:  # such as the palette
+            return False
+        if isinstance(focused, LogView):
+            return not focused.takes(event.key)
+        return event.key not in self.screen.active_bindings
 
     def on_paste(self, event: events.Paste) -> None:
         """Give what was pasted where nothing takes it, such as in the log, to the filter of a sheet, else to the

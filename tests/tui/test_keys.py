@@ -65,7 +65,7 @@ async def test_r_in_the_log_answers_and_escape_does_not(s: Stage) -> None:
     await s.enter("answer")
     told = await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "answer")
     assert told.said.opened.reply_to == message_id
-    await s.press("f6", "r", "escape")
+    await s.press("f6", "up", "r", "escape")
     await s.enter("by the way")
     told = await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "by the way")
     assert told.said.opened.reply_to == ""
@@ -207,8 +207,13 @@ async def test_the_frame_of_the_input_names_the_keys_of_what_has_the_focus(s: St
     assert "Enter send" in s.text()
     assert "r answer" not in s.text()
     s.app.log_view.focus()
-    await s.until_text("r answer")
+    await s.until_text("Up Down select")
     assert "Enter send" not in s.lines()[-1]
+    assert "r answer" not in s.text(), "no message is selected"
+    await s.press("f6")
+    await s.enter("a message")
+    await s.press("f6", "up")
+    await s.until_text("r answer")
 
 
 @staged(peers=("bob",))

@@ -286,3 +286,33 @@ def test_a_paste_with_an_escape_in_it_sends_nothing(tmp_path: Path) -> None:
         terminal.until_text("hosting the broker")
         pasted = f"{ESC}[200~rm {ESC} something\rsecond line that is longer\rthird{ESC}[201~"
         take(terminal, Step("", pasted, "> rm something second line that is longer third", "unacked"))
+
+
+def test_who_types_while_the_log_has_the_keys_writes_a_message(tmp_path: Path) -> None:
+    """Letters acted as keys of the log: *yes* copied something, *ok* was about a link, and the rest was lost."""
+    with Terminal(join("lobby"), tmp_path, size=(100, 30)) as terminal:
+        terminal.until_text("hosting the broker")
+        terminal.enter("see https://a.example/")
+        terminal.until_text("unacked")
+        into_log, copied = f"{ESC}[17~", b"\x1b]52;"
+        take(terminal, Step("F6", into_log, "Up Down select ⋅ PgUp PgDn scroll ⋅ Esc back"))
+        for words in ("yes", "ok", "it is so", "hello", "please", "right", "the end", "no", "Not"):
+            take(terminal, Step("", words, f"> {words} .*Enter send"))
+            take(terminal, Step("", CLEAR, "> ", f"> {words}"))
+            take(terminal, Step("F6", into_log, "Up Down select"))
+        assert copied not in terminal.written
+        take(terminal, Step("", "hello\r", "⋅ hello", "> hello"))
+        take(terminal, Step("", f"{into_log}{ESC}[A", f"{CHOSEN}.*hello.* r answer ⋅ i details"))
+        take(terminal, Step("", "y", "is copied to the clipboard", "> y"))
+        assert copied in terminal.written
+        take(terminal, Step("", "what", "> what .*Enter send"))
+
+
+def test_who_clicks_on_a_message_and_types_writes_a_message(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("hosting the broker")
+        terminal.enter("look at me")
+        terminal.until_text("unacked")
+        (row,) = (at for at, line in enumerate(terminal.screen.display, 1) if "look at me" in line)
+        take(terminal, Step("", f"{ESC}[<0;30;{row}M{ESC}[<0;30;{row}m", f"{CHOSEN}.*look at me"))
+        take(terminal, Step("", "yes", f"{CHOSEN}.*look at me.*> yes"))

@@ -54,6 +54,7 @@ _IN_LOG: Final = (
     ("n, N", "older and newer hit"),
     ("t", "the chain of answers"),
     ("p", "the message that this one answers"),
+    ("any other letter", "goes into the input; those of a message too, while none is selected"),
 )
 _IN_SEARCH: Final = (
     ("Enter, Up", "older hit"),

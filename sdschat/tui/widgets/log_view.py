@@ -101,6 +101,7 @@ _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
 class LogView(LogLines, can_focus=True):
     """Shows a `ChannelModel`. Visible lines never move unless the user is at the end of the log."""
 
+    FOCUS_ON_CLICK: ClassVar[bool] = False  # who clicks on a message and types writes a message
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
         Binding("down,j", "choose(1)", "Next message", show=False),
@@ -147,12 +148,21 @@ class LogView(LogLines, can_focus=True):
         self._moving = False
         self._pointed: Item | None = None  # the row below the mouse
 
+    def takes(self, key: str) -> bool:
+        """True for a key that does something now: those of a message and of hits need one."""
+        hits, chosen = ((), None) if self.model is None else (self.model.hits, self.model.selected)
+        needed = hits if key in {*"nN"} else chosen if key in {*"ryoitp"} else True
+        return bool(needed) and key in self._bindings.key_to_bindings
+
     @property
     def named_keys(self) -> tuple[str, ...]:
-        """The keys that the screen names: that to the original only while an answer is selected."""
-        entry = None if self.model is None else self.model.timeline.entries.get(self.model.selected or "")
+        """The keys that the screen names: those that do something now."""
+        hits = ("n N hits",) if self.takes("n") else ()
+        if self.model is None or not self.takes("r"):
+            return ("Up Down select", *hits, "PgUp PgDn scroll", "Esc back")
+        entry = self.model.timeline.entries.get(self.model.selected or "")
         original = ("p original",) if entry is not None and entry.reply_to else ()
-        return ("r answer", "i details", *original, "t thread", "o open link", "y copy", "Esc back")
+        return ("r answer", "i details", *hits, *original, "t thread", "o open link", "y copy", "Esc back")
 
     # Rows.
 
