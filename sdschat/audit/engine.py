@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from importlib.resources import files
 from typing import Any, Final
 
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.columnar import Version
+from sdschat.audit.statements import statements
 from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
 from sdschat.audit.witness import Channel, ChannelJournal, Held, Member, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
-_MADE: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS\s+(.*)", re.DOTALL)
 _HALF: Final = 1 << 63
 _MASK: Final = (1 << 64) - 1
 _TABLES: Final = """
@@ -183,13 +181,6 @@ def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) 
         database.execute(f"CREATE {'TABLE' if is_table else 'VIEW'} {name} AS {query}")
         if is_table and name in indexes:
             database.execute(f"CREATE INDEX {name}_by ON {name} ({indexes[name]})")
-
-
-def statements(package: str, name: str) -> list[tuple[str, str, bool]]:
-    """Return the name and query of each statement in a file, and if it is a table."""
-    text = files(package).joinpath(f"{name}.sql").read_text("utf-8")
-    made = [_MADE.search(each) for each in text.strip().removesuffix(";").split(";\n")]
-    return [(each[2], each[3], each[1] == "TABLE") for each in made if each is not None]
 
 
 def _audit(database: sqlite3.Connection, said: Testimony) -> Audit:

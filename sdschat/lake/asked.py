@@ -8,16 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sdschat.audit import schemas
-from sdschat.audit.engine import statements
 from sdschat.audit.schemas import AuditBase
+from sdschat.audit.statements import Statement, statements
 from sdschat.lake.tables import BUCKETS, PLACES, Tables
 
 if TYPE_CHECKING:
     import pyarrow
 
     OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
-
-Statement = tuple[str, str, bool]  # name, query, and if it is computed once
 
 READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Journal: "journal",

@@ -27,8 +27,9 @@ from sdschat.audit.schemas import (
     Whole,
     columns,
 )
+from sdschat.audit.statements import Statement
 from sdschat.audit.verdict import DEFAULT, LOST, MAX_LAMPORT, Audit, Rules
-from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, Statement, versions_of
+from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")

@@ -14,7 +14,8 @@ from operator import xor
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from sdschat.audit.sources.databases import BYTES, NO_SIZES, ROWS, Sizes, Telling, are_ids
+from sdschat.audit.processes import BYTES, ROWS
+from sdschat.audit.sources.databases import NO_SIZES, Sizes, Telling, are_ids
 from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, Message, OutgoingRow

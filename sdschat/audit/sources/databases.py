@@ -77,8 +77,6 @@ MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it never connected"
 EMPTY: Final = "it is empty, and no database of sdschat"
 REMEMBERED: Final = 200_000  # decoded packets kept for the next database
-ROWS: Final = 10_000  # rows of a batch
-BYTES: Final = 64 << 20  # bytes of packets in a batch
 
 Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
 NO_SIZES: Final[Sizes] = (None, None, None, None, None)

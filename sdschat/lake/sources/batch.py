@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow
 
+from sdschat.audit.processes import BYTES, ROWS
 from sdschat.audit.schemas import Blob, Ids, columns
-from sdschat.audit.sources.databases import BYTES, ROWS
 
 ARROW: Final = {
     str: pyarrow.string(),

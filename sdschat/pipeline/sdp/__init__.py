@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.audit.engine import statements
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import AuditJournal, Event
+from sdschat.audit.statements import statements
 from sdschat.audit.verdict import DEFAULT
 from sdschat.lake.asked import READ_BY_AUDIT
 from sdschat.lake.judge import SILVER, rule_query
