@@ -32,7 +32,7 @@ _SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, an
 _KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("Esc closes",)  # while the input has the focus
 _KEYS_OF_A_FILTER: Final = "Esc shows all"
-_LEAST_OF_FILTER: Final = 4  # letters of a filter that are shown in any case
+_LEAST_FOR_FILTER: Final = 14  # columns for the words of a filter, before the key beside them gets any
 _LABEL: Final = 6  # columns of the frame around its title, and around the keys
 _WHOLE: Final = 5  # lines of the screen's body below which there is no frame but the line with the title
 _SIDES: Final = 6  # columns of the frame, of what is free beside the text, and of the scroll bar
@@ -237,7 +237,8 @@ class Sheet(ScrollView, can_focus=True):
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
         if self._filter:
-            keys = (self._filter_words(room - cell_len(between + _KEYS_OF_A_FILTER)), _KEYS_OF_A_FILTER)
+            left = room - cell_len(between + _KEYS_OF_A_FILTER)
+            keys = (self._filter_words(left if left >= _LEAST_FOR_FILTER else room), _KEYS_OF_A_FILTER)
         elif len(self._rows) > self._room():
             keys = (_SCROLLS, *keys) if len(between.join((_SCROLLS, *keys))) <= room else keys
         while len(keys) > 1 and cell_len(between.join(keys)) > room:
@@ -247,9 +248,9 @@ class Sheet(ScrollView, can_focus=True):
             self.border_title = escape(keys[0])
 
     def _filter_words(self, room: int) -> str:
-        """Return the words of the filter: the end of them, where that alone leaves room for the key beside them."""
+        """Return the words of the filter, or as much of their end as has room."""
         shown, cut = self._filter, ""
-        while len(shown) > _LEAST_OF_FILTER and cell_len(f"filter: {cut}{shown}_") > room:
+        while shown and cell_len(f"filter: {cut}{shown}_") > room:
             shown, cut = shown[1:], self.line_style.glyphs.cut
         return f"filter: {cut}{shown}_"
 
