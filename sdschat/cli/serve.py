@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import sys
+import tempfile
 from collections.abc import Coroutine, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sdschat.cli import join
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.errors import INTERRUPTED, PROFILE, TERMINATED, WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.listening import LAST_PORT, listening_place
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.signals import stopped_by
@@ -72,15 +75,41 @@ def command(
         say("each page that is opened is a participant of its own; Ctrl+C ends")
         print(f"serving at {Address('http', host, taken)}/", flush=True)
 
-    seats = Visitors(chosen.data_dir / "visitors", visitors)
+    folder = chosen.data_dir / "visitors"
+    _require_folder(folder)
+    seats = Visitors(folder, visitors)
     server = ChatServer(arguments, seats, is_open=remote, title=names[0])
     try:
         return asyncio.run(_until_stopped(serve(server, host, number, ready)))
     except OSError as error:
+        raise CommandProblem(_why_not(error, host, number), WRONG_USE) from error
+
+
+def _require_folder(folder: Path) -> None:
+    """Make the folder for profiles of visitors. Raises CommandProblem if nothing can be written there: the first
+    visitor would meet an error of the server."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # permissions alone do not tell: the disk may be read-only
+    except OSError as error:
         raise CommandProblem(
-            f"{host}, port {number}, cannot be listened at: {error.strerror}. Choose another with --port.",
-            WRONG_USE,
+            f"{folder} cannot be written: {error.strerror}. Visitors have their keys and histories there: choose "
+            "another folder with --data-dir.",
+            PROFILE,
         ) from error
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    """Return why nothing can listen there, and what to do about it."""
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"Port {port} on {host} is taken. Choose another one with --port; 0 is any that is free."
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is no address of this machine. Choose one of its own, or 0.0.0.0 for all, with --listen."
+        case errno.EACCES:
+            return f"Port {port} is for the superuser. Choose one above 1023 with --port."
+    return f"{host}, port {port}, cannot be listened at: {error.strerror}. Choose another with --listen or --port."
 
 
 def _given(context: click.Context) -> Iterator[str]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +24,8 @@ from tests.transport.worlds import free_port
 
 
 @contextlib.contextmanager
-def serving(home: Path, *arguments: str) -> Iterator[str]:
-    """Run the server. Yield its address."""
+def serving(home: Path, *arguments: str, said: list[str] | None = None) -> Iterator[str]:
+    """Run the server. Yield its address. `said` gets its standard error."""
     home.mkdir(exist_ok=True)
     process = subprocess.Popen(
         command("serve", "lobby", "--port", "0", *arguments),
@@ -41,7 +42,9 @@ def serving(home: Path, *arguments: str) -> Iterator[str]:
         assert process.wait(30) == 130
     finally:
         process.kill()
-        process.communicate()
+        _, errors = process.communicate()
+        if said is not None:
+            said.append(errors)
 
 
 def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_the_machine(tmp_path: Path) -> None:
@@ -102,6 +105,45 @@ def test_the_address_that_is_printed_leads_to_the_page(tmp_path: Path) -> None:
 def test_an_address_without_host_or_with_a_port_that_is_none_is_refused(listen: str) -> None:
     with pytest.raises(CommandProblem, match="--listen"):
         listening_place(listen, 8000)
+
+
+def test_a_place_where_nothing_can_listen_has_its_reason_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run(tmp_path, "serve", "lobby", "--port", str(port))
+    told = f"sdschat: Port {port} on 127.0.0.1 is taken. Choose another one with --port; 0 is any that is free.\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    done = run(tmp_path, "serve", "lobby", "--listen", "192.0.2.1", "--allow-remote")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("sdschat: 192.0.2.1 is no address of this machine. Choose one")
+
+
+def test_a_folder_for_visitors_that_cannot_be_made_ends_the_server_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run(tmp_path, "serve", "lobby", "--port", "0", "--data-dir", str(tmp_path / "file" / "in-it"))
+    assert (done.returncode, len(done.stderr.splitlines())) == (5, 1), done.stderr
+    assert "visitors cannot be written: Not a directory. Visitors have their keys" in done.stderr
+    assert "--data-dir" in done.stderr
+
+
+def test_a_folder_for_visitors_that_is_lost_is_told_in_a_line_on_both_sides(tmp_path: Path) -> None:
+    """The server wrote a traceback."""
+    home = tmp_path / "server"
+
+    async def told(address: str) -> None:
+        visitors = home / "data" / "sdschat" / "visitors"
+        visitors.rmdir()
+        visitors.touch()
+        own = {"Origin": address.rstrip("/")}
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+                await session.ws_connect(f"{address}ws", headers=own)
+
+    said: list[str] = []
+    with serving(home, said=said) as address:
+        asyncio.run(told(address))
+    assert "Traceback" not in said[0]
+    assert "a visitor could not be let in: " in said[0]
 
 
 def test_two_ports_are_refused(tmp_path: Path) -> None:

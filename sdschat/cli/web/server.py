@@ -22,6 +22,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from sdschat.cli.errors import say
 from sdschat.identity.content import problems_with
 from sdschat.transport.address import Address
 from sdschat.transport.tasks import first
@@ -175,7 +176,13 @@ class ChatServer:
         """Refuse a name that is not of this machine: the page of a stranger could bring a browser here by its own."""
         if not (self._is_open or Address("http", _host(request), 0).loopback):
             raise web.HTTPForbidden(text="This server does not go by that name.")
-        return await handler(request)
+        try:
+            return await handler(request)
+        except OSError as error:
+            if error.filename is None:  # of a connection
+                raise
+            say(f"a visitor could not be let in: {error.filename}: {error.strerror}")
+            raise web.HTTPServiceUnavailable(text="This server can keep nothing now. Try again later.") from error
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         if self._visitors.is_full:
