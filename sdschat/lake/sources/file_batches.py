@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import pyarrow
 import pyarrow.compute
 
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
-from sdschat.audit.sources.columnar import Columnar, Columns, IdLists
+from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets
 from sdschat.audit.sources.databases import (
     MAGIC,
     NOBODYS,
+    REMEMBERED,
     SEQ_MASK,
     UNREADABLE,
     PacketMemory,
     Reading,
+    Row,
     damage_told,
+    declared_rows,
     journal_rows,
+    message_row,
+    node_row,
     refused,
     why_unread,
 )
 from sdschat.lake.sources.batch import Batch, batch_of, in_batches
 from sdschat.lake.sources.files import LINES, parquet_rows
-from sdschat.lake.sources.line_columns import declared_batches, line_batches, log_batches, measured_packets
+from sdschat.lake.sources.line_columns import line_batches
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import VERSION
 from sdschat.store.schema import PLACE_BITS
+from sdschat.wire.packet_parts import parts
 
+T = TypeVar("T")
 _PARQUET: Final = b"PAR1"
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
+_SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
 _OTHERWISE: Final = ("place", "channel", "deps", "sum")  # columns of a database that are others here
 
 
@@ -44,7 +53,7 @@ class ParsedInput:
 
     def __init__(self) -> None:
         self.open = PacketMemory()
-        self.packets = measured_packets()
+        self.packets = Packets(REMEMBERED, lambda raw: (len(raw), *parts(raw)))
         self.lists = IdLists()
 
     @classmethod
@@ -91,28 +100,90 @@ def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -
             if everything or not _LOG.isdisjoint(tables):
                 yield from log_batches(reading, evidence, node, memory.packets)
             if everything or Declared in tables:
-                yield from declared_batches(reading, evidence, node)
+                for number, channel in evidence.channels().items():
+                    yield from in_batches(declared_rows(reading, evidence, node, channel, number))
             if everything or Journal in tables:
                 yield from journal_batches(reading, evidence, node, memory.lists)
     except StoreError as error:
         yield from in_batches([refused(reading, "", why_unread(error))])
 
 
+def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
+    as_of = evidence.as_of()
+    for number, channel in evidence.channels().items():
+        sums = LogSums()
+        whole = {"run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms}
+        columns = partial(_messages, packets=packets, sums=sums, whole=whole)
+        rows = partial(_message_rows, reading, evidence, node, channel, number, sums)
+        yield from _by_column_or_row(evidence.log_columns(number), columns, rows)
+        # The sums lack what was read by row.
+        counts = evidence.standing(number, sums) or next(each for each in evidence.standings() if each.number == number)
+        yield from in_batches([node_row(reading, node, counts, sums.nick, as_of)])
+
+
+def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch | None:
+    """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
+    known = packets.known(log)
+    if known is None:
+        return None
+    _, _, deps, digests = zip(*[each.version for each in known], strict=True)
+    sizes = zip(*[each.sizes for each in known], strict=True)
+    batch = batch_of(
+        Message,
+        len(log.ids),
+        **whole,
+        message_id=log.ids,
+        lamport=log.lamports,
+        sender=log.senders,
+        deps=deps,
+        digest=digests,
+        own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
+        via=log.via,
+        received_ms=log.received,
+        nick=log.nicks,
+        text=log.texts,
+        sent_ms=log.sent,
+        state=log.states,
+        raw=log.raw,
+        gone=False,
+        **dict(zip(_SIZES, sizes, strict=True)),
+    )
+    sums.add(log, known)
+    return batch
+
+
+def _message_rows(
+    reading: Reading, evidence: Columnar, node: str, channel: str, number: int, sums: LogSums
+) -> Iterator[Message]:
+    as_of = evidence.as_of()
+    for row in evidence.messages(number):
+        sums.nick = (row.nick if row.own else None) or sums.nick
+        yield message_row(reading, node, channel, row, as_of)
+
+
 def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLists) -> Iterator[Batch]:
+    columns, rows = partial(_events, reading, evidence, node, lists), partial(journal_rows, reading, evidence, node)
+    return _by_column_or_row(evidence.journal_columns(), columns, rows)
+
+
+def _by_column_or_row(
+    found: Iterable[T | None], columns: Callable[[T], Batch | None], rows: Callable[[], Iterator[Row]]
+) -> Iterator[Batch]:
+    """Yield a batch for each of these. From the first on that can be none, yield the rest row by row."""
     done = 0
-    for found in evidence.journal_columns():
+    for each in found:
         batch = None
-        if found is not None:
+        if each is not None:
             with suppress(*UNREADABLE):
-                batch = _batch(reading, evidence, node, found, lists)
+                batch = columns(each)
         if batch is None:
-            yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
+            yield from in_batches(islice(rows(), done, None))
             return
         done += batch.size
         yield batch
 
 
-def _batch(reading: Reading, evidence: Columnar, node: str, values: Columns, lists: IdLists) -> Batch:
+def _events(reading: Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
     numbers = [place >> PLACE_BITS for place in values["place"]]

@@ -1,28 +1,22 @@
-"""Exported journals, and logs of a database with their state, as columns: the same rows as `files` and `databases`
-read.
+"""Exported journals as columns: the same rows as `files` reads.
 
 A block of a journal that holds only sound events is read as columns; any other block is read line by line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from io import BytesIO
-from itertools import islice
 from typing import Any, BinaryIO, Final
 
 import pyarrow
 import pyarrow.compute
 import pyarrow.json
 
-from sdschat.audit.schemas import Journal, Message, columns
-from sdschat.audit.sources.columnar import Columnar, Logged, LogSums, Packets
-from sdschat.audit.sources.databases import REMEMBERED, UNREADABLE, Reading, declared_rows, message_row, node_row
-from sdschat.lake.sources.batch import ARROW, Batch, batch_of, in_batches
+from sdschat.audit.schemas import Journal, columns
+from sdschat.audit.sources.databases import Reading
+from sdschat.lake.sources.batch import ARROW, Batch, in_batches
 from sdschat.lake.sources.files import line_rows
-from sdschat.store.audit_reader import LogRowFound
-from sdschat.wire.packet_parts import parts
 
 _BLOCK: Final = 4 << 20
 _SCHEMA: Final = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
@@ -86,75 +80,3 @@ def _batch(reading: Reading, events: pyarrow.Table) -> Batch:
 
 def _one(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     return column.chunk(0) if column.num_chunks == 1 else pyarrow.concat_arrays(column.chunks)
-
-
-_SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
-
-
-def measured_packets() -> Packets:
-    return Packets(REMEMBERED, lambda raw: (len(raw), *parts(raw)))
-
-
-def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
-    as_of = evidence.as_of()
-    for number, channel in evidence.channels().items():
-        sums, standing = LogSums(), None
-        whole = {"run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms}
-        for log in evidence.log_columns(number):
-            batch = None
-            if log is not None:
-                with suppress(*UNREADABLE):
-                    batch = _messages(log, packets, sums, whole)
-            if batch is None:
-                left = islice(evidence.messages(number), sums.count, None)
-                yield from in_batches(_rows(reading, left, node, channel, as_of, sums))
-                break
-            yield batch
-        else:
-            standing = evidence.standing(number, sums)
-        counts = standing or next(each for each in evidence.standings() if each.number == number)
-        yield from in_batches([node_row(reading, node, counts, sums.nick, as_of)])
-
-
-def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch | None:
-    """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
-    known = packets.known(log)
-    if known is None:
-        return None
-    _, _, deps, digests = zip(*[each.version for each in known], strict=True)
-    sizes = zip(*[each.sizes for each in known], strict=True)
-    batch = batch_of(
-        Message,
-        len(log.ids),
-        **whole,
-        message_id=log.ids,
-        lamport=log.lamports,
-        sender=log.senders,
-        deps=deps,
-        digest=digests,
-        own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
-        via=log.via,
-        received_ms=log.received,
-        nick=log.nicks,
-        text=log.texts,
-        sent_ms=log.sent,
-        state=log.states,
-        raw=log.raw,
-        gone=False,
-        **dict(zip(_SIZES, sizes, strict=True)),
-    )
-    sums.add(log, known)
-    return batch
-
-
-def _rows(
-    reading: Reading, found: Iterable[LogRowFound], node: str, channel: str, as_of: int, sums: LogSums
-) -> Iterator[Message]:
-    for row in found:
-        sums.nick = (row.nick if row.own else None) or sums.nick
-        yield message_row(reading, node, channel, row, as_of)
-
-
-def declared_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
-    for number, channel in evidence.channels().items():
-        yield from in_batches(declared_rows(reading, evidence, node, channel, number))
