@@ -57,6 +57,15 @@ def test_a_store_is_known_by_what_it_signed() -> None:
     assert mine.roles == {OTHER.sender_id: STORE}
 
 
+def test_since_when_somebody_is_here_lasts_until_they_go() -> None:
+    mine, theirs = presence(ME), presence(OTHER)
+    mine.heard(OTHER.sender_id, here(theirs), at(1))
+    mine.heard(OTHER.sender_id, here(theirs, 3, nick="anna"), at(3))
+    assert mine.came == {OTHER.sender_id: at(1).wall}
+    mine.heard(OTHER.sender_id, left(theirs), at(4))
+    assert mine.came == {}
+
+
 def test_a_role_ends_with_the_presence_or_with_another_one() -> None:
     mine, theirs = presence(ME), presence(OTHER, STORE)
     mine.heard(OTHER.sender_id, here(theirs), at(0))

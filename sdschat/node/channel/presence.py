@@ -86,6 +86,7 @@ class ChannelPresence:
 
     def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
         self.online: dict[str, str] = {}
+        self.came: dict[str, int] = {}  # since when they are online, as far as we know: epoch milliseconds
         self.left: dict[str, str] = {}  # nicks of the last that left, so that they keep their names
         self.roles: dict[str, str] = {}  # of those online that proved to have one
         self.keys: dict[str, bytes] = {}  # of those online whose presence is signed
@@ -145,7 +146,7 @@ class ChannelPresence:
             return None
         presence = decode_presence(payload)
         if presence is None:
-            return self._unsigned(participant, payload)
+            return self._unsigned(participant, payload, now)
         known = self._seen.get(participant)
         if known is not None and presence.order <= known.order:
             if presence.order == known.order:
@@ -163,20 +164,20 @@ class ChannelPresence:
             return None
         self.keys[participant] = presence.author_key
         self._note_role(participant, presence.role)
-        return self._here(participant, presence.nick, _Seen(presence.order, until))
+        return self._here(participant, presence.nick, _Seen(presence.order, until), now)
 
     def _ours(self, payload: bytes) -> None:
         """Somebody overwrote our presence, for those who come later: say it again."""
         if self._say_at is not None and payload not in self._said:
             self._say_at = min(self._say_at, self._said_at + _AGAIN)
 
-    def _unsigned(self, participant: str, payload: bytes) -> PresenceChanged | None:
+    def _unsigned(self, participant: str, payload: bytes, now: Now) -> PresenceChanged | None:
         """Take the presence of a program that signs nothing. It says nothing of a participant who signs."""
         if participant in self.keys or self._keys.signs(participant):
             return None
         if not payload:
             return self._gone(participant)
-        return self._here(participant, "", _Seen((0, 0, 0), None)) if self._has_room(participant) else None
+        return self._here(participant, "", _Seen((0, 0, 0), None), now) if self._has_room(participant) else None
 
     def _leave(self, participant: str, presence: SignedPresence, now: Now) -> PresenceChanged | None:
         """A connection ended: only what its participant signed counts, and only for that connection."""
@@ -214,7 +215,7 @@ class ChannelPresence:
             self._strangers = {one for one in self._strangers if not self._keys.signs(one)}
         return len(self._strangers) < STRANGERS
 
-    def _here(self, participant: str, nick: str, seen: _Seen) -> PresenceChanged | None:
+    def _here(self, participant: str, nick: str, seen: _Seen, now: Now) -> PresenceChanged | None:
         self._doubted.discard(participant)
         self._left.pop(participant, None)
         self._seen[participant] = seen
@@ -222,6 +223,7 @@ class ChannelPresence:
             self._strangers.add(participant)
         if self.online.get(participant) == nick:
             return None
+        self.came.setdefault(participant, now.wall)
         self.online[participant] = nick
         return PresenceChanged(participant, nick, True)
 
@@ -257,6 +259,7 @@ class ChannelPresence:
         self._doubted.discard(participant)
         self._strangers.discard(participant)
         self._seen.pop(participant, None)
+        self.came.pop(participant, None)
         self.roles.pop(participant, None)
         self.keys.pop(participant, None)
         nick = self.online.pop(participant, None)

@@ -130,6 +130,7 @@ def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> lis
         heard_at = session.reception.last_heard.at(sender_id, now)
         next_at = 0 if peer is None else now.to_wall(peer.expected_at(state.config.sync_interval))
         nick, here = online.get(sender_id, ""), sender_id in online
-        found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at))
+        came_at = session.presence.came.get(sender_id, 0)
+        found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at, came_at=came_at))
     found.sort(key=lambda person: (not person.online, -person.heard_at, person.sender_id))
     return [Participant(own_id, own_nick, True, 0, True), *found]

@@ -142,6 +142,12 @@ class Participant(NamedTuple):
     verified: bool = False  # the user has compared words with them
     hidden: str = ""  # "muted" or "ignored": the user wants to see nothing of them
     next_at: int = 0  # about when their next packet is expected, epoch milliseconds; 0: none was heard
+    came_at: int = 0  # since when they are online, as far as is known here: epoch milliseconds
+
+    @property
+    def heard_here(self) -> bool:
+        """True if something that they said came since they are online."""
+        return self.heard_at > 0 and self.heard_at >= self.came_at
 
 
 class SyncStatus(NamedTuple):

@@ -95,7 +95,7 @@ def person_line(person: Participant, now: int) -> str:
     """Return what is known of a participant, without the nick."""
     words = heard_words(person._replace(hidden=""), now)
     if person.online and not person.own:
-        words = f"here, {'heard ' if person.heard_at else ''}{words}"
+        words = f"here, {'heard ' if person.heard_here else ''}{words}"
     verified = ", verified" if person.verified else ""
     hidden = f", {person.hidden}" if person.hidden else ""
     return f"{short(person.sender_id, 8)}  {words}{verified}{hidden}"

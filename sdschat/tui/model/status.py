@@ -89,10 +89,11 @@ def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp 
 
 
 def last_heard_words(people: list[Participant], now: int) -> str:
-    """Return who of those here was heard last, and when, as "heard bob 3s ago"; empty if none of them was heard."""
-    others = (person for person in people if person.online and not person.own)
+    """Return who of those here was heard last, and when, as "heard bob 3s ago"; empty if none of them was heard since
+    they are here."""
+    others = (person for person in people if person.online and not person.own and person.heard_here)
     heard = max(others, key=lambda person: person.heard_at, default=None)
-    if heard is None or not heard.heard_at:
+    if heard is None:
         return ""
     return f"heard {name_of(heard)} {ago(now - heard.heard_at)}"
 
@@ -140,10 +141,10 @@ def heard_words(person: Participant, now: int, *, beside: bool = False) -> str:
     if person.hidden:
         return person.hidden
     heard = ago(now - person.heard_at) if person.heard_at else ""
-    if beside:
-        return heard or ("here" if person.online else "")
-    if person.online:
-        return heard or "not heard"
+    if person.online and not person.heard_here:
+        return "here" if beside else "not heard since they came" if heard else "not heard"
+    if beside or person.online:
+        return heard
     return f"not here, heard {heard}" if heard else "not here"
 
 

@@ -112,6 +112,14 @@ def test_the_one_heard_last_is_named_with_the_age() -> None:
     assert last_heard_words([people(0)[0], gone], NOON) == ""
 
 
+def test_who_came_after_they_were_heard_is_here_without_an_age() -> None:
+    back = Participant(BOB, "bob", True, NOON - 60_000, False, came_at=NOON - 2000)
+    assert last_heard_words([back], NOON) == ""
+    assert heard_words(back, NOON, beside=True) == "here"
+    assert heard_words(back, NOON) == "not heard since they came"
+    assert heard_words(back._replace(heard_at=NOON - 1000), NOON) == "1s ago"
+
+
 def test_a_nick_from_right_to_left_leaves_the_age_in_its_place() -> None:
     hebrew = Participant("ca401", "\u05e2\u05de\u05d9", True, NOON - 45_000, False)
     assert last_heard_words([hebrew], NOON) == "heard \u2068\u05e2\u05de\u05d9\u2069 45s ago"
