@@ -113,6 +113,26 @@ async def test_outbox_lists_what_is_not_acknowledged(s: Stage) -> None:
     assert "1 of yours not acknowledged yet" in s.text()
 
 
+@staged(peers=("bob", "carol"))
+async def test_outbox_names_who_is_not_known_to_have_what_is_acknowledged(s: Stage) -> None:
+    """The sign at the message waits for all who are here."""
+    await s.until_text("3 here")
+    await s.enter("/fault partition carol")
+    await s.enter("who hears this?")
+    await s.until(lambda: not s.app.conversation.open_messages(), "bob")
+    await s.enter("/outbox")
+    assert "1 of yours acknowledged, and not confirmed by all" in s.text()
+    assert "not confirmed by carol: who hears this?" in s.text()
+
+
+@staged()
+async def test_an_answer_that_nothing_is_to_be_done_leaves_the_input_empty(s: Stage) -> None:
+    await s.until(lambda: s.app.view.connected("lobby"), "a connection")
+    await s.enter("/reconnect")
+    assert "is connected" in s.hint()
+    assert s.app.composer.text == ""
+
+
 @staged(changes={"sds.resend_unacked": 3_600_000, "sds.resend_max": 7_200_000})
 async def test_resend_sends_again_now_what_is_not_acknowledged(s: Stage) -> None:
     await s.enter("/resend")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.items import first_words
+from sdschat.tui.model.delivery import name_of
+from sdschat.tui.model.items import MessageItem, first_words
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import count, duration, nick_text, short
+from sdschat.tui.model.words import count, duration, listed, nick_text, short
 from sdschat.tui.row_lines import fate_words
 
 _NOTHING: Final = "nothing waits to be acknowledged"
+_LISTED: Final = 20
 
 
 def _me(host: Host, argument: str) -> None:
@@ -52,24 +54,39 @@ def _nick(host: Host, argument: str) -> None:
 
 
 def _outbox(host: Host, argument: str) -> None:
-    found = host.conversation.open_messages()
-    if not found:
-        host.answer(_NOTHING, "outbox")
-        return
-    glyphs, now = host.glyphs, host.view.now().wall
-    lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
-    for message_id in found[:20]:
-        shown = host.conversation.message(message_id)
-        if shown is None:
-            continue
-        entry = host.model.entry_for(shown)
+    waiting, partly = host.conversation.open_messages(), host.model.fates.unconfirmed()
+    lines = [f"{len(waiting)} of yours not acknowledged yet, oldest first:"] if waiting else [_NOTHING]
+    now = host.view.now().wall
+    for entry in _listed(host, waiting):
         assert entry.fate is not None
-        state, age = fate_words(entry.fate, glyphs)[0], duration(now - entry.received_at)
+        state, age = fate_words(entry.fate, host.glyphs)[0], duration(now - entry.received_at)
         state = state if host.has_keys else state.partition(" ")[2]  # a sign alone is read out
-        lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_words(entry, 60, glyphs.cut)}")
-    if len(found) > 20:
-        lines.append(f"  and {len(found) - 20} more")
+        lines.append(_line(host, entry, f"{state}, written {age} ago"))
+    lines += _more(waiting)
+    if partly:
+        names = {person.sender_id: name_of(person) for person in host.conversation.people()}
+        lines.append(f"{len(partly)} of yours acknowledged, and not confirmed by all:")
+        for entry in _listed(host, list(partly)):
+            lack = sorted(names.get(one, short(one, 8)) for one in partly[entry.message_id])
+            lines.append(_line(host, entry, f"not confirmed by {listed(lack)}"))
+        lines += _more(partly)
     host.answer("\n".join(lines), "outbox")
+
+
+def _listed(host: Host, ids: Sequence[str]) -> Iterator[MessageItem]:
+    """Yield the first of these messages, as far as they are here."""
+    for message_id in ids[:_LISTED]:
+        shown = host.conversation.message(message_id)
+        if shown is not None:
+            yield host.model.entry_for(shown)
+
+
+def _line(host: Host, entry: MessageItem, state: str) -> str:
+    return f"  {short(entry.message_id)} {state}: {first_words(entry, 60, host.glyphs.cut)}"
+
+
+def _more(ids: Sized) -> list[str]:
+    return [f"  and {len(ids) - _LISTED} more"] if len(ids) > _LISTED else []
 
 
 def _resend(host: Host, argument: str) -> None:
@@ -88,7 +105,8 @@ def _resend(host: Host, argument: str) -> None:
 def _reconnect(host: Host, argument: str) -> None:
     _need_network(host)
     if host.view.connected(host.room):
-        raise CommandError("This channel is connected.")
+        host.warn("This channel is connected.")
+        return
     host.view.retry_now(host.room)
     host.warn("trying to connect now")
 
@@ -115,7 +133,7 @@ COMMANDS = (
         details="Without ID it answers the selected message. Of an id the first letters are enough. Alt+Up selects.",
     ),
     Command("nick", "/nick NICK", "Go by another name", _nick),
-    Command("outbox", "/outbox", "What of yours is not acknowledged yet", _outbox),
+    Command("outbox", "/outbox", "What of yours is not acknowledged, or not confirmed by all", _outbox),
     Command(
         "resend",
         "/resend [ID]",

@@ -60,8 +60,8 @@ class ChannelModel:
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
         self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
-        self._fates = OwnFates(partial(members_of_these, view.node, conversation.channel))
-        self._rows = MessageRows(view, conversation, self.timeline, self._fates, self.late)
+        self.fates = OwnFates(partial(members_of_these, view.node, conversation.channel))
+        self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late)
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)
@@ -251,7 +251,7 @@ class ChannelModel:
     def _take(self, shown: Shown, looking: bool) -> None:
         """Take a message that is new here."""
         if shown.own and self.conversation.remembered(shown.message_id) is not None:
-            self._fates.queued(shown.message_id)  # else another device of ours wrote it, and others have it
+            self.fates.queued(shown.message_id)  # else another device of ours wrote it, and others have it
         self.total += 1
         entry = self._rows.full(shown) if self.loaded else self._rows.plain(shown)
         if self.loaded:
@@ -309,7 +309,7 @@ class ChannelModel:
 
     def _move(self, message_id: str, to: Fate) -> None:
         row = self.timeline.entries.get(message_id)
-        self._replace_changed(self._fates.move(message_id, to, row))
+        self._replace_changed(self.fates.move(message_id, to, row))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
         if failure == "refused":
@@ -317,7 +317,7 @@ class ChannelModel:
             self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
         if message_id and failure in _REFUSED:
             row = self.timeline.entries.get(message_id)
-            self._replace_changed(self._fates.refuse(message_id, detail, row))
+            self._replace_changed(self.fates.refuse(message_id, detail, row))
 
     def _replace_changed(self, row: MessageItem | None) -> None:
         if row is not None:
@@ -344,8 +344,8 @@ class ChannelModel:
         if self.connection.state != "connected" or (present == self.present and not anew):
             return
         self.present = present
-        for message_id in self._fates.gathered(present):
-            row, fate = self.timeline.entries.get(message_id), self._fates.of(message_id)
+        for message_id in self.fates.gathered(present):
+            row, fate = self.timeline.entries.get(message_id), self.fates.of(message_id)
             if row is not None:
                 self.replace_row(replace(row, fate=fate))
         self.changes |= ModelChange.ROWS

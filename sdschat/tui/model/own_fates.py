@@ -81,6 +81,16 @@ class OwnFates:
                     done.append(message_id)
         return done
 
+    def unconfirmed(self) -> dict[str, frozenset[str]]:
+        """Return the own messages that somebody is known to have, and not all who are here or were when it was written:
+        by id, oldest first, who is not known to have it."""
+        found = {}
+        for message_id, fate in self._acked.items():
+            lack = fate.addressed.union(self._present) - fate.known
+            if lack and not (fate.full or fate.past or fate.word):
+                found[message_id] = lack
+        return found
+
     def of(self, message_id: str) -> Fate | None:
         """Return the state of an own message, if it is remembered."""
         return self._open.get(message_id) or self._acked.get(message_id)
