@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
+from sdschat.node.view.moments import parse_moment, parse_search
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.sds.values import AckState, Codec
 from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
@@ -51,7 +53,7 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
         there = "There is none at all: sdschat join CHANNEL --name NICK begins one."
         if known:
             are = "is" if len(known) == 1 else "are"
-            there = f"There {are} {', '.join(known[:8])}. Choose one with --profile or --name."
+            there = f"There {are} {', '.join(known)}. Choose one with --profile or --name."
         absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
         if chosen.general["profile"].origin in WORKED_OUT and len(known) > 1:
             absent = f"Several profiles are in {chosen.data_dir}, and none is called {chosen.profile} as you are here."
@@ -75,7 +77,6 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
 
 _LATE: Final = 500  # late messages are noticed only among so many last messages of the log
 _SHORTEST_ID: Final = 6
-_BY: Final = "from:"  # among the words of a search, as in the chat
 _SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
 
 
@@ -95,6 +96,14 @@ class WantedHistory:
         return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
 
 
+def asked_moment(text: str | None) -> int | None:
+    """Return the moment of an option. Raises CommandProblem for what is none."""
+    try:
+        return parse_moment(text, time.time_ns() // 1_000_000) if text else None
+    except ValueError as error:
+        raise CommandProblem(safe(str(error)), WRONG_USE) from error
+
+
 def matching(messages: Iterable[DisplayMessage], wanted: WantedHistory) -> Iterator[DisplayMessage]:
     """Yield the messages of the wanted time and senders with all wanted words."""
     words = wanted.search.casefold().split()
@@ -106,20 +115,23 @@ def matching(messages: Iterable[DisplayMessage], wanted: WantedHistory) -> Itera
 
 
 def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> WantedHistory:
-    """Return what is wanted with its `from:` words read. Raises CommandProblem if nobody of such a name is known."""
-    words = wanted.search.split()
-    names = [word.removeprefix(_BY).removeprefix("@") for word in words if word.startswith(_BY)]
-    if not names:
+    """Return what is wanted with `from:`, `since:` and `before:` of its words read. Raises CommandProblem for what is
+    no moment, and if nobody of such a name is known."""
+    try:
+        asked = parse_search(wanted.search, time.time_ns() // 1_000_000)
+    except ValueError as error:
+        raise CommandProblem(safe(str(error)), WRONG_USE) from error
+    since = max(filter(None, (wanted.since, asked.since)), default=None)
+    until = min((at for at in (wanted.until, asked.before and asked.before - 1) if at is not None), default=None)
+    wanted = replace(wanted, search=asked.text, since=since, until=until)
+    if not asked.names:
         return wanted
     channel = None if wanted.channel is None else full_name(reader, wanted.channel)
     known = [(sender_id_of(key), nick) for key, nick, _ in reader.keys()]  # noqa: SIM118
     known += silent_nicks(reader.value, channel or "").items()
     known.append((own_id(chosen), chosen.nick))
-    if "" in names:
-        raise CommandProblem("from: needs a nick, or the beginning of an id.", WRONG_USE)
-    senders = {sender_id for name in names for sender_id in senders_called(known, name)}
-    search = " ".join(word for word in words if not word.startswith(_BY))
-    return replace(wanted, search=search, senders=frozenset(senders))
+    senders = {sender_id for name in asked.names for sender_id in senders_called(known, name)}
+    return replace(wanted, senders=frozenset(senders))
 
 
 def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:

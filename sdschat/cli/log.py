@@ -13,6 +13,7 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import (
     WantedHistory,
     asked_history,
+    asked_moment,
     matching,
     open_reader,
     require_channel,
@@ -20,7 +21,7 @@ from sdschat.cli.histories import (
 )
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import Chosen, local_options
-from sdschat.cli.output import counted, parse_moment, show_progress
+from sdschat.cli.output import counted, show_progress
 from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
@@ -32,9 +33,14 @@ _NOTHING_FOUND: Final = "no message fits: --search takes whole words or their be
 _PAUSE: Final = 0.25  # seconds between two looks for new messages
 _WHICH: Final = (
     click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
-    click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago."),
+    click.option("--since", metavar="TIME", help="From 10:02, 2026-01-31T15:00, yesterday, or 30m (ago)."),
     click.option("--until", metavar="TIME", help="Up to this moment."),
-    click.option("--search", metavar="WORDS", default="", help="Only messages with these words; from:NICK, of one."),
+    click.option(
+        "--search",
+        metavar="WORDS",
+        default="",
+        help="With these words; from:NICK, since:TIME, before:TIME.",
+    ),
     click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
 )
 
@@ -44,16 +50,11 @@ def which_options(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
-        now = time.time_ns() // 1_000_000
         channel, to = given.pop("channel"), given.pop("to")
-        try:
-            since, until = (parse_moment(text, now) if text else None for text in (given["since"], given["until"]))
-        except ValueError as error:
-            raise CommandProblem(str(error), WRONG_USE) from error
+        since, until = (asked_moment(given.pop(name)) for name in ("since", "until"))
         if channel is None and not to:
             raise click.UsageError("Name a channel, or somebody with --to.")
         name = None if channel is None else channel_name(channel)
-        del given["since"], given["until"]
         wanted = WantedHistory(name, to, since, until, given.pop("search"), given.pop("last"))
         return command(wanted=wanted, **given)
 
@@ -78,7 +79,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
     Examples:
       sdschat log lobby --name ann
       sdschat log lobby --since 2h --search "release" --json
-      sdschat log lobby --search "release from:bob"
+      sdschat log lobby --search "release from:bob since:2d"
       sdschat log lobby --format md > lobby.md
       sdschat log lobby --to bob --name ann
       sdschat log @bob --name ann

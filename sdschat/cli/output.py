@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -14,9 +13,6 @@ from typing import Final, TextIO, TypeVar
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.identity.sanitize import harmless
-
-_AGO: Final = re.compile(r"(\d+)\s*(s|m|h|d|w)")
-_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 def safe(text: str, *, lines: bool = False) -> str:
@@ -35,23 +31,6 @@ def moment(milliseconds: int) -> str:
         return datetime.fromtimestamp(milliseconds / 1000).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return f"@{milliseconds}"
-
-
-def parse_moment(text: str, now: int) -> int:
-    """Return epoch milliseconds of 2026-01-31, 2026-01-31T15:00, 30m (ago) or epoch milliseconds; else ValueError."""
-    text = text.strip()
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return now - int(ago[1]) * _UNITS[ago[2]]
-    if text.isascii() and text.isdigit() and len(text) >= 11:
-        return int(text)
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise ValueError(
-            f"{text!r} is no moment. Write 2026-01-31, 2026-01-31T15:00, 30m for half an hour ago, or epoch "
-            "milliseconds."
-        ) from None
 
 
 T = TypeVar("T")

@@ -27,7 +27,8 @@ _BESIDE: Final = 9  # columns for what stands before the words, and between
 _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 _KEYS_OF_NOTHING: Final = ("Esc ends", "")
-_NOTHING_FOUND: Final = "not found"
+_NOTHING_FOUND: Final = "not found as a word or its beginning"
+_FEW_NOT_FOUND: Final = "not found"
 
 
 class FindInput(Input):
@@ -79,7 +80,7 @@ class FindBar(Horizontal):
         the text is shown where there is no room for the whole."""
         self._said = text, few, keys
         room = self.size.width - (_ROOM_FOR_WORDS if self.words.value else len(_MAY_SAY) + _BESIDE)
-        named = (_KEYS_OF_NOTHING if text == _NOTHING_FOUND else _KEYS) if keys else ("",)
+        named = (_KEYS_OF_NOTHING if few == _FEW_NOT_FOUND else _KEYS) if keys else ("",)
         told = (f" {self._between} ".join(filter(None, (text, each))) for each in named)
         fits = next((each for each in told if cell_len(each) <= room), None)
         if fits is None:
@@ -152,7 +153,7 @@ class Finder:
         if found:
             self.go(0)
         else:
-            self._say(_NOTHING_FOUND, "none")
+            self._say(_NOTHING_FOUND, _FEW_NOT_FOUND)
 
     def go(self, step: int) -> None:
         """Jump to an older hit, or to a newer one."""

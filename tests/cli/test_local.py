@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.output import counted, parse_moment, safe
+from sdschat.cli.output import counted, safe
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
+from sdschat.node.view.moments import parse_moment, parse_search
 from sdschat.sds.values import Evidence, Put, Table
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import ROOT, command, environment, run
@@ -115,6 +116,9 @@ def test_a_search_names_senders_as_in_the_chat_and_refuses_unknown_ones(home: Pa
     assert lines("log", "lobby", "--json", "--search", "from:ann") == every
     assert lines("log", "lobby", "--json", "--search", "release from:@ANN") == every[:1]
     assert lines("log", "lobby", "--json", "--search", "from:ann", "--last", "1") == every[1:]
+    assert lines("log", "lobby", "--json", "--search", "since:1h") == every
+    assert lines("log", "lobby", "--json", "--search", "release since:1h") == every[:1]
+    assert lines("log", "lobby", "--json", "--search", "before:1h") == []
     assert lines("log", "lobby", "--json", "--search", f"from:{every[0]['message']['sender_id'][:6]}") == every
     for words, told in (("from:zoe", "Nobody known here goes by zoe. Known are: ann."), ("from:", "needs a nick")):
         done = run(home, "log", "lobby", "--name", "ann", "--search", words)
@@ -291,6 +295,15 @@ def test_moments() -> None:
     assert parse_moment("2026-01-31T15:00+00:00", now) == 1_769_871_600_000
     with pytest.raises(ValueError, match="is no moment"):
         parse_moment("tomorrow", now)
+
+
+def test_a_search_in_the_log_takes_what_one_in_the_chat_takes() -> None:
+    now = 1_760_000_000_000
+    asked = parse_search("long  rope from:@bob since:2d before:30m", now)
+    assert asked.text.split() == ["long", "rope"]
+    assert (asked.names, asked.since, asked.before) == (("bob",), now - 172_800_000, now - 1_800_000)
+    with pytest.raises(ValueError, match="since: needs a time"):
+        parse_search("since:", now)
 
 
 def test_doctor_says_where_a_profile_cannot_be_made(tmp_path: Path) -> None:

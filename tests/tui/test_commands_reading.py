@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.model.words import parse_moment
+from sdschat.node.view.moments import parse_moment
 from tests.tui.stage import Stage, staged
 
 NOW = datetime(2025, 11, 20, 12, 0, 0)
@@ -73,7 +73,11 @@ async def test_search_that_finds_nothing_says_so(s: Stage) -> None:
     ],
 )
 def test_moments_as_people_write_them(text: str, expected: datetime) -> None:
-    assert parse_moment(text, NOW) == expected
+    assert parse_moment(text, _milliseconds(NOW)) == _milliseconds(expected)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 @staged(size=(100, 20))
@@ -89,11 +93,18 @@ async def test_goto_jumps_to_a_time_and_to_an_id(s: Stage) -> None:
 
 
 @staged()
+async def test_goto_says_where_nothing_is_so_old(s: Stage) -> None:
+    await s.enter("the very first")
+    await s.enter("/goto yesterday")
+    assert "Nothing from then is here: the oldest message is of" in s.hint()
+
+
+@staged()
 async def test_goto_says_what_it_takes(s: Stage) -> None:
     await s.enter("/goto")
     assert "/goto needs a time or an id" in s.hint()
     await s.enter_instead("/goto zzzz")
-    assert "'zzzz' is no time, such as 10:02" in s.hint()
+    assert "'zzzz' is no moment. Write 10:02" in s.hint()
     assert "No message of this channel has an id that begins with zzzz" in s.hint()
 
 

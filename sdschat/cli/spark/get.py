@@ -14,8 +14,8 @@ import click
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem, say
-from sdschat.cli.output import parse_moment
 from sdschat.cli.spark.common import lake_option
+from sdschat.node.view.moments import parse_moment
 
 if TYPE_CHECKING:
     from sdschat.pipeline.archive import Archive

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Final
 
+from sdschat.node.view.moments import parse_moment
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean, clock, day, parse_moment
+from sdschat.tui.model.words import clean, clock, day
 
 _WORDS: Final = ("all", "pause", "resume")
 
@@ -39,10 +39,9 @@ def _load(host: Host, argument: str) -> None:
 def _since(host: Host, word: str) -> int:
     if word in ("", "all"):
         return 0
-    now = datetime.fromtimestamp(host.view.now().wall / 1000)
     try:
-        return int(parse_moment(word, now).timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
+        return parse_moment(word, host.view.now().wall)
+    except ValueError as error:
         text = f"/load does not know {clean(word, limit=40)!r}: it takes 7d, yesterday, 2025-11-01, all, pause, resume."
         raise CommandError(text) from error
 

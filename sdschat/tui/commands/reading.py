@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
+from sdschat.node.view.moments import parse_moment
 from sdschat.tui.commands.details import details_of
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean, clock, count, day, parse_moment, short
+from sdschat.tui.model.words import clean, clock, count, day, short
 
 _LINKS = 20
+_MINUTE = 60_000  # milliseconds
 
 
 def _goto(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/goto needs a time or an id: /goto 10:02, /goto 2025-11-20, /goto 2h, /goto a3f9.")
-    now = datetime.fromtimestamp(host.view.now().wall / 1000)
     try:
-        moment = parse_moment(argument, now)
-    except (ValueError, OverflowError):
-        host.select(_named(host, argument))
+        at = parse_moment(argument, host.view.now().wall)
+    except ValueError as error:
+        host.select(_named(host, argument, error))
         return
-    at = int(moment.timestamp() * 1000)
     key = host.conversation.dated(at)
     if key is None:
         host.log_view.jump_to_end()
         raise CommandError(f"Nothing was said since {clock(at)} on {day(at)}.")
     host.log_view.jump_to(key, top=True, choose=True)
+    oldest = key[0]
+    if oldest - at >= _MINUTE and not host.conversation.messages(before=key, limit=1):
+        host.warn(f"Nothing from then is here: the oldest message is of {clock(oldest)} on {day(oldest)}.")
 
 
-def _named(host: Host, prefix: str) -> str:
+def _named(host: Host, prefix: str, no_time: ValueError) -> str:
     """Return the id that begins so. The error says that the text is no time either."""
     try:
         return host.find_message(prefix)
     except CommandError as error:
-        times = "10:02, 2025-11-20, 2h (ago) or yesterday"
-        raise CommandError(f"{clean(prefix, limit=40)!r} is no time, such as {times}. {error}") from None
+        raise CommandError(f"{clean(str(no_time))} {error}") from None
 
 
 def _end(host: Host, argument: str) -> None:

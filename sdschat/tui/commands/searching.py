@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
+from sdschat.node.view.moments import parse_search
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.words import clean, count, parse_moment, when
+from sdschat.tui.model.words import clean, count, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
+WHOLE_WORDS: Final = "Words are found whole, or by their beginning."
 
 
 def wanted_by(host: Host, text: str) -> SearchQuery:
     """Return what a line of search words asks for, with `from:`, `since:` and `before:`. Raises CommandError."""
-    words, senders, times = [], set[str](), dict[str, int]()
-    now = datetime.fromtimestamp(host.view.now().wall / 1000)
-    for word in text.split(" "):
-        name, colon, value = word.partition(":")
-        if not colon or name not in ("from", "since", "before"):
-            words.append(word)
-        elif not value:
-            raise CommandError(f"{name}: needs {'a nick' if name == 'from' else 'a time, such as 10:02 or 2d'}.")
-        elif name == "from":
-            found = senders_called(host.view, host.room, value.removeprefix("@"))
-            if not found:
-                raise CommandError(f"Nobody known here goes by {clean(value, limit=40)}.")
-            senders.update(found)
-        else:
-            try:
-                times[name] = int(parse_moment(value, now).timestamp() * 1000)
-            except (ValueError, OverflowError):
-                examples = "10:02, 2025-11-20, 2h, 3d or yesterday"
-                raise CommandError(f"{clean(value, limit=40)} is no time, such as {examples}.") from None
-    return SearchQuery(" ".join(words).lstrip(), tuple(sorted(senders)), times.get("since"), times.get("before"))
+    try:
+        asked = parse_search(text, host.view.now().wall)
+    except ValueError as error:
+        raise CommandError(clean(str(error))) from error
+    senders = set[str]()
+    for name in asked.names:
+        found = senders_called(host.view, host.room, name)
+        if not found:
+            raise CommandError(f"Nobody known here goes by {clean(name, limit=40)}.")
+        senders.update(found)
+    return SearchQuery(asked.text, tuple(sorted(senders)), asked.since, asked.before)
 
 
 async def _search(host: Host, argument: str) -> None:
@@ -45,7 +37,7 @@ async def _search(host: Host, argument: str) -> None:
     model, wanted = host.model, wanted_by(host, argument)
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
-        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}")
+        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}. {WHOLE_WORDS}")
     model.hits, model.hit_at = found, len(found)
     if host.model is model:
         host.mark(wanted.words)
@@ -62,7 +54,7 @@ def step_hit(host: Host, step: int) -> None:
         raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
     host.model.hit_at = at
     host.log_view.jump_to(hits[at], choose=True)
-    keys = "n older, N newer (in the log), or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
+    keys = "F6, then n older, N newer; or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
     host.warn(f"hit {hit_words(host)}, newest first: {said_by(host)} | {keys}; /hits lists")
 
 

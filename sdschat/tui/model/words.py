@@ -10,7 +10,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len, split_graphemes
@@ -244,27 +244,6 @@ def bar(share: float, width: int, glyphs: Glyphs) -> str:
     """Return a bar of `width` characters, filled for this share."""
     filled = round(max(0.0, min(1.0, share)) * width)
     return glyphs.full * filled + glyphs.empty * (width - filled)
-
-
-_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_AGO: Final = re.compile(r"(\d+)\s*([smhdw])")
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-
-
-def parse_moment(text: str, now: datetime) -> datetime:
-    """Parse 10:02, 2025-11-20, 2025-11-20 10:02, 30m (ago) or yesterday. Raises ValueError."""
-    text = text.strip().lower()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if text in ("today", "yesterday"):
-        return midnight - timedelta(days=text == "yesterday")
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return now - timedelta(seconds=int(ago[1]) * _UNITS[ago[2]])
-    found = _CLOCK.fullmatch(text)
-    if found is not None:
-        moment = midnight.replace(hour=int(found[1]), minute=int(found[2]), second=int(found[3] or 0))
-        return moment - timedelta(days=1) if moment > now else moment
-    return datetime.fromisoformat(text)
 
 
 _RIGHT_TO_LEFT: Final = re.compile(
