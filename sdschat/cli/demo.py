@@ -18,7 +18,7 @@ import click
 
 from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem, say
 from sdschat.cli.signals import stopped_by
-from sdschat.cli.terminal import require_screen
+from sdschat.cli.terminal import has_signs, require_screen
 from sdschat.transport.tasks import first
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def command(
     if theatre and (headless or record is not None or peers != _PEERS):
         text = "--theatre has four participants on one screen: leave out --headless, --record and --peers."
         raise CommandProblem(text, WRONG_USE)
+    ascii_only = ascii_only or not has_signs()
     if members:
         if theatre or record is not None or peers != _PEERS:
             text = "--members has three participants on one screen: leave out --theatre, --record and --peers."

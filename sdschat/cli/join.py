@@ -14,7 +14,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.options import channel_options, data_set_option, user_file
-from sdschat.cli.terminal import require_screen
+from sdschat.cli.terminal import has_signs, require_screen
 
 if TYPE_CHECKING:
     from sdschat.cli.options import Chosen
@@ -71,6 +71,7 @@ def command(
             lambda node: recorded(node, record, _plain(node, names, _told(chosen, node, first_run))),
         )
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
+    ascii_only = ascii_only or not has_signs()
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)

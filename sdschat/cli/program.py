@@ -16,7 +16,7 @@ from sdschat import __version__
 from sdschat.cli import errors as codes
 from sdschat.cli.errors import say
 from sdschat.cli.lazy import LazyGroup
-from sdschat.cli.terminal import reserve_closed
+from sdschat.cli.terminal import reserve_closed, take_all_letters
 from sdschat.identity.suggest import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -146,6 +146,7 @@ def _offer() -> int:
 def run(arguments: Sequence[str]) -> int:
     """Run a command. Return its exit code; raises nothing, and shows no traceback."""
     reserve_closed()
+    take_all_letters()
     try:
         code = program.main(list(arguments), prog_name="sdschat", standalone_mode=False)
         if sys.stdout is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.terminal import require_screen
+from sdschat.cli.terminal import has_signs, require_screen
 
 
 @click.command("replay")
@@ -49,6 +49,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     if not recording.channels:
         raise CommandProblem(f"{file} is a recording in which nothing happened.", WRONG_USE)
     require_screen("replay needs a terminal.")
+    ascii_only = ascii_only or not has_signs()
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     from sdschat.tui.replay.app import run_replay
 

@@ -1,13 +1,20 @@
-"""The terminal that a command draws on, and standard streams that were closed before the start."""
+"""The terminal that a command draws on, and standard streams that were closed before the start, or do not take every
+letter."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
+from typing import Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 
 _LAST_STANDARD = 2  # the number of standard error
+_IN_ASCII: Final = {"…": "...", "—": "-", "–": "-", "→": "->", "←": "<-", "×": "x", "·": "."}  # noqa: RUF001
+_NOTHING: Final = "\u2066\u2068\u2069"  # around a text that goes from right to left
+_IN_LINES, _IN_CELLS = "sdschat-lines", "sdschat-cells"  # the names of the ways below
 
 
 def require_screen(otherwise: str) -> None:
@@ -21,8 +28,47 @@ def require_screen(otherwise: str) -> None:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise CommandProblem(otherwise, WRONG_USE)
     if sys.stderr is None or not sys.stderr.isatty():
-        terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+        terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding)
         sys.__stderr__ = terminal  # type: ignore[misc]
+    _take_all_letters(sys.__stderr__, _IN_CELLS)
+
+
+def has_signs() -> bool:
+    """True if the terminal that the screen is drawn on takes other signs than those of ASCII, by its encoding."""
+    drawn_on = sys.__stderr__
+    return "TEXTUAL_DRIVER" in os.environ or drawn_on is None or _is_unicode(drawn_on.encoding)
+
+
+def take_all_letters() -> None:
+    """Let standard streams write what their encoding has no letter for: the text of a message could end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        _take_all_letters(stream, _IN_LINES)
+
+
+def _take_all_letters(stream: object, way: str) -> None:
+    if isinstance(stream, io.TextIOWrapper) and not _is_unicode(stream.encoding):
+        codecs.register_error(way, _for_cells if way == _IN_CELLS else _for_lines)
+        stream.reconfigure(errors=way)
+
+
+def _is_unicode(encoding: str) -> bool:
+    return codecs.lookup(encoding).name.startswith(("utf-", "utf_"))
+
+
+def _for_lines(error: UnicodeError) -> tuple[str, int]:
+    """Write signs of ours in ASCII, and any other letter as its number."""
+    assert isinstance(error, UnicodeEncodeError)
+    letters = error.object[error.start : error.end]
+    shown = (_IN_ASCII.get(letter, f"\\u{{{ord(letter):x}}}") for letter in letters if letter not in _NOTHING)
+    return "".join(shown), error.end
+
+
+def _for_cells(error: UnicodeError) -> tuple[str, int]:
+    """Write a question mark for each cell, so that what stands beside it stays in its column."""
+    from rich.cells import cell_len
+
+    assert isinstance(error, UnicodeEncodeError)
+    return "?" * cell_len(error.object[error.start : error.end]), error.end
 
 
 def reserve_closed() -> None:
