@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
     from sdschat.lake.asked import OnBatches
 
-_TYPES: Final = {
-    "STRING": "VARCHAR",
-    "BIGINT": "BIGINT",
-    "DOUBLE": "DOUBLE",
-    "BOOLEAN": "BOOLEAN",
-    "BINARY": "BLOB",
-    "ARRAY<STRING>": "VARCHAR[]",
-}
 _AT_ONCE: Final = 10_000  # rows given to a function
 _MOST_MEMORY: Final = 4 << 30  # bytes
 # As in Spark: hexadecimal digits as a signed number.
@@ -170,8 +162,8 @@ def parquet_rows(
 
 
 def duck_columns(table: type) -> dict[str, str]:
-    """Return the types of the columns of a table."""
-    return {name: _TYPES[SPARK_TYPES[kind]] for name, (kind, _) in columns(table).items()}
+    """Return the types of the columns of a table. DuckDB has Spark's names for them, but for a list."""
+    return {name: SPARK_TYPES[kind].replace("ARRAY<STRING>", "STRING[]") for name, (kind, _) in columns(table).items()}
 
 
 def _as_it_is(file: str) -> str:

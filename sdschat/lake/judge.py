@@ -155,16 +155,6 @@ WHERE NOT EXISTS (
   )
 )
 """
-_LATEST: Final = """
-SELECT run_id, channel, node, source
-FROM (
-  SELECT *, ROW_NUMBER() OVER (
-    PARTITION BY run_id, channel, node ORDER BY as_of DESC, read_ms DESC, source
-  ) AS rank
-  FROM there
-) AS readings
-WHERE rank = 1
-"""
 
 
 class ResultScope(NamedTuple):
@@ -243,9 +233,11 @@ def names_in(lake: Asked, column: str, part: ResultScope = WHOLE, most: int = MO
 
 
 def places_in(lake: Asked, most: int = MOST) -> dict[tuple[str, str, str], str]:
-    """Return the database of each run, channel and node."""
-    lake.name(Node, "there")
-    return {(row[0], row[1], row[2]): row[3] for row in lake.rows(f"{_LATEST} LIMIT {most}")}
+    """Return the database of each run, channel and node: that of the reading that counts."""
+    lake.name(Node, "bronze_node")
+    reading = next(query for name, query, _ in lake.statements("sdschat.lake", "copies") if name == "reading")
+    found = lake.rows(f"SELECT run_id, channel, node, source FROM ({reading}) AS r LIMIT {most}")
+    return {(row[0], row[1], row[2]): row[3] for row in found}
 
 
 class Refused(NamedTuple):
