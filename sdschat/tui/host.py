@@ -302,12 +302,13 @@ class Host:
         """Return in words how complete a channel is, or if the partner of a conversation is here."""
         model, conversation = self.models[name], self.models[name].conversation
         sync, partner = conversation.sync(), conversation.partner()
+        was = "was " if self.view.recorded and model.connection.state != "connected" else ""  # this program never is
         if partner is not None:
-            words = talk_words(model.connection, partner, sync.unacked)
+            words = was + talk_words(model.connection, partner, sync.unacked)
             several = len({each.conversation.channel for each in self.models.values()}) > 1
             return f"{words} in {clean_name(conversation.channel)}" if several else words
         alone = not any(person.online for person in conversation.people() if not person.own)
-        words = sync_words(model.connection, sync, model.history, alone=alone)
+        words = was + sync_words(model.connection, sync, model.history, alone=alone)
         secrecy = privacy(self.view.node, name)
         also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
         return ", ".join([words, *filter(None, also)])

@@ -205,7 +205,8 @@ class Panes:
         faults = clean(screen.view.faults(model.conversation.channel), limit=200)
         if offline and screen.height <= _TINY:
             faults = ""  # the log needs the line
-        self._put_banner(self.faults, f"! FAULTS ON: {faults} | /fault off" if faults else "")
+        on = f"FAULTS WERE ON: {faults}" if screen.view.recorded else f"FAULTS ON: {faults} | /fault off"
+        self._put_banner(self.faults, f"! {on}" if faults else "")
 
     def _put_banner(self, pane: Static, text: str) -> None:
         """Draw a banner: in one line where there are few, and without colours as wide as the screen."""

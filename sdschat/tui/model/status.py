@@ -32,7 +32,7 @@ _VERDICTS: Final = {
 def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, recorded: bool = False) -> str:
     """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected.
 
-    `recorded`: it is the connection of a recording, about which nothing can be done.
+    `recorded`: it is the connection that a recording had, about which nothing can be done.
     """
     if connection.state == "connected":
         return ""
@@ -46,7 +46,7 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, 
         told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=_DETAIL).rstrip('.')}"
         again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
         does = [again, waiting, "/reconnect tries now"]
-    return told if recorded else PART.join((told, *does))
+    return f"WAS {told}" if recorded else PART.join((told, *does))
 
 
 class Health(Enum):

@@ -43,7 +43,7 @@ def test_offline_on_purpose_names_the_command_that_ends_it() -> None:
 
 
 def test_the_connection_of_a_recording_is_told_without_what_to_do() -> None:
-    assert offline_words(LOST_IT, SYNCED, NOON, recorded=True) == "OFFLINE The broker hung up"
+    assert offline_words(LOST_IT, SYNCED, NOON, recorded=True) == "WAS OFFLINE The broker hung up"
 
 
 def test_offline_without_a_next_attempt_says_so() -> None:

@@ -205,14 +205,21 @@ def test_a_recording_offers_nothing_that_it_cannot_do(recording: Recording) -> N
         async with shown(recording) as (app, pilot):
             await until(app, lambda: "RECORDING paused" in screen(app))
             assert "at this moment of the recording" in screen(app)
+            assert " was connecting " in screen(app).split("F1 help")[0], "the recorded one, not this program"
+            assert "! WAS CONNECTING" in screen(app)
             seen = [screen(app)]
             app.action_step(10_000)
-            await until(app, lambda: "OFFLINE" in screen(app))
+            await until(app, lambda: "! WAS OFFLINE" in screen(app))
+            app.player.node._session("lobby").silent.faults_text = "loss 30% in"
+            app.panes.draw_banners()
+            await until(app, lambda: "! FAULTS WERE ON: loss 30% in" in screen(app))
             seen.append(screen(app))
             for text in seen:
                 assert "recording of lobby" in text
                 assert "F8 play or pause" in text
-                assert not any(words in text for words in ("/reconnect", "you write", "others join", "Enter send"))
+                assert not any(
+                    words in text for words in ("/fault off", "/reconnect", "you write", "others join", "Enter send")
+                )
             await pilot.resize_terminal(60, 15)
             await until(app, lambda: "F8 play or pause" in screen(app))
             await pilot.resize_terminal(60, 11)
