@@ -89,6 +89,7 @@ class EngineState:
         self.last_draft = 0  # the largest number of a draft: none is given twice
         self.numbers: dict[int, int] = {}  # our last event number, by slot
         self.where: dict[PostId, TreeNode] = {}  # operations in front of the checkpoint that carry an event
+        self.changes: dict[PostId, dict[PostId, Kind]] = {}  # edits and deletions that are not settled, by their post
         self.told_mark = CheckpointMark(0, b"")
         self.told_silent: set[int] = set()
         self.silent_since: dict[int, int] = {}  # members that are silent by the number of operations
@@ -116,6 +117,11 @@ class EngineState:
         for node in replica.in_front():
             if node.operation.body.event is not None and not node.dead and not node.settled:
                 self.where.setdefault(node.operation.body.event.name, node)
+        self.changes = {}
+        for node in self.where.values():
+            self._note_change(node.operation.body.event)
+        for own in self.own.values():
+            self._note_change(own.event)
         self.find_slot()
 
     def find_slot(self) -> None:
@@ -155,6 +161,7 @@ class EngineState:
             name = event.name
             first = self._is_first(node, name)
             self.where.setdefault(name, node)
+            self._note_change(event)
             self.inbox.drop(name)
             self.writing.cancel(name)
             self.routing.cancel(name)
@@ -225,6 +232,7 @@ class EngineState:
         name = event.name
         if self.where.get(name) is change.node:
             del self.where[name]
+        self._forget_change(event)
         if name in self.own:
             self.drop_own(name)
         self.events.append(EventSettled(name, event.body.kind, event.body.target, change.counts))
@@ -270,6 +278,8 @@ class EngineState:
             del self.where[event.name]
             if event.name in self.own:
                 self.lose(event.name)
+            else:
+                self._forget_change(event)
 
     def lose(self, name: PostId) -> None:
         """Note that an event of ours is to be written again."""
@@ -282,6 +292,18 @@ class EngineState:
         if event.body.kind is Kind.LEAVE:
             self.leave = event.name
         self.own[event.name] = OwnEvent(event, event_id(self.data_set, event.raw), lost)
+        self._note_change(event)
+
+    def _note_change(self, event: SignedEvent | None) -> None:
+        if event is not None and event.body.kind in (Kind.EDIT, Kind.DELETE) and event.body.target is not None:
+            self.changes.setdefault(event.body.target, {})[event.name] = event.body.kind
+
+    def _forget_change(self, event: SignedEvent) -> None:
+        post = event.body.target
+        if post is not None and event.name in self.changes.get(post, {}):
+            del self.changes[post][event.name]
+            if not self.changes[post]:
+                del self.changes[post]
 
     def known(self, name: PostId) -> bool:
         """True if an event is in the tree, or had its effect."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from sdschat.timber.chat import ChatLayer
+from sdschat.timber.chat import CREATOR, ChatLayer
 from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
-from sdschat.timber.values import Clock, Post, PostId, member_id, sender_of
+from sdschat.timber.values import Clock, Kind, Post, PostId, member_id, sender_of
 
 
 class MemberView(NamedTuple):
@@ -35,6 +35,9 @@ class BallotView(NamedTuple):
 class PostView(NamedTuple):
     post: Post
     settled: bool  # behind the checkpoint: final for everybody
+
+
+_STEPS: Final = ("queued", "sent", "written", "known", "settled")
 
 
 class Delivery(NamedTuple):
@@ -126,8 +129,7 @@ def chat_in_front(core: EngineState) -> ChatLayer:
     return shown
 
 
-def delivery_of(core: EngineState, name: PostId) -> Delivery:
-    """Return the state of an event of ours."""
+def _event_delivery(core: EngineState, name: PostId) -> Delivery:
     members = len(core.replica.committee.open)
     if core.replica.chat.knows(name):
         return Delivery("settled", members, members)
@@ -140,3 +142,27 @@ def delivery_of(core: EngineState, name: PostId) -> Delivery:
     own = core.own.get(name)
     sent = own is not None and own.attempts > 0 and name not in core.inbox
     return Delivery("sent" if sent else "queued", 0, members)
+
+
+def delivery_of(core: EngineState, name: PostId) -> Delivery:
+    """Return the state of an event of ours. A post that was changed has come as far as its newest change."""
+    found, newest = _event_delivery(core, name), _newest_change(core, name)
+    return (
+        found if newest is None else min(_event_delivery(core, newest), found, key=lambda one: _STEPS.index(one.word))
+    )
+
+
+def _newest_change(core: EngineState, post: PostId) -> PostId | None:
+    """Return the change that is not settled and that a post shows; None if all that it shows is settled."""
+    same, settled = core.replica.committee.same_person, core.replica.chat.posts.get(post)
+    edit = PostId(post.author, 0 if settled is None else settled.edit)
+    newest = edit
+    for name, kind in core.changes.get(post, {}).items():
+        if (name not in core.where and name not in core.own) or core.replica.chat.knows(name):
+            continue
+        ours = same(name.author, post.author)
+        if kind is Kind.DELETE and (ours or same(name.author, CREATOR)):
+            return name
+        if kind is Kind.EDIT and ours and name.number > newest.number:
+            newest = name
+    return None if newest is edit else newest

@@ -30,6 +30,7 @@ from sdschat.node.node import Node
 from sdschat.node.recording.reader import read_recording
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.settings import Value
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
 from tests.node.worlds import Member, World, world
@@ -111,6 +112,33 @@ def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
             await bob.until(CheckpointPassed, lambda one: one.alive == 1)
             assert _texts(ann) == _texts(bob) == ["hello all"]
             assert [told.post.message_id for told in ann.of(PostSaid)] == [first, second]
+
+    asyncio.run(story())
+
+
+def test_a_post_that_is_changed_is_settled_again_only_once_all_have_the_change(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            said = ann.node.say("garden", "the meeting is on Monday")
+            await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (said, "settled"))
+            Injection(bob.node, "garden").offline(True)
+            _channel(ann).edit(said, "the meeting is on Tuesday")
+            await ann.until(PostEdited)
+            conversation = Conversations(ann.node).conversation("garden")
+            assert isinstance(conversation, MembersConversation)
+            assert conversation.delivery(said) == "written here"
+            assert conversation.journey(said)[:3] == ("written", ann.node.sender_id, (bob.node.sender_id,))
+            Injection(bob.node, "garden").offline(False)
+
+            def states() -> list[str]:
+                return [one.state for one in ann.of(DeliveryChanged) if one.message_id == said]
+
+            await ann.until(DeliveryChanged, lambda _: states().count("settled") == 2)
+            assert "written" in states()[states().index("settled") :]
+            assert conversation.delivery(said) == "settled"
+            assert [post.edited for post in _saved(bob)] == [True]
 
     asyncio.run(story())
 

@@ -25,6 +25,7 @@ from sdschat.timber.values import (
     Now,
     Operation,
     Packet,
+    Post,
     PostId,
     Reason,
     Refusal,
@@ -171,6 +172,8 @@ class World:
             self._send(member, packet)
         for report in ready.events:
             self._heard(member, report)
+        if any(isinstance(report, CheckpointMoved) for report in ready.events):
+            self._check_settled(member)
         if dies:
             self._crash(member)
 
@@ -246,6 +249,32 @@ class World:
             self.facts["rewritten"] += 1
         elif isinstance(report, MemberChanged):
             self.facts[report.status] += 1
+
+    def _check_settled(self, member: Member) -> None:
+        """Look at what a member is told of its posts: only what all members have, as it reads, is settled."""
+        engine = member.engine
+        if not self.honest or engine.me is None:
+            return
+        others = [self.by_id[one.member].engine for one in engine.members()]
+        others = [other for other, one in zip(others, engine.members(), strict=True) if other.me == one.slot]
+        for post, settled in engine.posts():
+            if not engine.same_person(post.name.author, engine.me):
+                continue
+            self.facts["edited and not settled"] += bool(post.edit) and not settled
+            if (engine.delivery(post.name).word == "settled") is not settled:
+                raise Broken("a post is told as settled, and its newest change is not")
+            if settled and any(not self._has(other, post) for other in others):
+                raise Broken("a post is told as settled that a member does not have")
+
+    @staticmethod
+    def _has(engine: TimberEngine, post: Post) -> bool:
+        """True if a replica holds a post, and the change that it shows."""
+        names = [post.name]
+        if post.edit:
+            slots = range(len(engine._core.replica.committee.slots))
+            names += (PostId(slot, post.edit) for slot in slots if engine.same_person(slot, post.name.author))
+        known = [engine._core.known(name) for name in names]
+        return known[0] and (not post.edit or any(known[1:]))
 
     # Life.
 

@@ -10,6 +10,7 @@ from sdschat.timber.values import (
     EventBody,
     Kind,
     PostId,
+    Statements,
     Submit,
 )
 from sdschat.timber.views import Delivery
@@ -210,6 +211,64 @@ def test_delivery_is_told_in_steps() -> None:
     assert words[0] in ("sent", "queued", "written")
     assert words[1:] == ["written", "settled"]
     assert engine.delivery(name) == Delivery("settled", 3, 3)
+
+
+def _post_by(name: str, group: Group) -> PostId:
+    said = group[name].engine.say("the meeting is on Monday", group.now)
+    assert said is not None
+    group.carry(group[name])
+    group.settle()
+    assert group[name].engine.delivery(said).word == "settled"
+    return said
+
+
+def test_a_settled_post_is_not_settled_any_more_once_it_is_changed() -> None:
+    group = Group(*THREE, rounds=1000)
+    alice = group["alice"]
+    said = _post_by("alice", group)
+    group["bob"].up = group["carol"].up = False
+    alice.engine.edit(said, "the meeting is on Tuesday", group.now)
+    assert alice.engine.delivery(said).word != "settled"
+    group.carry(alice)
+    group.settle(15_000)
+    found = alice.engine.delivery(said)
+    assert (found.word, found.writer, found.lacking) == ("written", 0, (1, 2))
+    alice.boot(group.now)
+    assert alice.engine.delivery(said) == found
+    group["bob"].up = True
+    group.settle(15_000)
+    assert alice.engine.delivery(said)[:3] == ("known", 2, 3)
+    group["carol"].up = True
+    group.settle()
+    assert alice.engine.delivery(said) == Delivery("settled", 3, 3)
+
+
+def test_the_deletion_of_a_settled_post_is_not_settled_at_once() -> None:
+    group = Group(*THREE, rounds=1000)
+    bob = group["bob"]
+    said = _post_by("bob", group)
+    group["carol"].up = False
+    group["alice"].engine.delete(said, group.now)
+    group.carry(group["alice"])
+    group.settle(15_000)
+    assert bob.engine.delivery(said)[:3] == ("known", 2, 3)
+    group["carol"].up = True
+    group.settle()
+    assert bob.engine.delivery(said).word == "settled"
+
+
+def test_the_edit_of_another_does_not_change_the_state_of_a_post() -> None:
+    group = Group(*THREE, rounds=1000)
+    said = _post_by("alice", group)
+    forged = EventBody(Kind.EDIT, group["bob"].engine.me or 0, 1000, 0, "changed", said)
+    group["carol"].up = False
+    group["bob"].engine._core.write(signed_event(group.data_set, group["bob"].key, forged), Statements())
+    group["bob"].engine.advance(group.now)
+    group.carry(group["bob"])
+    group.settle(15_000)
+    carried = [one.operation.body.event for one in group["alice"].engine.operations()]
+    assert forged in [event.body for event in carried if event is not None]
+    assert group["alice"].engine.delivery(said).word == "settled"
 
 
 def test_a_restarted_engine_goes_on_where_it_was() -> None:

@@ -135,7 +135,7 @@ class MembersChannel:
         self.require_voice()
         draft = self.told.draft(message_id)
         if draft is None:
-            return self._made(self.engine.edit(self.told.name(message_id), text, self._now()))
+            return self._made(self.engine.edit(post := self.told.name(message_id), text, self._now()), post)
         self.engine.edit_draft(draft, text)
         return self._changed(draft, PostEdited(self.told.draft_id(draft), text))
 
@@ -144,7 +144,7 @@ class MembersChannel:
         self.require_voice()
         draft = self.told.draft(message_id)
         if draft is None:
-            return self._made(self.engine.delete(self.told.name(message_id), self._now()))
+            return self._made(self.engine.delete(post := self.told.name(message_id), self._now()), post)
         self.engine.delete_draft(draft)
         me = self._identity.sender_id
         return self._changed(draft, PostDeleted(self.told.draft_id(draft), True, me, me))
@@ -185,14 +185,14 @@ class MembersChannel:
         self._require_not_left()
         self._made(self.engine.leave(self._now()))
 
-    def _made(self, name: PostId | None) -> str:
+    def _made(self, name: PostId | None, post: PostId | None = None) -> str:
         self._session.mark_ready()
         if name is None:
             self.log.touch()
             draft_id = self.told.draft_id(self.engine.last_draft())
             self._events.append(DeliveryChanged(draft_id, "queued", 0, 0))
             return draft_id
-        self.told.made(name)
+        self.told.made(name, post)
         return self.told.message_id(name)
 
     def _changed(self, draft: int, told: EventBody) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _STATUS: Final = {"removed": "evicted"}
+_UNTOLD: Final = ("", 0, 0)
 
 
 class Told:
@@ -46,7 +47,7 @@ class Told:
         self._me = me
         self._alive: dict[PostId, int]  # posts that were told, with the number of their last edit
         self._names: dict[str, PostId] = {}  # those that were not settled at the beginning, and events of ours, by id
-        self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events that are not settled
+        self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events and posts that are not settled
         self._was: dict[PostId, str] = {}  # ids from before we were a member
         self._passed = engine.checkpoint.number
         self._deleted = 0  # deletions that the checkpoint passed since it was told
@@ -63,7 +64,9 @@ class Told:
                 self._alive[name] = post.edit
         for name in front.gone:
             self._alive.pop(name, None)
-        self._states.update(dict.fromkeys(engine.open_events(), ("", 0, 0)))
+        self._states.update(dict.fromkeys(engine.open_events(), _UNTOLD))
+        for name in (*front.posts, *front.gone):
+            self._follow_change(name)
 
     # Names.
 
@@ -174,7 +177,7 @@ class Told:
                     yield from self._effect(body, late=not last)
             case ev.Drafted(number, name):
                 self._was[name] = self.draft_id(number)
-                self._states[name] = ("", 0, 0)
+                self._states[name] = _UNTOLD
             case ev.CheckpointMoved(mark):
                 passed, self._passed = mark.number - self._passed, mark.number
                 last_id = self._engine.last_settled().hex()
@@ -234,6 +237,7 @@ class Told:
             return
         elif body.kind is Kind.EDIT and same(body.author, target.author) and body.number > self._alive[target]:
             self._alive[target] = body.number
+            self._follow_change(target)
             yield PostEdited(self.message_id(target), body.text)
         elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, target.author)):
             yield self._forget(target, self._person(body.author))
@@ -255,15 +259,23 @@ class Told:
                 yield PostSaid(self.shown(view), False, "sync")
             elif view.post.edit > self._alive[name]:
                 self._alive[name] = view.post.edit
+                self._follow_change(name)
                 yield PostEdited(self.message_id(name), view.post.text)
 
     # Our own events.
 
-    def made(self, name: PostId) -> None:
-        """Follow an event that we have just made."""
-        self._states[name] = ("", 0, 0)
+    def made(self, name: PostId, post: PostId | None = None) -> None:
+        """Follow an event that we have just made, and the post that it changes."""
+        self._states[name] = _UNTOLD
         self._names[self.message_id(name)] = name
+        if post is not None:
+            self._follow_change(post)
         self.log.touch()
+
+    def _follow_change(self, post: PostId) -> None:
+        """Follow a post of ours again until its change is settled."""
+        if self._person(post.author) == self._me:
+            self._states.setdefault(post, _UNTOLD)
 
     def _deliveries(self) -> Iterator[DeliveryChanged]:
         for name, before in list(self._states.items()):
