@@ -22,7 +22,8 @@ from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.pane import Pane
+from sdschat.tui.theatre.foot import keys_in
+from sdschat.tui.theatre.pane import Pane, PlayedInput
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
@@ -33,22 +34,9 @@ _FRAME: Final = 0.1  # seconds
 _LOOK: Final = 0.4  # seconds between two looks at the fingerprints
 _FLASH: Final = 1.2  # seconds
 _APART: Final = 2.0  # seconds for which logs differ before it is said: each message takes a moment
-_KEYS: Final = (
-    "1-6 cut",
-    "s split",
-    "m mend",
-    "l loss",
-    "k kill",
-    "space pause",
-    "→ step",
-    "Enter write",
-    "? help",
-    "q quit",
-)
 # Actions of keys that are text in a line.
 _LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", "help_by_letter", "end_by_letter")
 _ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
-_DISPENSABLE: Final = ("→ step", "l loss", "s split")  # where there is no room for all; help has them
 _HELP: Final = """\
 Four participants, each a real node with its own database.
 Behind each name stands the fingerprint of its log.
@@ -170,21 +158,12 @@ class TheatreApp(OrderedKeys):
         self.small.update(
             f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
         )
-        keys, between = self._keys(width - 2)
+        self._draw_keys()
+
+    def _draw_keys(self) -> None:
+        keys, between = keys_in(self.size.width - 2, writing=self.focused is not None)
         coloured = not self.palette.theme.ansi
         self.keys.update(keys_marked(map(self._plain, keys), self._plain(between), coloured=coloured))
-
-    def _keys(self, room: int) -> tuple[list[str], str]:
-        """Return the keys that there is room for, and what stands between them."""
-        keys = [*_KEYS]
-        for between in (" · ", "  "):
-            if len(between.join(keys)) <= room:
-                return keys, between
-        for one in _DISPENSABLE:
-            keys.remove(one)
-            if len("  ".join(keys)) <= room:
-                break
-        return keys, "  "
 
     def _plain(self, text: str) -> str:
         return (
@@ -331,12 +310,14 @@ class TheatreApp(OrderedKeys):
         """Go into the line at once: letters that come with this key are for it already."""
         if self.focused is not None:
             raise SkipAction
-        self._entry().disabled = False
+        self._entry().write()
         self.set_focus(self._entry())
+        self._draw_keys()
 
     def action_keys(self) -> None:
-        self._entry().disabled = True
+        self._entry().wait()
         self.set_focus(None)
+        self._draw_keys()
 
     def action_help(self) -> None:
         self.toggle_class("-help")
@@ -350,7 +331,7 @@ class TheatreApp(OrderedKeys):
     def action_end(self) -> None:
         self.exit(0)
 
-    def _entry(self) -> Input:
+    def _entry(self) -> PlayedInput:
         entry = self.panes[ME].entry
         assert entry is not None
         return entry
@@ -359,7 +340,7 @@ class TheatreApp(OrderedKeys):
     def _submitted(self, message: Input.Submitted) -> None:
         text = message.value.strip()
         if not text:
-            self.action_keys()
+            self.tell("You write as ann: Esc goes back to the keys.")
             return
         try:
             self.company.say(ME, text)

@@ -24,6 +24,7 @@ from sdschat.tui.themes import Line, LineStyle
 _NICK: Final = 6
 _LEAST: Final = 8  # columns for a text
 _KEPT: Final = 60  # rows in memory
+_WAITING: Final = "Enter: write"
 
 
 def row_lines(item: Item, width: int, line_style: LineStyle, now: int, present: tuple[str, ...] = ()) -> list[Line]:
@@ -113,6 +114,18 @@ class LogEnd(Widget):
 class PlayedInput(Input):
     """The line of the participant who is played. Enter sends at once: Esc that comes with it acts after that."""
 
+    def __init__(self, nick: str) -> None:
+        super().__init__(placeholder=_WAITING, compact=True, disabled=True)
+        self._nick = nick
+
+    def write(self) -> None:
+        """Take letters as text, and say so."""
+        self.disabled, self.placeholder = False, f"write as {self._nick}"
+
+    def wait(self) -> None:
+        """Leave the letters to the keys of the screen."""
+        self.disabled, self.placeholder = True, _WAITING
+
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "enter":
             event.stop()
@@ -127,7 +140,7 @@ class Pane(Vertical):
         super().__init__(id=nick, classes="pane")
         self.nick = nick
         self.log_end = LogEnd(line_style, notes=notes)
-        self.entry = PlayedInput(placeholder="Enter: write", compact=True, disabled=True) if plays else None
+        self.entry = PlayedInput(nick) if plays else None
 
     def compose(self) -> ComposeResult:
         yield self.log_end

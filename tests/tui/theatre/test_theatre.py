@@ -140,6 +140,28 @@ def test_esc_in_one_burst_with_a_line_comes_after_the_line_was_sent(tmp_path: Pa
 
 
 @pytest.mark.parametrize("size", [(80, 24), LEAST])
+def test_the_screen_says_that_one_writes_until_esc(tmp_path: Path, size: tuple[int, int]) -> None:
+    """An empty Enter left the line without a word, so that the next letters cut, killed or ended."""
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=size) as terminal:
+        terminal.until_text("ann", "dave", "? help", "Enter: write")
+        terminal.press("\r")
+        terminal.until_text("write as ann", "Enter sends · Esc back to the keys · Ctrl+C quits")
+        assert "? help" not in terminal.text(), "no letter is a key now"
+        terminal.press("sent\r")
+        terminal.until(lambda: terminal.text().count("sent") == 4, "it was not sent")
+        terminal.until_text("write as ann", "Esc back to the keys")
+        terminal.press("\r")
+        terminal.until_text("You write as ann: Esc goes back to the keys.")
+        terminal.press("kq")
+        terminal.until(lambda: bool(re.search(r"\bkq\b", terminal.text())), "the letters are no text")
+        terminal.escape()
+        terminal.until_text("? help")
+        terminal.press("q")
+        assert terminal.wait() == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), LEAST])
 def test_the_state_is_whole_with_every_fault(tmp_path: Path, size: tuple[int, int]) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=size) as terminal:
