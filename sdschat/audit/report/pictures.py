@@ -35,6 +35,16 @@ def tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
+def node_axis(order: Any = alt.Undefined) -> alt.Y:
+    return alt.Y("node:N", sort=order, title=None, axis=alt.Axis(labelLimit=110))
+
+
+def shades(field: str, colours: Mapping[str, str], orient: Any, title: str | None = None) -> alt.Color:
+    """Give each value of a field its colour, with a legend."""
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(field, scale=scale, legend=alt.Legend(title=title, orient=orient, symbolType="square"))
+
+
 def convergence(
     nodes: Sequence[AuditNode], messages: int, cells: Sequence[Cell], faults: Sequence[AuditFinding], named: Named
 ) -> Picture:
@@ -56,12 +66,7 @@ def convergence(
         if row.position is not None and row.node in shown
     ]
     order = list(dict.fromkeys(named(node.node) for node in worst))
-    y = alt.Y("node:N", sort=order, title=None, axis=alt.Axis(labelLimit=110))
-    shades = alt.Color(
-        "state:N",
-        scale=alt.Scale(domain=list(_HELD), range=list(_HELD.values())),
-        legend=alt.Legend(title=None, orient="bottom", symbolType="square"),
-    )
+    y, colours = node_axis(order), shades("state:N", _HELD, "bottom")
     scale = alt.Scale(domain=[1, messages + 1], nice=False)
     whole = list(range(1, messages + 1)) if messages <= _LABELLED else alt.Undefined
     x = alt.X(
@@ -73,7 +78,7 @@ def convergence(
     boxes = alt.Chart(data(rows)).mark_rect(stroke="white", strokeWidth=0.5, strokeOpacity=0.4)
     dots = alt.Chart(data(marks)).mark_point(shape="diamond", size=90, filled=True, color="#b3261e", stroke="white")
     return alt.layer(
-        boxes.encode(x=x, x2="until:Q", y=y, color=shades, tooltip=tips(node="node", state="here", tip="in detail")),
+        boxes.encode(x=x, x2="until:Q", y=y, color=colours, tooltip=tips(node="node", state="here", tip="in detail")),
         dots.encode(x="place:Q", y=y, tooltip=tips(node="node", what="fault", detail="what is known")),
     ).properties(width=WIDE, height=26 * len(order))
 
@@ -139,7 +144,7 @@ def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
             tip = f"half {duration(p50)}, 95 % {duration(p95)}, 99 % {duration(p99)}"
             found.append({"node": named(row.node), "state": state, "half": p50, "most": p95, "all": p99, "tip": tip})
     base = alt.Chart(data(found)).encode(
-        y=alt.Y("node:N", title=None, axis=alt.Axis(labelLimit=110)),
+        y=node_axis(),
         yOffset="state:N",
         color=alt.Color("state:N", title=None, legend=alt.Legend(orient="bottom")),
         tooltip=tips(node="node", state="state", tip="within"),
@@ -202,11 +207,9 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> Picture:
             {"node": named(row.node), "hits": row.hits, "low": low, "up": up, "of": row.expected, "state": state}
             | {"tip": tip}
         )
-    base = alt.Chart(data(found)).encode(
-        y=alt.Y("node:N", title=None, axis=alt.Axis(labelLimit=110)), tooltip=tips(node="node", tip="found")
-    )
+    base = alt.Chart(data(found)).encode(y=node_axis(), tooltip=tips(node="node", tip="found"))
     scale = alt.Scale(type="sqrt")
-    shades = alt.Scale(domain=["within chance", "beyond chance"], range=["#5b8def", "#d64545"])
+    colours = alt.Scale(domain=["within chance", "beyond chance"], range=["#5b8def", "#d64545"])
     return alt.layer(
         base.mark_rule(strokeWidth=1.5).encode(
             x=alt.X(
@@ -216,7 +219,7 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> Picture:
         ),
         base.mark_tick(thickness=3, size=14, color="#8795a5").encode(x="of:Q"),
         base.mark_circle(size=80, opacity=1).encode(
-            x="hits:Q", color=alt.Color("state:N", title=None, scale=shades, legend=alt.Legend(orient="bottom"))
+            x="hits:Q", color=alt.Color("state:N", title=None, scale=colours, legend=alt.Legend(orient="bottom"))
         ),
     ).properties(width=WIDE, height=26 * len(found))
 

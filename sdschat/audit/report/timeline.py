@@ -11,7 +11,7 @@ import altair as alt
 from sdschat.audit.answers import Absence, Figures
 from sdschat.audit.report.data import Named, duration, moment, size
 from sdschat.audit.report.embed import Picture, data
-from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, tips
+from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, node_axis, shades, tips
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import LOST, counted
 
@@ -84,7 +84,7 @@ def _chosen(views: list[str]) -> alt.TopLevelSelectionParameter:
 def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     """Draw a lane for each node: when it was there, when it was not, its deliveries and its faults."""
     lanes = {row.node: scene.named(row.node) for row in shown}
-    y = alt.Y("node:N", sort=list(dict.fromkeys(lanes.values())), title=None, axis=alt.Axis(labelLimit=110))
+    y = node_axis(list(dict.fromkeys(lanes.values())))
     away = [_away_row(row, lanes) for row in scene.figures.away if row.node in lanes]
     there = [
         {"at": row.first_ms, "until": row.last_ms, "node": lanes[row.node]}
@@ -94,16 +94,11 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     lane = alt.Chart(data(there)).mark_bar(height=16, color="#8795a5", opacity=0.25, cornerRadius=3)
     gap = alt.Chart(data(away)).mark_bar(height=16, cornerRadius=2, opacity=0.85)
     words = alt.Chart(data([row for row in away if row["kind"] != "ended before others"]))
-    shades = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=list(_AWAY), range=list(_AWAY.values())),
-        legend=alt.Legend(title=None, orient="top", symbolType="square"),
-    )
     gaps = tips(node="node", kind="was", lasted="for", since="from (UTC)")
     whole = alt.layer(
         lane.encode(x=_time(scene), x2="until:T", y=y).properties(name="lanes"),
         _ticks(scene, lanes).encode(x=_time(scene), y=y),
-        gap.encode(x=_time(scene), x2="until:T", y=y, color=shades, tooltip=gaps),
+        gap.encode(x=_time(scene), x2="until:T", y=y, color=shades("kind:N", _AWAY, "top"), tooltip=gaps),
         words.mark_text(dy=-13, fontSize=11, align="left", fontWeight=600).encode(x=_time(scene), y=y, text="words:N"),
         _marks(scene, lanes).encode(x=_time(scene), y=y),
     ).properties(width=WIDE, height=max(2, len(shown)) * _LANE, title="Nodes: there, away, and faults")
@@ -136,13 +131,9 @@ def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
         for row in scene.figures.course
         if row.node in lanes and row.what.startswith("delivered ")
     ]
-    shades = alt.Color(
-        "via:N",
-        scale=alt.Scale(domain=list(_VIAS), range=list(_VIAS.values())),
-        legend=alt.Legend(title="delivered", orient="top", symbolType="square"),
-    )
+    colours = shades("via:N", _VIAS, "top", "delivered")
     told = tips(node="node", n="delivered", via="by", when="from (UTC)")
-    return alt.Chart(data(rows)).mark_tick(height=12, thickness=2).encode(color=shades, tooltip=told)
+    return alt.Chart(data(rows)).mark_tick(height=12, thickness=2).encode(color=colours, tooltip=told)
 
 
 def _marks(scene: Scene, lanes: Mapping[str, str]) -> Picture:

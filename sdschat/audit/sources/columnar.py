@@ -66,7 +66,6 @@ class Logged(NamedTuple):
     `None` stands for a missing text, state or packet. `taken_apart.Packets` checks the packets.
     """
 
-    places: Sequence[int]
     lamports: Sequence[int]
     ids: Sequence[str]
     senders: Sequence[str]
@@ -168,7 +167,6 @@ class Columnar(Telling):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
             nothing, zeros = (None,) * len(some), (0,) * len(some)
             yield Logged(
-                zeros,
                 lamports,
                 ids,
                 senders,
@@ -208,9 +206,7 @@ class Columnar(Telling):
         else:
             nicks, said, sent = zip(*(texts.get(place, _NO_TEXT) for place in places), strict=True)
         state = tuple(map(states.get, places)) if states else (None,) * len(places)
-        return Logged(
-            places, lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state
-        )
+        return Logged(lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state)
 
     def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
         """Return the packets and their checksums."""
