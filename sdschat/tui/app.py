@@ -40,6 +40,7 @@ FRAME: Final = 0.05  # seconds between two frames, however much has changed
 _SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
 _LONGEST: Final = 0.4  # seconds without a new frame, at most
 _SAVE: Final = 5  # seconds between two saves of drafts and read marks
+_LATELY: Final = 30  # seconds since the last key for which the user is there, where a terminal does not tell
 _PAUSE: Final = 0.4  # seconds without a key after which the draft is saved
 
 
@@ -66,6 +67,8 @@ class ChatApp(EscInOrder, KeyedHost):
     _drawn_at = 0.0
     _rest = FRAME
     _seconds = 0
+    _tells_focus = False  # the terminal told that it got or lost the focus: not every one does
+    _touched_at = 0.0  # when a key or the mouse was used last
     _pause: asyncio.TimerHandle | None = None  # since the last key in the input
 
     # Making the screen.
@@ -117,6 +120,8 @@ class ChatApp(EscInOrder, KeyedHost):
             self.opening.before(event)
         if isinstance(event, events.Key):
             self.node.scheduler.favour_input()
+        if isinstance(event, events.InputEvent):
+            self._touched_at = time.monotonic()
         await super().on_event(event)
 
     def on_background_named(self, event: BackgroundNamed) -> None:
@@ -146,7 +151,8 @@ class ChatApp(EscInOrder, KeyedHost):
             return
         with self._context():
             self.taken_back.hear(event)
-            if self.desktop.hear(event, self.looking):
+            lately = time.monotonic() - self._touched_at < _LATELY
+            if self.desktop.hear(event, self.looking, is_there=self._tells_focus or lately):
                 self.draw_soon()
             self.text_log.hear(event)
             self.lens.hear(event)
@@ -302,9 +308,11 @@ class ChatApp(EscInOrder, KeyedHost):
     def on_app_blur(self) -> None:
         from sdschat.tui.notifier import Away
 
+        self._tells_focus = True
         self.away = self.away or Away(self.desktop.models, self.view.now().wall)
 
     def on_app_focus(self) -> None:
+        self._tells_focus = True
         away, self.away = self.away, None
         text = "" if away is None else away.told(self.desktop.models, self.view.now().wall)
         if text:

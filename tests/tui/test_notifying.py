@@ -144,6 +144,44 @@ def test_a_terminal_without_the_focus_gets_a_notification(tmp_path: Path) -> Non
             assert b"p=body;ann: seen" not in ann.written
 
 
+def _bells(terminal: Terminal) -> int:
+    return re.sub(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\\\)", b"", bytes(terminal.written)).count(b"\x07")
+
+
+def test_the_bell_reaches_the_terminal_unless_the_user_is_there_or_wants_none(tmp_path: Path) -> None:
+    """Many terminals, such as tmux by default, do not tell that another window has the keys: it never rang there."""
+    broker = ("--timing", "demo", "--set", f"embedded.port={free_port()}")
+
+    def say(ann: Terminal, text: str) -> None:
+        assert run(tmp_path / "bob", "send", "lobby", text, "--name", "bob", *broker).returncode == 0
+        ann.until_text(text)
+
+    with Terminal(command("join", "lobby", "--name", "ann", *broker), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        say(ann, "for nobody")
+        assert _bells(ann) == 0
+        say(ann, "ann: no key came and no focus is told")
+        ann.until(lambda: _bells(ann) == 1, "the bell")
+        ann.press("x")
+        ann.until_text("> x")
+        say(ann, "ann: a key came a moment ago")
+        ann.press("\x15\x1b[O")  # another window has the keys
+        say(ann, "ann: you are away")
+        ann.until(lambda: _bells(ann) == 2, "the bell")
+        ann.press("\x1b[I/bell\r\x1b[O")
+        ann.until_text("the bell is off")
+        say(ann, "ann: you hear nothing")
+        ann.press("\x1b[I/bell\r\x1b[O")
+        ann.until_text("the bell rings when")
+        say(ann, "ann: and now you do")
+        ann.until(lambda: _bells(ann) == 3, "the bell")
+        ann.press("\x1b[I")
+        say(ann, "ann: you are back")
+        ann.enter("/quit")
+        assert ann.wait() == 0
+        assert _bells(ann) == 3
+
+
 CONTENT = re.compile(rb"\x1b\](9|99|777);([^\x1b\x07\x9c]*)\x1b\\")
 
 

@@ -30,7 +30,7 @@ class Workspace:
         self.shown = ""
         self.beside = ""  # the other channel of a split
         self.hosting = False
-        self.ring = False  # a mention came since `take_ring` was last called
+        self.ring = False  # a mention came that the user may not have seen since `take_ring` was last called
         self.calls: list[tuple[str, str]] = []  # name and id of what was said to the user; `take_calls` empties it
         self._level = level
         self._words = words
@@ -64,8 +64,8 @@ class Workspace:
         self.shown = name
         return self.models[name]
 
-    def hear(self, event: NodeEvent, looking: Callable[[str], bool]) -> bool:
-        """Take an event. Return True if something has to be drawn."""
+    def hear(self, event: NodeEvent, looking: Callable[[str], bool], *, is_there: bool = True) -> bool:
+        """Take an event. Return True if something has to be drawn. `is_there`: the user is at this window for sure."""
         if isinstance(event.body, HostingChanged):
             self.hosting = event.body.hosting
             for model in self.models.values():
@@ -76,6 +76,7 @@ class Workspace:
             model.hear(event, looking(model.name))
             if before is not None:
                 self._attend(model, before.get(model.name, 0), event)
+                self.ring = self.ring or (not is_there and self._is_to_user(model, event))
         return any(model.changes for model in concerned)
 
     def concerned(self, event: NodeEvent) -> list[ChannelModel]:
@@ -110,6 +111,12 @@ class Workspace:
         elif model.mentions > mentions_before:
             self.ring = True
             self.calls = [*self.calls[1 - _CALLS :], (model.name, _message_id(event))]
+
+    def _is_to_user(self, model: ChannelModel, event: NodeEvent) -> bool:
+        entry = model.timeline.entries.get(_message_id(event))
+        if entry is None or entry.own or self._level(model.name) == "none":
+            return False
+        return entry.mention or bool(model.conversation.peer)
 
     def counted(self, name: str) -> tuple[int, int]:
         """Return the numbers of unread messages and of mentions that the user wants to be told of."""
