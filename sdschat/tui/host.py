@@ -49,6 +49,7 @@ _ABSENT: Final = {
     "list": "/channels lists the channels that are open.",
     "topic": "A channel has a name and no topic.",
     "whois": "/who tells who is known, and /verify NICK whose key it is.",
+    "broker": _BROKER,
     "server": _BROKER,
     "connect": _BROKER,
     "set": _SETTINGS,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.tui.model.history import as_started
 from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, staged
 
@@ -60,6 +63,14 @@ async def test_a_refusal_of_the_broker_is_in_the_head_with_its_reason(s: Stage) 
     assert "The broker forbids to write here." in s.text()
     s.app._hear(NodeEvent("lobby", at, HandedOver("m" * 64)))
     await s.until(lambda: "not allowed" not in s.text())
+
+
+def test_where_the_name_of_the_program_finds_nothing_its_path_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", [".venv/bin/sdschat", "join", "lobby"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert as_started("sdschat join lobby") == ".venv/bin/sdschat join lobby"
+    monkeypatch.setattr("sys.argv", ["/usr/lib/python3/pytest"])
+    assert as_started("sdschat join lobby") == "sdschat join lobby"
 
 
 @staged()

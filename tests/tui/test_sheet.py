@@ -53,7 +53,9 @@ async def test_typed_letters_leave_only_the_lines_that_have_them(s: Stage) -> No
     assert "nothing yet" not in s.text()
     await s.press("q")
     await s.until_text("No line here has unackq. Backspace takes a letter back.")
-    await s.press(*("backspace",) * 6)
+    await s.press(*("backspace",) * 6, *"reconnec")
+    await s.until_text("No line here has reconnec. On another page (Tab): first steps and commands.")
+    await s.press(*("backspace",) * 8)
     await s.until_text("nothing yet")
     assert s.app.composer.text == ""
 

@@ -44,6 +44,10 @@ _IN_INPUT: Final = (
     ("Esc", "goes one step back"),
     ("Ctrl+X Ctrl+E", "writes in your editor"),
 )
+_FIXED: Final = (
+    ("Ctrl+P", "the palette: channels, people, messages, commands, themes"),
+    ("Alt+1 to Alt+9", "shows a channel"),
+)
 _IN_LOG: Final = (
     ("Up, Down, k, j", "select"),
     ("Home, End, g, G", "go to the oldest, to the newest"),
@@ -207,6 +211,7 @@ def _key_lines(host: Host) -> list[str]:
         *_keys_there("in the input", _IN_INPUT),
         *_keys_there("everywhere (/keys NAME KEY changes one)", []),
         *(f"  {key_words(key):<18}  {label} ({action})" for action, key, label in host.key_table()),
+        *_keys_there("everywhere, and always the same", _FIXED),
         *_keys_there("in the log (F6)", _IN_LOG),
         *_keys_there("in a search (Ctrl+F)", _IN_SEARCH),
     ]

@@ -57,7 +57,7 @@ COMMANDS = (
     Command(
         "msg",
         "/msg [NICK TEXT]",
-        "Write to one participant alone",
+        "A direct message: write to one participant alone",
         _msg,
         aliases=("query", "dm"),
         complete=people,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 from typing import Final
 
 from sdschat.node.events import CatchingUp
@@ -58,7 +62,16 @@ def _way_in(view: Conversations, channel: str) -> str:
         return "by a link: /invite makes one"
     if view.guest:
         return "by opening the address of this page"
-    return clean(join_command(view.node, channel), limit=600) + ("" if view.node.broker else _NEAR)
+    command = clean(join_command(view.node, channel), limit=600)
+    return command if view.node.broker else as_started(command) + _NEAR
+
+
+def as_started(command: str) -> str:
+    """Return a command for this machine with the name that finds the program there."""
+    started = sys.argv[0]
+    name, _, rest = command.partition(" ")
+    found = shutil.which(name) is not None or os.path.basename(started) != name
+    return command if found else f"{shlex.quote(started)} {rest}"
 
 
 def badge(history: CatchingUp | None) -> str:

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sdschat.tui.model.results import Mark, Page
-from sdschat.tui.model.words import LEFT_TO_RIGHT
+from sdschat.tui.model.words import LEFT_TO_RIGHT, listed
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
 from sdschat.tui.themes import Line, LineStyle, keys_marked
 from sdschat.tui.widgets.log_view import LogView
@@ -209,7 +209,7 @@ class Sheet(ScrollView, can_focus=True):
             for number, part in enumerate(hanging(page.lines[at], width))
         ]
         if not self._found and words:
-            none = f"No line here has {' and '.join(words)}. Backspace takes a letter back."
+            none = f"No line here has {' and '.join(words)}. {self._elsewhere(words)}Backspace takes a letter back."
             self._rows = [(part, -1, False) for part in hanging(none, width)]
         self.virtual_size = Size(width, len(self._rows))
         if not words:  # as high as the highest page: it does not move while one turns the pages, or filters
@@ -227,6 +227,11 @@ class Sheet(ScrollView, can_focus=True):
             rows = max((sum(len([*hanging(line, width)]) for line in page.lines) for page in several), default=0)
             self._highest = self._pages, width, rows
         return rows
+
+    def _elsewhere(self, words: Sequence[str]) -> str:
+        """Return which of the other pages have these words, in a sentence; empty if none has."""
+        found = [page.title for page in self._pages if any(_matching(page.lines, words))]
+        return f"On another page (Tab): {listed(found)}. " if found else ""
 
     def _draw_frame(self, page: Page) -> None:
         """Draw the titles of the pages, and the keys that do something now."""
