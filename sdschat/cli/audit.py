@@ -15,6 +15,7 @@ import click
 from sdschat.cli.audit_report import SHOWN, all_option, channel_option, full_channel, only
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
+from sdschat.cli.report_file import report_file
 from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
 
 if TYPE_CHECKING:
@@ -36,7 +37,14 @@ _ALL_EQUAL: Final = "all checkpoints are prefixes of one another, all committees
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @all_option
 @channel_option
-@click.option("--report", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write an HTML report too.")
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=report_file,
+    help="Write an HTML report too.",
+)
 @click.option(
     "--figures",
     "counted",
@@ -185,6 +193,7 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
     except OSError as error:
         say(f"sdschat: {page} cannot be written: {error.strerror}. Choose another --report.")
         return False
+    say(f"The report is written to {page}.")
     return True
 
 

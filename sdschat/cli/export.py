@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from sdschat.audit.sources.databases import is_database
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.log import FORMATS, print_history, which_options
@@ -48,6 +49,8 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
         raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
     if file.exists() and not force:
         raise CommandProblem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
+    if is_database(file) or file.absolute().parent == chosen.database.absolute().parent:
+        raise CommandProblem(f"{file} is a database, or beside that of the profile. Choose another name.", WRONG_USE)
     with open_reader(chosen) as reader, writable(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
     say(f"{file} is written")

@@ -156,6 +156,8 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     from sdschat.experiment.grid.gridfile import Run
     from sdschat.experiment.runs import figures_for, setting_from
 
+    if lake is not None:
+        must_be_folder(lake, "--lake")
     began = time.perf_counter()
     numbers = figures_for(Run(setting_from(changes), seed), lake)
     for name, unit, says in FIGURES:

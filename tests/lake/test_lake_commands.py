@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.audit.report.start import PAGE_START
 from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
 from sdschat.audit.verdict import DEFAULT, LOST
 from sdschat.cli.errors import CommandProblem
@@ -111,13 +112,15 @@ def test_a_report_that_cannot_be_written_leaves_the_verdict_told(field: Path, tm
     assert run(["audit", str(field), "--report", gone]) == 1
 
 
-def test_a_report_replaces_a_link_and_leaves_what_it_points_to_alone(field: Path, tmp_path: Path) -> None:
+def test_a_report_replaces_a_link_to_a_report_and_leaves_what_it_points_to_alone(field: Path, tmp_path: Path) -> None:
     precious, page = tmp_path / "precious", tmp_path / "page.html"
-    precious.write_text("mine")
     page.symlink_to(precious)
-    assert run(["audit", str(field), "--report", str(page)]) == 0
-    assert (precious.read_text(), page.is_symlink()) == ("mine", False)
-    assert page.read_text().startswith("<!doctype html>")
+    for text in ("mine", PAGE_START):
+        precious.write_text(text)
+        refused = text == "mine"
+        assert run(["audit", str(field), "--report", str(page)]) == (2 if refused else 0)
+        assert (precious.read_text(), page.is_symlink()) == (text, refused)
+    assert page.read_text().startswith(PAGE_START)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import altair as alt
 import vl_convert
 
+from sdschat.audit.report.start import PAGE_START
+
 Picture = Any  # a chart of Altair, whose methods have no types
 _ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 # Nothing is loaded from anywhere, whatever a text in the page says. Vega makes functions of its expressions.
@@ -93,7 +95,7 @@ footer { color:var(--soft); font-size:13px; margin-top:28px }
 def document(title: str, body: str, drawn: Pictures) -> str:
     """Return a page as one self-contained file, with these pictures."""
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"{PAGE_START}<title>{escape(title)}</title>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{CSS}</style></head>\n<body><main>{body}</main>{drawn.scripts()}</body></html>\n"

@@ -12,6 +12,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import whole_file
+from sdschat.cli.report_file import report_file
 from sdschat.cli.spark.common import (
     cache_folder,
     chosen_engine,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Check that the file can be written, before Spark works for minutes."""
+    """Check that the file can be written, and no other file is lost, before Spark works for minutes."""
     folder = value.parent
     if value.is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")
@@ -36,6 +37,7 @@ def _writable(context: click.Context, parameter: click.Parameter, value: Path) -
         raise click.BadParameter(f"{value} cannot be written: there is no folder {folder}.")
     if not os.access(value if value.exists() else folder, os.W_OK):
         raise click.BadParameter(f"{value} cannot be written: permission denied. Choose another.")
+    report_file(context, parameter, value)
     return value
 
 
@@ -92,4 +94,4 @@ def write_report(there: Asked, lake: str, grain: int, output: Path) -> None:
         raise CommandProblem(
             f"{output} cannot be written: {error.strerror}. Choose another --output.", WRONG_USE
         ) from error
-    say(f"written to {output}")
+    say(f"The report is written to {output}.")
