@@ -104,10 +104,12 @@ class Panes:
             kept = both if screen.width >= _ROOM_FOR_KEYS else one if screen.width >= _ROOM_FOR_HELP else 0
             between = f" {screen.line_style.glyphs.between} "
             parts = [*self._parts(shown.name)]
-            first = cell_len(between + parts[0][0]) + kept if parts and screen.width >= _ROOM_FOR_HELP else 0
+            first = cell_len(between + parts[0][0][-1]) + kept if parts and screen.width >= _ROOM_FOR_HELP else 0
             text.append_text(self._pill(shown, screen.width - text.cell_len - first))
-            for part, drawn in parts:
-                if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
+            for ways, drawn in parts:
+                room = screen.width - kept - text.cell_len - len(between)
+                part = next((way for way in ways if cell_len(way) <= room), "")
+                if part:
                     text.append(between).append(part, drawn)
         keys = next((keys for keys in named if text.cell_len + len(keys) <= screen.width), "")
         drawn_keys = Text(keys.rjust(screen.width - text.cell_len))
@@ -161,27 +163,29 @@ class Panes:
         pill = f"{sign} {whole_parts(words, room - 3)}"
         return Text.assemble(" ", (pill, screen.line_style.style(name)))
 
-    def _parts(self, name: str) -> Iterator[tuple[str, Style]]:
-        """Yield the other parts of the head with their styles, the most wanted first."""
+    def _parts(self, name: str) -> Iterator[tuple[tuple[str, ...], Style]]:
+        """Yield the other parts of the head with their styles, the most wanted first: each as it is where there is
+        room, then shorter."""
         screen = self._screen
         model, plain = screen.desktop.models[name], Style()
         late = len(model.late.unseen)
         if late:
-            yield f"{late} late: Alt+L", screen.line_style.style("late")
+            yield (f"{late} late: Alt+L",), screen.line_style.style("late")
         partner, people = model.conversation.partner(), model.conversation.people()
         if partner is not None:
-            yield f"only {nick_text(partner.nick) or 'the other one'} and you read this", plain
+            yield (f"only {nick_text(partner.nick) or 'the other one'} and you read this",), plain
         elif model.connection.state == "connected":
             here = sum(person.online for person in people)
             went = self._gone.names(name, model.present, people, screen.view.now().wall)
-            yield f"{'alone here' if here == 1 else f'{here} here'}{went and f', {went} not here'}", plain
+            those = "alone here" if here == 1 else f"{here} here"
+            yield (f"{those}, {went} not here", those) if went else (those,), plain
             if screen.desktop.hosting:
-                yield "hosting the broker", plain
+                yield ("hosting the broker",), plain
             heard = last_heard_words(people, screen.view.now().wall)
             if heard and here > 1:
-                yield heard, plain
+                yield (heard,), plain
         if screen.view.node.settings.timing == "demo":
-            yield "quick repair", plain
+            yield ("quick repair",), plain
 
     def draw_people(self) -> None:
         screen = self._screen

@@ -30,6 +30,17 @@ async def test_a_narrow_head_keeps_the_key_of_help_before_all_but_the_pill(s: St
     assert "F1 help" in s.lines()[0]
 
 
+@staged(peers=("guest-12345678", "bartholomew"), size=(80, 24))
+async def test_where_the_names_of_who_went_away_have_no_room_the_number_of_those_here_is_left(s: Stage) -> None:
+    """The head dropped *alone here* with the names, just when everybody had left."""
+    await s.until_text("3 here")
+    for member in s.peers.values():
+        await member.node.close(0.1)
+    await s.until(lambda: not s.app.model.present, "both are away")
+    await s.until(lambda: "nothing missing ⋅ alone here" in s.lines()[0], "alone here")
+    assert "F1 help" in s.lines()[0]
+
+
 @staged(size=(100, 24))
 async def test_the_keys_of_the_head_are_those_of_now(s: Stage) -> None:
     assert "F1 help  F2 lens" in s.lines()[0]
