@@ -83,21 +83,22 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
 def tick(fate: Fate, present: tuple[str, ...], line_style: LineStyle) -> Line:
     """Return the living tick of a message: who of those `present` is known to have it, perhaps has it, or says so
     unsigned; then who was here when it was written, and went away without it. Once all of them are known to have it,
-    one quiet sign is left."""
+    one quiet sign is left. While nobody is present, those who were here when it was written have their cells."""
     glyphs = line_style.glyphs
     if fate.full:
         return [Segment(glyphs.acked, line_style.style("time"))]
-    if not present or fate.word or fate.past or fate.phase is Phase.QUEUED:
+    absent = fate.absent(present)
+    if not (present or absent) or fate.word or fate.past or fate.phase is Phase.QUEUED:
         words, name = fate_words(fate, glyphs)
         return [Segment(words, line_style.style(name))]
-    absent = fate.absent(present)
-    known, all_of_them = len(fate.known.intersection(present)), len(present) + len(absent)
+    here = present or sorted(fate.addressed & fate.known)
+    known, all_of_them = len(fate.known.intersection(here)), len(here) + len(absent)
     style = line_style.style("acked" if known else "maybe" if fate.perhaps else "unacked")
     counted = Segment(f" {known}/{all_of_them}", style)
     if all_of_them > _MOST_CELLS:
         filled = known * _MOST_CELLS // all_of_them
         return [Segment(glyphs.full * filled + glyphs.empty * (_MOST_CELLS - filled), style), counted]
-    cells = [Segment(cell(fate, one, glyphs), line_style.nick_style(one)) for one in present]
+    cells = [Segment(cell(fate, one, glyphs), line_style.nick_style(one)) for one in here]
     cells += [Segment(cell(fate, one, glyphs, here=False), line_style.nick_style(one)) for one in absent]
     return [*cells, counted]
 

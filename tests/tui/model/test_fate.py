@@ -70,6 +70,16 @@ def test_who_went_away_without_it_keeps_a_cell_of_another_sign() -> None:
     assert drawn(perhaps.among(("bob", "dave")), ("bob", "dave")) == "●●◐ 2/3"
 
 
+def test_cells_stay_when_the_last_one_goes_away() -> None:
+    """A green *acked 1* stood there, while the details named who went away without the message."""
+    fate = Fate(Phase.ACKED, some("bob"), addressed=some("bob", "carol")).among(("bob", "carol"))
+    assert drawn(fate, ("bob", "carol")) == "●○ 1/2"
+    assert drawn(fate.among(()), ()) == "●▫ 1/2"
+    assert drawn(Fate(Phase.UNACKED, addressed=some("bob")), ()) == "▫ 0/1"
+    assert drawn(Fate(Phase.ACKED, some("bob"), addressed=some("bob")), ()) == "✓ acked 1"
+    assert drawn(Fate(Phase.UNACKED), ()) == "⇡ unacked", "nobody was here"
+
+
 def test_who_is_removed_from_a_private_channel_is_waited_for_no_more() -> None:
     members = {"bob", "carol", "dave"}
     fates = OwnFates(lambda ids: frozenset(ids & members))
