@@ -187,7 +187,8 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Go one step back: out of a filter, a sheet, the bare log, the Lens, an answer, a selection, or scrolling."""
+        """Go one step back: out of a filter, a sheet, the bare log, the Lens, an answer, a selection, scrolling, or a
+        conversation of two."""
         self.panes.hint("")
         if self.sheet.page is not None:
             if not self.sheet.clear_filter():
@@ -209,7 +210,22 @@ class KeyedHost(ScreenHost):
             self.mark("")
         elif not self.log_view.following:
             self.log_view.jump_to_end()
+        else:
+            self._leave_talk()
         self.composer.focus()
+
+    def _leave_talk(self) -> None:
+        """Go from a conversation of two back to the channel. One who is writing stays, so that nothing that is meant
+        for one alone is written to all."""
+        channel = self.desktop.out_of_talk()
+        if channel is None:
+            return
+        if self.composer.text:
+            number = self.desktop.order.index(channel) + 1
+            way = f"Alt+{number}" if number < 10 else f"/go {number}"
+            self.warn(f"{way} goes back to {self.label(channel)}; what stands in the input is kept here.")
+        else:
+            self.show_channel(channel)
 
     def action_copy_or_quit(self) -> None:
         marked = self.screen.get_selected_text() or self.composer.selected_text

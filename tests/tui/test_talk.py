@@ -210,3 +210,20 @@ async def test_names_and_texts_of_others_drive_no_terminal(s: Stage) -> None:
     await s.settle()
     assert "text ev" in s.text()
     judge(written(s), "a conversation")
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_esc_goes_back_to_the_channel_before_and_keeps_what_one_writes(s: Stage) -> None:
+    """Esc did nothing in a conversation of two, where the screen promises one step back."""
+    await all_here(s)
+    await s.enter("/msg bob")
+    await s.press("alt+2", "alt+3")
+    assert s.app.label(s.app.channel) == "@bob"
+    await s.press("h", "i", "escape")
+    assert s.app.label(s.app.channel) == "@bob", "what is meant for one alone is not written to all"
+    assert s.app.composer.text == "hi"
+    assert "Alt+2 goes back to dev" in s.text()
+    await s.press("backspace", "backspace", "escape")
+    assert s.app.channel == "dev"
+    await s.press("escape")
+    assert s.app.channel == "dev"

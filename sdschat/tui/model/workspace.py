@@ -29,6 +29,7 @@ class Workspace:
         self.order: list[str] = []
         self.shown = ""
         self.beside = ""  # the other channel of a split
+        self.shown_last = ""  # the channel that is or was shown last, no conversation of two
         self.hosting = False
         self.ring = False  # a mention came that the user may not have seen since `take_ring` was last called
         self.calls: list[tuple[str, str]] = []  # name and id of what was said to the user; `take_calls` empties it
@@ -62,7 +63,16 @@ class Workspace:
         if before is not None and self.shown != name:
             before.leave()
         self.shown = name
+        if not split_id(name)[1]:
+            self.shown_last = name
         return self.models[name]
+
+    def out_of_talk(self) -> str | None:
+        """Return the channel to go back to from the conversation of two that is shown; None from a channel."""
+        channel, peer = split_id(self.shown)
+        if not peer:
+            return None
+        return self.shown_last if self.shown_last in self.models else channel
 
     def hear(self, event: NodeEvent, looking: Callable[[str], bool], *, is_there: bool = True) -> bool:
         """Take an event. Return True if something has to be drawn. `is_there`: the user is at this window for sure."""
