@@ -22,7 +22,7 @@ from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.foot import keys_in
+from sdschat.tui.theatre.foot import help_in, keys_in
 from sdschat.tui.theatre.pane import Pane, PlayedInput
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
@@ -36,23 +36,8 @@ _FLASH: Final = 1.2  # seconds
 _APART: Final = 2.0  # seconds for which logs differ before it is said: each message takes a moment
 # Actions of keys that are text in a line.
 _LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", "help_by_letter", "end_by_letter")
+_FOLLOW: Final = "cells follow with next packets"  # to 60 columns it has room
 _ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
-_HELP: Final = """\
-Four participants, each a real node with its own database.
-Behind each name stands the fingerprint of its log.
-
-  1 ann-bob     2 ann-carol   3 bob-dave   cut, or mend,
-  4 carol-dave  5 ann-dave    6 bob-carol  the link
-  s             cuts all links between left and right
-  m             mends all links, and ends the loss
-  l             loses packets on all links, or no more
-  Tab, k        chooses one of them; kills and restarts it
-  space, →      pauses the script, as faults do; next act
-  Enter         writes for ann; Esc goes back to the keys
-  q             quits
-
-Cells behind ann's lines: ● known to have it, ◐ perhaps,
-○ nothing yet; ✓ all have it. Any key closes this page."""
 
 
 class TheatreApp(OrderedKeys):
@@ -116,7 +101,7 @@ class TheatreApp(OrderedKeys):
         self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
         self.keys = Static("", id="keys", markup=False)
         self.small = Static("", id="small", markup=False)
-        self.help = Static(self._in_signs(_HELP), id="help", markup=False)
+        self.help = Static(help_in(self.line_style.glyphs), id="help", markup=False)
         self.help.border_title = "help"
         self._fingerprints: dict[str, str] = {}
         self._fitted = Size()  # the size for which the screen was made
@@ -161,23 +146,8 @@ class TheatreApp(OrderedKeys):
         self._draw_keys()
 
     def _draw_keys(self) -> None:
-        keys, between = keys_in(self.size.width - 2, writing=self.focused is not None)
-        coloured = not self.palette.theme.ansi
-        self.keys.update(keys_marked(map(self._plain, keys), self._plain(between), coloured=coloured))
-
-    def _plain(self, text: str) -> str:
-        return (
-            text
-            if self.line_style.glyphs is UNICODE
-            else text.replace(" · ", " | ").replace("→    ", "right").replace("→", "right")
-        )
-
-    def _in_signs(self, text: str) -> str:
-        """Return a text about signs with those that are drawn here."""
-        drawn = self.line_style.glyphs
-        for name in ("known", "maybe", "nothing", "acked"):
-            text = text.replace(getattr(UNICODE, name), getattr(drawn, name))
-        return self._plain(text)
+        keys, between = keys_in(self.size.width - 2, self.line_style.glyphs, writing=self.focused is not None)
+        self.keys.update(keys_marked(keys, between, coloured=not self.palette.theme.ansi))
 
     # Drawing.
 
@@ -216,8 +186,9 @@ class TheatreApp(OrderedKeys):
         sign = glyphs.refused if away else glyphs.acked if equal else glyphs.maybe
         style = self.line_style.style("acked") if equal else self._colour(fingerprint)
         shown = "killed" if away else fingerprint or "empty"
-        remark = "hosts the broker" if self.company.group.host == pane.nick else ""
-        pane.entitle(sign, shown, remark, style, flash=flash)
+        hosts = self.company.group.host == pane.nick
+        remarks = ["k kills it"] * (pane.nick == self.chosen and not away) + ["hosts the broker"] * hosts
+        pane.entitle(sign, shown, remarks, style, flash=flash)
 
     def _colour(self, fingerprint: str) -> Style:
         """Return the colour of a log that is not like all others: one for each fingerprint."""
@@ -254,6 +225,9 @@ class TheatreApp(OrderedKeys):
         text = Text.assemble((words, style))
         for remark in self.company.remarks(self.size.width - 2 - cell_len(words), paused=self.player.paused):
             text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
+        why = f" {glyphs.between} {_FOLLOW}"
+        if equal and text.cell_len + cell_len(why) <= self.size.width - 2 and self.company.awaits_word():
+            text.append(why, self.line_style.style("time"))
         self.state.update(text)
 
     def tell(self, text: str) -> None:

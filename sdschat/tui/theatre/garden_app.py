@@ -116,7 +116,8 @@ class GardenApp(OrderedKeys):
         shown = settled if number else "knocks"
         deaf = "hears nobody" if pane.nick in self.garden.silent else ""
         out = "" if here or not number else "was put out"
-        pane.entitle(sign, shown, " and ".join(filter(None, (deaf, out))), style, flash=False)
+        remark = " and ".join(filter(None, (deaf, out)))
+        pane.entitle(sign, shown, [remark] if remark else [], style, flash=False)
 
     def _draw_state(self) -> None:
         glyphs = self.line_style.glyphs

@@ -147,8 +147,11 @@ class Pane(Vertical):
         if self.entry is not None:
             yield self.entry
 
-    def entitle(self, sign: str, fingerprint: str, remark: str, style: Style, *, flash: bool) -> None:
-        """Write the title: name, sign, fingerprint and remark, in a colour that equal logs share."""
+    def entitle(self, sign: str, fingerprint: str, remarks: list[str], style: Style, *, flash: bool) -> None:
+        """Write the title: name, sign and fingerprint, in a colour that equal logs share, and as many remarks below as
+        there is room for."""
         drawn = TextualStyle.from_rich_style(style + Style(bold=True, reverse=flash))
         self.border_title = Content.assemble(f"{self.nick} ", (f"{sign} {fingerprint}", drawn))
-        self.border_subtitle = Content(remark)
+        between = f" {self.log_end.line_style.glyphs.between} "
+        whole = between.join(remarks)
+        self.border_subtitle = Content(whole if len(whole) <= self.size.width else (*remarks, "")[0])
