@@ -35,7 +35,7 @@ from sdschat.audit.verdict import (
     unique_nicks,
 )
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.output import moment, safe
+from sdschat.cli.output import listed, moment, safe
 from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:
@@ -212,7 +212,6 @@ def _cut(rows: Sequence[str], most: int | None) -> Iterator[str]:
 
 SHOWN: Final = 20
 _ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
-_NAMED: Final = 10
 
 all_option: Final = click.option(
     "--all", "everything", is_flag=True, help=f"List all of it, not only the first {SHOWN} of each."
@@ -254,6 +253,5 @@ def nothing_called(what: str, name: str, there_are: Iterable[str]) -> CommandPro
     if near:
         hint = f"Did you mean {safe(near)}?"
     else:
-        more = ", …" if len(names) > _NAMED else ""
-        hint = f"There are: {', '.join(map(safe, names[:_NAMED]))}{more}." if names else "There is none at all."
+        hint = f"There are: {listed(names)}." if names else "There is none at all."
     return CommandProblem(f"There is no {what} {safe(name)!r} here. {hint}", WRONG_USE)

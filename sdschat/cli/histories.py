@@ -19,7 +19,7 @@ from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import WORKED_OUT, Chosen
-from sdschat.cli.output import safe, show_progress
+from sdschat.cli.output import listed, safe, show_progress
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import goes_by, sender_id_of
 from sdschat.node.members.events import MemberPost
@@ -55,8 +55,8 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
             are = "is" if len(known) == 1 else "are"
             there = f"There {are} {', '.join(known)}. Choose one with --profile or --name."
         absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
-        if chosen.general["profile"].origin in WORKED_OUT and len(known) > 1:
-            absent = f"Several profiles are in {chosen.data_dir}, and none is called {chosen.profile} as you are here."
+        if all(chosen.general[each].origin in WORKED_OUT for each in ("name", "profile")) and len(known) > 1:
+            absent = f"None of the profiles in {chosen.data_dir} has your user name, {chosen.profile}."
         raise CommandProblem(f"{absent} {there}", WRONG_USE) from error
     reader = Store.open_read_only(path, codec_of(chosen))
     try:
@@ -70,7 +70,7 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
     channel = full_name(reader, channel)
     names = [info.channel for info in reader.channels()]
     if channel not in names:
-        known = f"It has {', '.join(names[:5])}." if names else "It has none yet."
+        known = f"It has {listed(names)}." if names else "It has none yet."
         raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
     return channel
 
@@ -139,7 +139,7 @@ def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:
     CommandProblem if there is none."""
     found = [sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)]
     if not found:
-        names = ", ".join(sorted({safe(nick) for _, nick in known if nick})[:8])
+        names = listed(sorted({nick for _, nick in known if nick}))
         there = f"Known are: {names}." if names else "Nobody signed anything here yet."
         raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
     return found
@@ -252,7 +252,7 @@ def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
         )
     if not found:
         known_names = sorted({nick for known in nicks.values() for nick in known if nick})
-        there = f"There are some with {', '.join(known_names[:8])}." if known_names else "There are none at all."
+        there = f"There are some with {listed(known_names)}." if known_names else "There are none at all."
         raise CommandProblem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
     return Partner(found[0], tuple(channels[found[0]]))
 

@@ -112,19 +112,21 @@ class _Text:
                     yield f"{indent}  - {self._entry(entry)}"
                 if len(value) > self._most:
                     yield f"{indent}  … {len(value) - self._most} more; --json has all of them"
-            elif report.get("own") is True and name in _OF_OWN:
-                yield f"{label}: {_OF_OWN[name]}"
             else:
-                yield f"{label}: {self._value(name, value)}"
+                yield f"{label}: {self._of_own(report, name) or self._value(name, value)}"
 
     def _entry(self, entry: Any) -> str:
         if not isinstance(entry, dict):
             return self._value("", entry)
         return ", ".join(
-            f"{_label(name).partition(' (')[0]} {self._value(name, value)}"
+            f"{_label(name).partition(' (')[0]} {self._of_own(entry, name) or self._value(name, value)}"
             for name, value in entry.items()
             if value not in (None, []) and not (name == "error_rate" and not value)
         )
+
+    def _of_own(self, message: dict[str, Any], name: str) -> str:
+        """Return the words for a value of an own message, empty if they are those for any message."""
+        return _OF_OWN.get(name, "") if message.get("own") is True else ""
 
     def _value(self, name: str, value: Any) -> str:
         if isinstance(value, bool):

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TextIO, TypeVar
@@ -23,6 +23,12 @@ def safe(text: str, *, lines: bool = False) -> str:
 def counted(number: int, thing: str) -> str:
     """Return a count with its noun: 1 message, 2,000 messages."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return the names with commas between, made safe; of more than `most` it says how many are left out."""
+    left = len(names) - most
+    return ", ".join(map(safe, names[:most])) + (f" and {left:,} more" if left > 0 else "")
 
 
 def moment(milliseconds: int) -> str:

@@ -22,7 +22,7 @@ from sdschat.sds.values import Evidence, Put, Table
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import ROOT, command, environment, run
 from tests.needs import needs_module
-from tests.node.worlds import InMemory
+from tests.node.worlds import InMemory, world
 
 EVIDENCE = {"filter": 5.7e-11, "range": 2.0**-64, "mention": 0.0}  # chance that it is wrong, by its kind
 START = 1_760_000_000_000
@@ -222,6 +222,29 @@ def test_inspect_a_channel(home: Path, lines: Lines) -> None:
     assert "outgoing: 2" in run(home, "inspect", "lobby", "--name", "ann").stdout
 
 
+def test_a_channel_that_is_not_there_has_all_others_named(tmp_path: Path) -> None:
+    names = sorted(f"channel{number}" for number in range(22))
+
+    async def join() -> None:
+        async with world(tmp_path / "data") as w:
+            w.start("ann", *names)
+
+    asyncio.run(join())
+    done = run(tmp_path, "inspect", "nowhere", "--data-dir", str(tmp_path / "data"), "--name", "ann")
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"It has {', '.join(names[:20])} and 2 more.\n")
+
+
+def test_without_a_name_it_says_that_the_name_of_the_user_was_taken(tmp_path: Path) -> None:
+    for name in ("ann", "bob"):
+        open_profile(database_path(tmp_path / "data", name), make_settings({})).store.close()
+    there = f"{tmp_path / 'data'}", "There are ann, bob. Choose one with --profile or --name."
+    user = run(tmp_path, "channels", "--data-dir", there[0], env={"LOGNAME": "mallory"}).stderr
+    assert user == f"sdschat: None of the profiles in {there[0]} has your user name, mallory. {there[1]}\n"
+    named = run(tmp_path, "channels", "--data-dir", there[0], "--name", "nobody").stderr
+    assert named == f"sdschat: There is no profile nobody in {there[0]}. {there[1]}\n"
+
+
 def test_inspect_a_message(home: Path, lines: Lines) -> None:
     first, second = (line["message"]["message_id"] for line in lines("log", "lobby", "--json"))
     (report,) = lines("inspect", "lobby", second[:10], "--json")
@@ -239,6 +262,7 @@ def test_inspect_a_message(home: Path, lines: Lines) -> None:
     assert f"sender id: {report['sender_id']} (ann)" in shown
     assert "verdict: signed, by your key" in shown
     assert "came by: you wrote it here" in shown
+    assert "verdict signed, by your key, own yes, came by you wrote it here" in shown, "an ancestor"
     assert "% full, complete since " in shown
 
 

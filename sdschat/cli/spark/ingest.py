@@ -12,7 +12,7 @@ import click
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
-from sdschat.cli.output import counted, safe
+from sdschat.cli.output import counted, listed, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_refused
 
 _NAMED: Final = 3
@@ -51,9 +51,8 @@ def skipped_lines(skipped: Mapping[str, Sequence[Path]]) -> Iterator[str]:
         return
     told = []
     for why, paths in skipped.items():
-        names = ", ".join(safe(str(path)) for path in paths[:_NAMED])
-        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-        told.append(f"{len(paths):,} {'is' if len(paths) == 1 else 'are'} {why} ({names}{more})")
+        names = listed([str(path) for path in paths], _NAMED)
+        told.append(f"{len(paths):,} {'is' if len(paths) == 1 else 'are'} {why} ({names})")
     count = sum(map(len, skipped.values()))
     yield f"{count:,} {'file is' if count == 1 else 'files are'} passed over: {'; '.join(told)}"
 
