@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sdschat.audit.engine import judge
 from sdschat.audit.processes import processors, side_by_side, size_of
-from sdschat.audit.schemas import FIELD, Node, Quarantine
+from sdschat.audit.schemas import FIELD, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
-from sdschat.audit.sound import SharedPackets, Sound, read_sound
+from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import PacketMemory, Reading, Row, read_database
 from sdschat.audit.verdict import Audit, Rules
 from sdschat.audit.witness import (
@@ -22,7 +22,6 @@ from sdschat.audit.witness import (
     Testimony,
     Witness,
     conform,
-    latest_nodes,
     member_of,
     testimony,
 )
@@ -58,8 +57,7 @@ def compare(
         taken.take(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
-    every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
-    said = _together(testimony(silver), sound.values(), latest_nodes(every), went_apart(read))
+    said = _together([testimony(silver), *sound.values()])._replace(apart=went_apart(read))
     sources = {member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     left = [path for path in unsearchable if str(path) not in unread]
@@ -72,17 +70,17 @@ def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
     return [Reading(FIELD, path, read_ms, memory) for path in paths]
 
 
-def _sound(readings: list[Reading]) -> tuple[dict[Reading, Sound], list[Path]]:
+def _sound(readings: list[Reading]) -> tuple[dict[Reading, Testimony], list[Path]]:
     """Read all databases. Return the sound ones, and the paths of those with a damaged search index."""
     portions = _portions(readings)
-    found: dict[Reading, tuple[Sound | None, bool]] = {}
+    found: dict[Reading, tuple[Testimony | None, bool]] = {}
     for portion, answer in zip(portions, side_by_side(_look, portions), strict=True):
         found.update(zip(portion, answer, strict=True))
     sound = {each: one for each in readings if (one := found[each][0]) is not None}
     return sound, [each.path for each in readings if found[each][1]]
 
 
-def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
+def _look(readings: Sequence[Reading]) -> list[tuple[Testimony | None, bool]]:
     memory = SharedPackets()
     return [(read_sound(each, memory), search_is_damaged(each.path)) for each in readings]
 
@@ -97,7 +95,7 @@ def _portions(readings: list[Reading]) -> list[list[Reading]]:
     return found
 
 
-def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:
+def _row_by_row(readings: list[Reading], sound: dict[Reading, Testimony]) -> dict[Reading, list[Row]]:
     """Return the rows of every database that must be read row by row, and remove those databases from `sound`.
 
     These are the databases that are not sound, and all databases of a node that has several: then only all rows show
@@ -106,10 +104,9 @@ def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Re
     found: dict[Reading, list[Row]] = {each: list(read_database(each)) for each in readings if each not in sound}
     databases: dict[str, set[Reading]] = defaultdict(set)
     for each in readings:
-        for node in {row.node for row in found.get(each, ()) if not isinstance(row, Quarantine)}:
+        rows: list[Any] = found[each] if each in found else [*sound[each].nodes, *sound[each].journals]
+        for node in {row.node for row in rows if not isinstance(row, Quarantine)}:
             databases[node].add(each)
-        if each in sound:
-            databases[sound[each].whose].add(each)
     for group in databases.values():
         if len(group) > 1:
             for each in group & sound.keys():
@@ -118,19 +115,14 @@ def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Re
     return found
 
 
-def _nodes(rows: list[Row]) -> list[Node]:
-    return [row for row in rows if isinstance(row, Node)]
-
-
-def _together(
-    heard: Testimony, sound: Iterable[Sound], nodes: list[Node], apart: list[tuple[Member, str]]
-) -> Testimony:
-    there: dict[Channel, list[Witness]] = defaultdict(list, heard.there)
-    declared, journals = list(heard.declared), list(heard.journals)
-    for each in sound:
-        declared += each.declared
-        journals += each.journals
-        for one in each.witnesses:
-            there[one.presence.run_id, one.presence.channel].append(one)
+def _together(parts: Iterable[Testimony]) -> Testimony:
+    there: dict[Channel, list[Witness]] = defaultdict(list)
+    whole = Testimony({}, [], [], [], [])
+    for each in parts:
+        for channel, witnesses in each.there.items():
+            there[channel] += witnesses
+        whole.nodes.extend(each.nodes)
+        whole.declared.extend(each.declared)
+        whole.journals.extend(each.journals)
     in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
-    return Testimony(in_order, nodes, sorted(set(declared)), sorted(journals), apart)
+    return Testimony(in_order, whole.nodes, sorted(set(whole.declared)), sorted(whole.journals), [])

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import compress
-from typing import NamedTuple
 
-from sdschat.audit.schemas import AuditJournal, Declared, Node, Presence
+from sdschat.audit.schemas import AuditJournal, Node, Presence
 from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets
 from sdschat.audit.sources.databases import SEQ_MASK, UNREADABLE, Reading, declared_rows, node_row
-from sdschat.audit.witness import MOMENTS, ChannelJournal, Held, Witness, note
+from sdschat.audit.witness import MOMENTS, ChannelJournal, Held, Testimony, Witness, note
 from sdschat.store.errors import StoreError
-
-
-class Sound(NamedTuple):
-    """The content of one node's database. `nodes` and `witnesses` have one entry for each channel."""
-
-    whose: str
-    nodes: list[Node]
-    witnesses: list[Witness]
-    declared: list[Declared]
-    journals: list[AuditJournal]
 
 
 class SharedPackets:
@@ -39,7 +28,7 @@ class _Unlike(Exception):
     """The database is not sound, or not of the kind that this module reads."""
 
 
-def read_sound(reading: Reading, memory: SharedPackets) -> Sound | None:
+def read_sound(reading: Reading, memory: SharedPackets) -> Testimony | None:
     try:
         with Columnar(reading.path) as columns:
             return _all(reading, columns, memory)
@@ -47,14 +36,14 @@ def read_sound(reading: Reading, memory: SharedPackets) -> Sound | None:
         return None
 
 
-def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Sound:
+def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Testimony:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise _Unlike
     told, spans = _told(columns, memory.lists), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise _Unlike
-    found = Sound(whose, [], [], [], _summaries(reading, whose, columns, spans))
+    found = Testimony({}, [], [], _summaries(reading, whose, columns, spans), [])
     for number, channel in channels.items():
         held, sums = _log(columns, number, memory.packets)
         standing = columns.standing(number, sums)
@@ -64,7 +53,8 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Sound:
         found.nodes.append(node)
         found.declared.extend(declared_rows(reading, columns, whose, channel, number))
         presence = _presence(node, held, [span for span in spans if span.channel == number])
-        found.witnesses.append(Witness(presence, held, told.get(number, ChannelJournal({}, {}))))
+        witness = Witness(presence, held, told.get(number, ChannelJournal({}, {})))
+        found.there[reading.run_id, channel] = [witness]
     return found
 
 

@@ -80,7 +80,7 @@ class Silver:
 
 def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
     journal = in_order(taken.journal)
-    nodes = latest_nodes(taken.nodes)
+    nodes = _latest(taken.nodes, member_of)
     newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
     declared = {row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)}
     messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
@@ -105,10 +105,6 @@ def in_order(rows: Iterable[Journal]) -> list[Journal]:
 
 def member_of(row: Copy | Presence | Reading | Journal) -> Member:
     return (row.run_id, row.channel, row.node)
-
-
-def latest_nodes(nodes: Iterable[Node]) -> list[Node]:
-    return _latest(nodes, member_of)
 
 
 def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
@@ -210,7 +206,7 @@ class Witness(NamedTuple):
 
 
 class Testimony(NamedTuple):
-    """All evidence for an audit."""
+    """The evidence for an audit: all of it, or that of one database."""
 
     there: dict[Channel, list[Witness]]  # in the order of node ids
     nodes: list[Node]
