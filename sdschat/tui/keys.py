@@ -16,7 +16,6 @@ from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import fitted, nick_text, short
 from sdschat.tui.screen_host import ScreenHost
-from sdschat.tui.widgets.log_view import LogView
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 _QUOTED: Final = 40  # letters of a message that is answered
@@ -70,13 +69,13 @@ class KeyedHost(ScreenHost):
 
     def _begins_a_message(self, event: events.Key) -> bool:
         """True for a letter that is no key of what has the focus."""
-        focused = self.focused
         if not event.is_printable or event.key == "space" or self.panes.bare:
             return False
         if self.screen is not self.composer.screen:  # such as the palette
             return False
-        if isinstance(focused, LogView):
-            return not focused.takes(event.key)
+        for log in (self.log_view, self.second_view):
+            if log.has_focus:
+                return not log.takes(event.key)
         return event.key not in self.screen.active_bindings
 
     def on_paste(self, event: events.Paste) -> None:
