@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -142,6 +142,7 @@ class ChatApp(EscInOrder, KeyedHost):
     def _keep(self) -> None:
         self.user_state.set_draft(self.desktop.shown, self.composer.text)
         self.user_state.save()
+        self.user_state.save_hues(self.line_style.hues)
 
     # Events of the node.
 
@@ -212,6 +213,8 @@ class ChatApp(EscInOrder, KeyedHost):
         self._rest = min(_LONGEST, max(FRAME, _SHARE * (self._drawn_at - began)))
 
     def draw(self, what: ModelChange) -> None:
+        if ModelChange.PEOPLE in what and self.line_style.keep_apart(self._present()):
+            self.log_view.restyle(self.log_view.line_style)
         if ModelChange.ROWS in what:
             self.log_view.refresh_rows()
             self.panes.draw_details()
@@ -222,6 +225,13 @@ class ChatApp(EscInOrder, KeyedHost):
             self.panes.draw_badges()
         if what & (ModelChange.PEOPLE | ModelChange.CONNECTION):  # without a connection nobody is shown as here
             self.panes.draw_people()
+
+    def _present(self) -> Iterator[str]:
+        """Yield ourselves and those present, first in the channel that is shown."""
+        yield self.node.sender_id
+        for name in (self.desktop.shown, *self.models):
+            if name:
+                yield from self.models[name].present
 
     def _second(self) -> None:
         self._seconds += 1

@@ -84,9 +84,9 @@ class ScreenHost(Window, App[int]):
         self.panes = Panes(self)
         self.input_handler = InputHandler(self)
         self.copies = copies
-        self.line_style = LineStyle(glyphs=ASCII if ascii_only else UNICODE)
-        ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
         self.user_state = UserStateWriter(view, self.desktop)
+        self.line_style = LineStyle(glyphs=ASCII if ascii_only else UNICODE, hues=self.user_state.hues())
+        ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
         self.said_at_start = list(said)
         self.wanted = list(channels)
         self.sheet = Sheet(self.line_style, id="sheet")

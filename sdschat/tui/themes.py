@@ -229,3 +229,16 @@ class LineStyle:
                 if all(_between(hue, other) >= gap for other in self.hues.values())
             )
         return nicks[self.hues.get(sender_id, wanted) % len(nicks)]
+
+    def keep_apart(self, present: Iterable[str]) -> bool:
+        """Give each of these participants a colour of its own, as long as there are colours: the first ones in place of
+        somebody who is not among them. Return True if the colour of somebody changed."""
+        wanted = [*dict.fromkeys(present)][:_HUES]
+        changed = False
+        for one in wanted:
+            self.nick_style(one)  # takes a colour, if there is one left
+            if one not in self.hues:
+                gone = next(holder for holder in self.hues if holder not in wanted)
+                self.hues[one] = self.hues.pop(gone)
+                changed = True
+        return changed

@@ -376,3 +376,23 @@ def test_who_said_nothing_keeps_the_nick_over_a_restart(tmp_path: Path) -> None:
             assert "nothing signed yet" not in s.text()
 
     asyncio.run(story())
+
+
+def test_a_nick_has_the_colour_of_the_last_run(tmp_path: Path) -> None:
+    """Where two wanted one colour, who was seen first got it: after a start that could be the other one."""
+
+    async def story(seen_before: dict[str, int] | None = None) -> dict[str, int]:
+        async with stage(tmp_path, peers=("bob", "eve")) as s:
+            hues = s.app.line_style.hues
+            s.say("hello")
+            await s.until_text("hello")
+            await s.until(lambda: len(hues) == 3, "all have a colour")
+            if seen_before is not None:
+                hues.update(dict(zip(hues, range(3), strict=True)))
+                seen_before.update(hues)
+            s.app._keep()
+            return dict(hues)
+
+    first: dict[str, int] = {}
+    asyncio.run(story(first))
+    assert asyncio.run(story()) == first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from sdschat.node import events
@@ -229,7 +229,7 @@ class TalkModel(ChannelModel):
         self.mentions = self.unread
 
 
-_PAST = "past"  # the name under which the store keeps the history of the input
+_PAST, _HUES = "past", "hues"  # the names under which the store keeps the history of the input, and colours of nicks
 
 
 class UserStateWriter:
@@ -240,6 +240,7 @@ class UserStateWriter:
         self._desktop = desktop
         self._drafts: dict[str, str] = {}
         self._saved: dict[str, str] = {}
+        self._saved_hues = self.hues()
 
     def draft(self, channel: str) -> str:
         """Return the draft of this channel."""
@@ -268,6 +269,18 @@ class UserStateWriter:
         except ValueError:
             return []
         return [text for text in kept if isinstance(text, str)] if isinstance(kept, list) else []
+
+    def hues(self) -> dict[str, int]:
+        """Return the places of the colours that participants had in earlier runs, by sender id."""
+        try:
+            kept = json.loads(self._view.value(_HUES) or "{}")
+        except ValueError:
+            return {}
+        return {one: at for one, at in kept.items() if isinstance(at, int)} if isinstance(kept, dict) else {}
+
+    def save_hues(self, hues: Mapping[str, int]) -> None:
+        if hues != self._saved_hues and self._view.set_value(_HUES, json.dumps(hues)):
+            self._saved_hues = dict(hues)
 
     def save_input_history(self, texts: list[str]) -> None:
         if texts != self.input_history():

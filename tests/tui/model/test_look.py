@@ -186,6 +186,20 @@ def test_the_first_four_have_colours_that_are_told_apart(group: int) -> None:
     assert min((after - before) % 12 for before, after in zip(places, places[1:] + places[:1], strict=True)) >= 2
 
 
+def test_those_present_have_colours_of_their_own_whoever_wrote_before() -> None:
+    look = LineStyle()
+    for number in range(30):
+        look.nick_style(f"gone {number}")
+    here = [f"here {number}" for number in range(12)]
+    assert look.keep_apart(here[:3])
+    before = [look.nick_style(one) for one in here[:3]]
+    assert look.keep_apart(here)
+    assert len({str(look.nick_style(one)) for one in here}) == 12
+    assert [look.nick_style(one) for one in here[:3]] == before, "and keep them"
+    assert not look.keep_apart(here)
+    assert not look.keep_apart([*here, "one too many"])
+
+
 def test_a_text_and_its_marks_stay_together_on_a_wide_screen() -> None:
     (line,) = lines(own(1, "short"), 200)
     assert len(line.rstrip()) <= 160
