@@ -13,7 +13,7 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
-from sdschat.node.private.people import CHOOSE, may_remove, member_called
+from sdschat.node.private.people import CHOOSE, may_remove, removable_called
 from sdschat.node.private.rights import require_right_to_remove
 
 _NEWS = 10.0  # seconds in which we may still hear of those who joined while we were away
@@ -93,11 +93,11 @@ async def _appointment(node: Node, private: PrivateChannel) -> None:
 
 
 async def _find(private: PrivateChannel, nick: str) -> str:
-    """Return the sender id of a member, who may have joined while we were away. Raises ValueError."""
+    """Return the sender id of whom is to be removed, who may have come while we were away. Raises ValueError."""
     ends = time.monotonic() + _NEWS
     while True:
         try:
-            return member_called(private, nick)
+            return removable_called(private, nick)
         except ValueError:
             if time.monotonic() > ends:
                 raise

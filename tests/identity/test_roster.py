@@ -138,6 +138,32 @@ def test_only_the_creator_and_admins_remove_and_nobody_above_them() -> None:
     assert names([ann, bob, carol, dora], bob) == {0, 1, 2}
 
 
+def test_whoever_came_by_a_used_up_link_is_removed_like_a_member_and_lacks_the_new_key() -> None:
+    world, persons = channel(3)
+    ann, bob, carol = persons
+    mallory = Person(world, channel(4)[1][3].identity)
+    ann.appoint(bob)
+    everybody(persons)
+    refused = carol.remove(mallory)
+    everybody(persons)
+    assert ann.roster.outcomes[refused] == "its author had no right to it"
+    removal = bob.remove(mallory)
+    everybody([*persons, mallory])
+    assert [each.roster.outcomes[removal] for each in persons] == [""] * 3
+    assert [each.roster.epoch for each in persons] == [(removal,)] * 3
+    assert mallory.secret(mallory.roster.epoch) is None
+    assert carol.secret(carol.roster.epoch) == ann.secret(ann.roster.epoch) is not None
+    assert names(persons, ann) == {0, 1, 2}
+
+
+def test_who_was_removed_is_not_removed_once_more() -> None:
+    _, (ann, bob, carol) = channel(3)
+    ann.remove(carol)
+    everybody([ann, bob])
+    again = ann.remove(carol)
+    assert ann.roster.outcomes[again] == "it names nobody who is a member"
+
+
 def test_two_admins_who_remove_at_the_same_time_while_apart_agree_afterwards() -> None:
     _, persons = channel(6)
     ann, bob, carol, dora, emil, _ = persons

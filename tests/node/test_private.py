@@ -14,6 +14,7 @@ from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.record import create_private
+from sdschat.node.view.private import removable, remove
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
 from sdschat.transport.base import Received
@@ -344,12 +345,63 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
             carol = here.start("carol", link)
             say(carol, "let me in")
             found = await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
-            assert found.said.opened.text == "could not join: the invite was used up"
+            assert found.said.opened.text == (
+                "could not join: the invite was used up. The link has the key: carol can read what is written here, "
+                "until the creator or an admin makes a new key with /remove carol"
+            )
             say(bob, "later")
             await until_said(ann, "later")
             assert "let me in" not in said(ann)
             told = await carol.until(NotAMember)
-            assert told.why == "your invite is of no use: the invite was used up. Ask for a new one"
+            assert told.why == (
+                "your invite is of no use: the invite was used up. Ask for a new one. Until then you read by the link "
+                "alone, and nobody is shown what you write"
+            )
+
+    run(scenario)
+
+
+def test_whoever_reads_by_a_used_up_link_is_removed_with_a_new_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            link = link_of(ann, uses=1)
+            bob = here.start("bob", link)
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
+            carol = here.start("carol", link)
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+            say(ann, "carol reads this by the link")
+            await until_said(carol, "carol reads this by the link")
+            await ann.node.close(0.1)
+            ann = here.start("ann", name)  # no key of an outsider is kept
+            assert removable(ann.node, name, "carol") == carol.node.sender_id
+            with pytest.raises(ValueError, match="member without rights"):
+                removable(bob.node, name, "carol")
+            remove(ann.node, name, carol.node.sender_id)
+            await bob.until(EpochChanged)
+            say(ann, "carol does not read this")
+            await until_said(bob, "carol does not read this")
+            say(bob, "nor this")
+            await until_said(ann, "nor this")
+            assert private(ann).outsiders() == {}
+            assert said(carol) == ["carol reads this by the link"]
+
+    run(scenario)
+
+
+def test_the_reason_why_one_is_no_member_is_told_again_after_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            link = link_of(ann, uses=1)
+            here.start("bob", link)
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
+            carol = here.start("carol", link)
+            why = (await carol.until(NotAMember)).why
+            assert why.startswith("your invite is of no use: the invite was used up.")
+            await carol.node.close(0.1)
+            carol = here.start("carol", name)
+            assert (await carol.until(NotAMember)).why == why
 
     run(scenario)
 

@@ -20,6 +20,7 @@ from sdschat.node.events import (
     DirectSaid,
     EphemeralSaid,
     MembersChanged,
+    MessageDelivered,
     MessageWithheld,
     OperationsReworded,
     OverLimit,
@@ -206,7 +207,8 @@ def test_a_line_about_a_joining_follows_what_comes_later(tmp_path: Path) -> None
             later = ann.node.clock.now().wall + 10
             second = packet(ann, guest, encode_operation(accept(of_inviter, guest)), ContentKind.OPERATION, later)
             hear([ann], second)
-            await until_said(ann, "could not join: the invite is by somebody who is not a member")
+            told = await ann.until(MessageDelivered, lambda body: "could not join" in (body.said.opened.text or ""))
+            assert "the invite is by somebody who is not a member" in (told.said.opened.text or "")
             hear([ann], first)
             (message_id,) = (await ann.until(OperationsReworded)).message_ids
             view = Conversations(ann.node)

@@ -277,9 +277,10 @@ class _Fold:
         signer, target = members.get(each.author_key), members.get(remove.target)
         if self._past(remove.seen) is None:
             return WAITS
-        if target is None:
+        if target is None and remove.target in self._state.changes:
             return "it names nobody who is a member"
-        if signer is None or signer.rank <= target.rank or self._overruled(each, remove):
+        below = Rank.MEMBER if target is None else target.rank  # of nobody's, too: who has the key by a link alone
+        if signer is None or signer.rank <= below or self._overruled(each, remove):
             return "its author had no right to it"
         kept = {share.member_key for share in remove.shares}
         if any(member.rank >= signer.rank and key not in kept for key, member in members.items()):

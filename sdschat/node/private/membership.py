@@ -18,12 +18,14 @@ from sdschat.node.events import EpochChanged, MembersChanged, NotAMember, Said
 from sdschat.node.private.announcing import RemovalAnnouncer
 from sdschat.node.private.held import HeldOperations
 from sdschat.node.private.operations import (
+    Outsider,
     epoch_of_message,
     has_operation,
     is_given,
     is_older_than_epoch,
     joinings_of,
     last_joining,
+    outsiders,
     refusal_words,
     signed_operation,
 )
@@ -180,16 +182,22 @@ class PrivateChannel(PassiveExtension):
             self.roster, self.record.secrets, message, last_joining(self.own_key, self.operations.every())
         )
 
+    def outsiders(self) -> dict[str, Outsider]:
+        """Return by sender id those who have the key by a link, and never were members, as far as the log shows."""
+        return outsiders(self._session, self._gate, self.record.genesis, self.roster)
+
     def removable(self, sender_id: str, *, banned: bool = False) -> bytes:
-        """Return the key of a member whom we may remove. Raises ValueError where we may not."""
+        """Return the key of somebody whom we may remove: a member, or who has the key by a link alone. Raises
+        ValueError where we may not."""
         if banned and self.own_key != self.record.genesis.creator_key:
             raise ValueError(f"Only the creator of {self.record.name} bans. Admins remove members.")
-        target = member_key(self.roster, sender_id, self.record.name)
+        outside = None if self.has(sender_id) else self.outsiders().get(sender_id)
+        target = member_key(self.roster, sender_id, self.record.name) if outside is None else outside.key
         require_rank_above(self.roster, self.own_key, target, self.record.name)
         return target
 
     def remove(self, sender_id: str, *, banned: bool = False) -> str:
-        """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
+        """Remove somebody, and change the key. Return the message's id. Raises ValueError where we may not."""
         target = self.removable(sender_id, banned=banned)
         remain = [key for key in self.roster.members if key != target]
         secret = secrets.token_bytes(SECRET_BYTES)
@@ -234,6 +242,8 @@ class PrivateChannel(PassiveExtension):
         self._events.clear()  # as it was when the program last ran
         if self.record.link and not self.is_member:
             self._join(session)
+        elif not self.is_member:
+            self._tell_that_we_are_out()
 
     def _join(self, session: ExtendedChannel) -> None:
         own = joinings_of(self.own_key, self.operations.in_log.values())
@@ -242,9 +252,10 @@ class PrivateChannel(PassiveExtension):
         except ValueError:
             return
         join = accept(link, self._gate.identity, silent=self._silent)
-        if not any(each.operation.invite == join.invite for each in own):
+        again = any(each.operation.invite == join.invite for each in own)
+        if not again:
             self._say(join)
-        self._doubt_at = self._mono + _PATIENCE
+        self._doubt_at = self._mono + (0 if again and self._refusal() else _PATIENCE)
 
     def next_wake(self) -> int | None:
         due = (self.announcer.due, self._doubt_at, self._mono if self.shown.waits else None)
@@ -324,15 +335,18 @@ class PrivateChannel(PassiveExtension):
             self.on_members()
             self._session.members_changed()
             if self.own_key in before.members and not self.is_member:
-                # Others who joined by the same invite may come late: then our joining did not count after all.
-                refused = self._refusal()
-                self._events.append(NotAMember(refused or f"you were removed from {self.record.name}"))
+                self._tell_that_we_are_out()
         if self.is_member and self.record.link:
             self._change(replace(self.record, link=""))
             self._doubt_at = None
         elif self.record.link and self._doubt_at is None:
             self._doubt_at = self._mono + _PATIENCE
         self.shown.members_changed(before, (lamport, message_id))
+
+    def _tell_that_we_are_out(self) -> None:
+        """Say why we are no member any more. Others who joined by the same invite may come late: then our joining did
+        not count after all."""
+        self._events.append(NotAMember(self._refusal() or f"you were removed from {self.record.name}"))
 
     def _tell_refusal(self) -> None:
         refused = "" if self.is_member else self._refusal()

@@ -6,16 +6,20 @@ Where those who join get nothing older: who may have a message, and the key that
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
 from sdschat.identity.private.roster import BANNED, UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
+from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.extension import ExtendedChannel
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
+
+_LOOKED_AT: Final = 10_000  # messages that came last
 
 
 def position_of(message: Message) -> Position:
@@ -70,12 +74,28 @@ def is_older_than_epoch(roster: Roster, message: Message) -> bool:
     return message.kind is MessageKind.CONTENT and position_of(message) <= began
 
 
-def operation_words(operation: Operation, problem: str, name_of: Callable[[bytes], str]) -> str:
-    """Return the line for an operation. `problem`: the reason why it does not count, or empty."""
+def has_present_key(roster: Roster, each: SignedOperation) -> bool:
+    """True if a joining that does not count shows that its author has a link with the key in use."""
+    join = each.operation
+    return (
+        isinstance(join, Join)
+        and not each.problem
+        and join.invite.epoch in roster.open_to
+        and each.author_key not in roster.members
+    )
+
+
+def operation_words(operation: Operation, problem: str, name_of: Callable[[bytes], str], *, reader: str = "") -> str:
+    """Return the line for an operation. `problem`: the reason why it does not count, or empty; `reader`: the name of
+    its author, if that has the key in use by a link alone."""
     match operation:
         case Join(silent=silent):
             done = "keeps an archive of the channel from now on" if silent else "joined the channel"
-            return f"could not join: {problem}" if problem else done
+            reads = (
+                f". The link has the key: {reader} can read what is written here, until the creator or an admin makes "
+                f"a new key with /remove {reader}"
+            )
+            return f"could not join: {problem}{reads if reader else ''}" if problem else done
         case Remove(target, banned=banned):
             name, (tried, done) = name_of(target), ("ban", "banned") if banned else ("remove", "removed")
             return f"tried to {tried} {name}: {problem}" if problem else f"{done} {name}, and changed the key"
@@ -113,12 +133,38 @@ def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collecti
     The inviter may have joined, and the key may have changed, by operations that are not here: while there are none of
     others, nobody has answered.
     """
-    newest = max(joinings_of(key, operations), key=lambda each: each.position, default=None)
-    why = "" if newest is None else roster.outcomes.get(newest.position[1], "")
-    if not why:
+    own = (each for each in operations if each.author_key == key and isinstance(each.operation, Join))
+    newest = max(own, key=lambda each: each.position, default=None)
+    why = "" if newest is None else roster.outcomes.get(newest.message_id, "")
+    if newest is None or not why:
         return ""
     if why in (UNKNOWN_INVITER, UNKNOWN_EPOCH) and all(each.author_key == key for each in operations):
         return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
     if why == BANNED:
         return f"the creator of {channel} banned your key: only an invite of the creator lets it in again"
-    return f"your invite is of no use: {why}. Ask for a new one"
+    alone = has_present_key(roster, newest)
+    reads = ". Until then you read by the link alone, and nobody is shown what you write" if alone else ""
+    return f"your invite is of no use: {why}. Ask for a new one{reads}"
+
+
+class Outsider(NamedTuple):
+    """Somebody who came by a link that lets nobody in: no member, but with the key that is in the link."""
+
+    key: bytes
+    nick: str
+
+
+def outsiders(session: ExtendedChannel, gate: ContentGate, genesis: Genesis, roster: Roster) -> dict[str, Outsider]:
+    """Return by sender id those who never were members and tried to join, as far as the log shows. Their joinings are
+    not kept as operations: there may be any number."""
+    history, found = session.channel.state.history, dict[str, Outsider]()
+    for entry in history.recently_added(_LOOKED_AT):
+        row = history.row(entry.message_id)
+        message = None if row is None else session.read(row.raw).message
+        if row is None or not isinstance(message, Message) or not has_operation(message):
+            continue
+        said = gate.read(message, row.own)
+        each = signed_operation(genesis, message, said.opened)
+        if each is not None and each.author_key not in roster.changes and has_present_key(roster, each):
+            found[sender_id_of(each.author_key)] = Outsider(each.author_key, said.nick)
+    return found

@@ -29,6 +29,21 @@ def member_called(private: PrivateChannel, name: str) -> str:
     raise ValueError(f"No member of {private.record.name} is called {name}. There are: {known}.")
 
 
+def removable_called(private: PrivateChannel, name: str) -> str:
+    """Return the sender id of the one with this nick, or whose sender id begins so: a member, or else one who has the
+    key by a link alone. Raises ValueError."""
+    try:
+        return member_called(private, name)
+    except ValueError:
+        outsiders = private.outsiders()
+        found = [one for one, outsider in outsiders.items() if outsider.nick == name] or [
+            one for one in outsiders if len(name) >= 4 and one.startswith(name)
+        ]
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
 def may_remove(profile: Profile, channel: str) -> bool:
     """Return True if this profile may remove members, by what it has saved of the channel (its full name); False for a
     member without rights, who may have been made an admin meanwhile. Raise ValueError for whoever is no member."""

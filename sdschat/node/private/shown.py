@@ -11,7 +11,7 @@ from sdschat.identity.private.roster import Position, Roster, SignedOperation
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel
 from sdschat.node.events import MessageDelivered, MessageWithheld, OperationsReworded, Said
-from sdschat.node.private.operations import operation_words, position_of
+from sdschat.node.private.operations import has_present_key, operation_words, position_of
 from sdschat.sds.values import Message
 from sdschat.store.transaction import IndexedText
 
@@ -61,8 +61,10 @@ class ShownMessages:
 
     def worded(self, said: Said, signed: SignedOperation) -> Said:
         """Return an operation as it reads now."""
-        problem = self.roster.outcomes.get(signed.message_id, "")
-        text = operation_words(signed.operation, problem, self._name_of)
+        problem, key = self.roster.outcomes.get(signed.message_id, ""), signed.author_key
+        others = key != self._gate.identity.public_key and has_present_key(self.roster, signed)
+        reader = (said.nick or self._name_of(key)) if others else ""
+        text = operation_words(signed.operation, problem, self._name_of, reader=reader)
         return said._replace(opened=said.opened._replace(text=text))
 
     def withhold(self, said: Said) -> IndexedText:

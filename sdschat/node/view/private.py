@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.node.private.people import member_called
+from sdschat.node.private.people import member_called, removable_called
 from sdschat.node.private.record import create_private, load_record
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
 
 
 def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> str:
-    """Return the sender id of the member with this nick, or whose id begins so, whom we may remove. Raises
-    ValueError."""
+    """Return the sender id of the one with this nick, or whose id begins so, whom we may remove: a member, or somebody
+    who has the key by a link alone. Raises ValueError."""
     session = node.sessions.get(channel)
     if session is not None and session.private is None:
         raise ValueError(
@@ -89,7 +89,7 @@ def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> st
             "somebody says; /create makes a private channel."
         )
     private = _private(node, channel)
-    sender_id = member_called(private, who)
+    sender_id = removable_called(private, who)
     private.removable(sender_id, banned=banned)
     return sender_id
 

@@ -76,7 +76,8 @@ def _invite(host: Host, argument: str) -> None:
     until = "" if not lasts else f", for {argument.split()[-1]}"
     way = "/join LINK" if host.view.guest else "/join LINK or sdschat join LINK"
     words = (
-        f"An invite: {how_many} join by it{until}, with {way}. Give it to people, not to places. Where it is hard to "
+        f"An invite: {how_many} join by it{until}, with {way}. Give it to people, not to places: it has the key, so "
+        "whoever gets hold of it can read, also once it is used up, until /remove makes a new key. Where it is hard to "
         f"copy from here, sdschat invite {host.room} prints one."
     )
     host.show_secret(link, _INVITE, words, qr_lines(link, dark_ink=host.on_light))
@@ -125,7 +126,8 @@ def _put_out(host: Host, command: str, argument: str) -> None:
     banned = command == "ban"
     try:
         sender_id = private.removable(host.view.node, host.room, name, banned=banned)
-        who = host.model.name_of(sender_id)
+        member = bool(private.members_of_these(host.view.node, host.room, frozenset({sender_id})))
+        who = host.model.name_of(sender_id) if member else clean_name(name)  # no nick is kept of others
         would = "banned" if banned else "removed"
         if not sure:
             host.warn(
@@ -137,7 +139,7 @@ def _put_out(host: Host, command: str, argument: str) -> None:
         private.remove(host.view.node, host.room, sender_id, banned=banned)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    alone = " You are the only member now." if state is not None and state.members <= 2 else ""  # with the removed one
+    alone = " You are the only member now." if state is not None and state.members - member <= 1 else ""
     host.warn(f"{who} is {would}, and reads nothing that is written from now on.{alone}")
 
 
@@ -170,7 +172,8 @@ COMMANDS = (
         "/invite [PEOPLE] [TIME]",
         "A link and a QR code that let others into this channel",
         _invite,
-        details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in. In a members' "
+        details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in. A link "
+        "has the key: with one that is used up one can still read, until /remove makes a new key. In a members' "
         "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link. An open "
         "channel needs no invite: whoever reaches the broker joins it. The broker of this machine is for this machine "
         "alone; for others, run sdschat broker --listen 0.0.0.0:1883, which prints the line that they type.",
@@ -182,7 +185,8 @@ COMMANDS = (
         "/remove NICK [yes]",
         "Remove a member, and change the key",
         _remove,
-        details="It asks first; yes does it. The creator may, and admins. Who is removed reads nothing afterwards, and "
+        details="It asks first; yes does it. The creator may, and admins. It also takes who came by a link that lets "
+        "nobody in any more, and reads along. Who is removed reads nothing afterwards, and "
         "keeps what they have.",
         complete=_people,
         group="private",
