@@ -246,9 +246,8 @@ def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
     if not found and len(name) >= _SHORTEST_ID:
         found = sorted(peer for peer in nicks if peer.startswith(name))
     if len(found) > 1:
-        listed = ", ".join(found)
         raise CommandProblem(
-            f"Direct messages with several participants called {name}: {listed}. Give the id.", WRONG_USE
+            f"Direct messages with several participants called {name}: {', '.join(found)}. Give the id.", WRONG_USE
         )
     if not found:
         known_names = sorted({nick for known in nicks.values() for nick in known if nick})
