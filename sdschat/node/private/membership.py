@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sdschat.sds.state import Ready
 
 _PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
+_LOOKED_AT: Final = 10_000  # messages that came last, for those who tried to join
 
 Send = Callable[[str, str, ContentKind], object]
 
@@ -184,11 +185,15 @@ class PrivateChannel(PassiveExtension):
 
     def outsiders(self) -> dict[str, Outsider]:
         """Return by sender id those who have the key by a link, and never were members, as far as the log shows."""
-        return outsiders(self._session, self._gate, self.record.genesis, self.roster)
+        history = self._session.channel.state.history
+        rows = (history.row(entry.message_id) for entry in history.recently_added(_LOOKED_AT))
+        read = (self._session.read(row.raw).message for row in rows if row is not None)
+        said = (self._gate.read(one, own=False) for one in read if isinstance(one, Message) and has_operation(one))
+        signed = ((self._signed_operation(one.message, one.opened), one.nick) for one in said)
+        return outsiders(self.roster, signed)
 
     def removable(self, sender_id: str, *, banned: bool = False) -> bytes:
-        """Return the key of somebody whom we may remove: a member, or who has the key by a link alone. Raises
-        ValueError where we may not."""
+        """Return the key of a member, or of who has but a link, whom we may remove. Raises ValueError otherwise."""
         if banned and self.own_key != self.record.genesis.creator_key:
             raise ValueError(f"Only the creator of {self.record.name} bans. Admins remove members.")
         outside = None if self.has(sender_id) else self.outsiders().get(sender_id)

@@ -6,20 +6,16 @@ Where those who join get nothing older: who may have a message, and the key that
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
 from sdschat.identity.private.roster import BANNED, UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.channel.content import ContentGate
-from sdschat.node.channel.extension import ExtendedChannel
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
-
-_LOOKED_AT: Final = 10_000  # messages that came last
 
 
 def position_of(message: Message) -> Position:
@@ -154,17 +150,10 @@ class Outsider(NamedTuple):
     nick: str
 
 
-def outsiders(session: ExtendedChannel, gate: ContentGate, genesis: Genesis, roster: Roster) -> dict[str, Outsider]:
-    """Return by sender id those who never were members and tried to join, as far as the log shows. Their joinings are
-    not kept as operations: there may be any number."""
-    history, found = session.channel.state.history, dict[str, Outsider]()
-    for entry in history.recently_added(_LOOKED_AT):
-        row = history.row(entry.message_id)
-        message = None if row is None else session.read(row.raw).message
-        if row is None or not isinstance(message, Message) or not has_operation(message):
-            continue
-        said = gate.read(message, row.own)
-        each = signed_operation(genesis, message, said.opened)
-        if each is not None and each.author_key not in roster.changes and has_present_key(roster, each):
-            found[sender_id_of(each.author_key)] = Outsider(each.author_key, said.nick)
-    return found
+def outsiders(roster: Roster, operations: Iterable[tuple[SignedOperation | None, str]]) -> dict[str, Outsider]:
+    """Return by sender id those who never were members, and tried to join. `operations`: with the nicks of authors."""
+    return {
+        sender_id_of(each.author_key): Outsider(each.author_key, nick)
+        for each, nick in operations
+        if each is not None and each.author_key not in roster.changes and has_present_key(roster, each)
+    }
