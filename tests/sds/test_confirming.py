@@ -8,6 +8,7 @@ from statistics import median
 import pytest
 
 from sdschat.sds.config import SPEC
+from sdschat.sds.events import StateChanged
 from sdschat.sds.state import Peer
 from sdschat.sds.steps.timing import SMALL_GROUP
 from tests.sds.confirming import run, run_late
@@ -32,6 +33,25 @@ def test_in_a_small_group_the_author_knows_of_all_soon(size: int) -> None:
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_what_comes_late_after_a_cut_is_confirmed_as_soon(size: int) -> None:
     assert median(run_late(size, messages=9).known) <= 4
+
+
+def test_of_each_message_its_author_knows_who_has_it_also_of_one_that_another_has_acknowledged() -> None:
+    """Equal logs said nothing of messages that somebody else had acknowledged already: who had been away stayed without
+    a word of all but the last one, which its sync messages mention."""
+    group = Group("a", "b", "c", config=SPEC, settle=90_000)
+    group.offline("c")
+    for number in range(4):
+        group.say("a", f"line {number}")
+        group.tick(2_000)
+    group.tick(20_000)
+    group.crash("c")
+    group.online("c")
+    group.tick(2 * SPEC.sync_interval)
+    assert len(group["c"].delivered()) == 4
+    has: dict[str, set[str]] = {}
+    for event in group["a"].of(StateChanged):
+        has.setdefault(event.message_id, set()).update(event.by)
+    assert [*has.values()] == [{"b", "c"}] * 4
 
 
 def due_in(group: Group, name: str) -> int:

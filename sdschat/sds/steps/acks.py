@@ -81,7 +81,7 @@ def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: lis
     does. In a channel of two, where there is no second participant, nothing else ever settles what was not mentioned.
     """
     for message_id in ids:
-        known = s.outgoing.open.get(message_id) or s.outgoing.retired.get(message_id)
+        known = s.outgoing.known.get(message_id)  # also an acknowledged one: its author asks who else has it
         if known is not None:
             _witness(s, known, _evidence(s, sender_id, "range", packet_id, COLLISION))
 
