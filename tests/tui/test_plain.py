@@ -8,6 +8,8 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import CatchingUp, ConnectionChanged, DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.sync import extension
@@ -97,6 +99,46 @@ def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
         assert line.endswith(", hello")
         assert (await s.until("bob is here")).startswith("* ")
         assert (await s.until("hello")).partition(" ")[2].startswith("ann")
+
+    plain(tmp_path, story)
+
+
+def test_that_nobody_has_a_message_is_said_once_after_some_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was said, which looks as if it had arrived."""
+    monkeypatch.setattr("sdschat.tui.plain.host._SILENT", 0.05)
+
+    async def story(s: Lines) -> None:
+        await s.until("bob is here")
+        await s.bob.node.close(0.1)
+        await s.until("bob is gone")
+        await s.enter("anybody there")
+        told = await s.until("so it waits")
+        assert re.fullmatch(r"\* nobody else is here, so it waits: your message [0-9a-f]{4}, anybody there", told)
+        await s.enter("hello")
+        await asyncio.sleep(0)
+        assert s.text().count("so it waits") == 1
+
+    plain(tmp_path, story)
+
+
+def test_own_lines_name_their_channel_where_more_than_one_is_open(tmp_path: Path) -> None:
+    """After /join and a line of the other channel one could not see where one's own line went."""
+
+    async def story(s: Lines) -> None:
+        await s.enter("one channel")
+        assert (await s.until("one channel")).partition(" ")[2].startswith("ann")
+        await s.enter("/join dev")
+        assert "* You write in dev now." in s.text()
+        s.bob.node.send("lobby", "are you there?")
+        assert "[lobby] bob" in await s.until("are you there?")
+        await s.enter("where does this go")
+        assert "[dev] ann: " in await s.until("where does this go")
+        await s.enter("/go lobby")
+        assert "* You write in lobby now." in s.text()
+        await s.enter("/legend")
+        assert "[dev] before a name" in s.text()
 
     plain(tmp_path, story)
 

@@ -29,7 +29,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import MessageItem, NoteItem, gap_words
+from sdschat.tui.model.items import MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, apart, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
@@ -39,6 +39,7 @@ from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 
 _AROUND: Final = 10
+_SILENT: Final = 6.0  # seconds after which it is told that nobody is known to have a message
 _MUCH: Final = 200  # messages of before: fetching fewer takes a moment
 
 
@@ -103,6 +104,7 @@ class PlainHost(Host):
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._states = StateLines()
         self._history: dict[str, str] = {}
+        self._waiting: set[str] = set()  # channels of which it was told that a message waits for somebody
         self._posts = PostLines(
             lambda model, entry: self._say_entry(entry, model.name),
             lambda model, text: self._tell_of(model.name, text),
@@ -150,6 +152,8 @@ class PlainHost(Host):
         if peer:
             back = self.label(model.conversation.channel)
             self.show_notice(f"Only {self.label(name)[1:]} reads what you write now. /go {back} shows {back} again.")
+        elif len(self.order) > 1:
+            self.show_notice(f"You write in {self.label(name)} now.")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
@@ -215,14 +219,9 @@ class PlainHost(Host):
         if day_number(entry.at) != self._day:
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
-        self.say(
-            entry_line(
-                entry,
-                self.desktop.models[channel or self.channel],
-                self.label(channel) if self._named(channel) else "",
-                with_id=with_id,
-            )
-        )
+        named = self._named(channel) or (bool(channel) and entry.own and len(self.order) > 1)
+        model = self.desktop.models[channel or self.channel]
+        self.say(entry_line(entry, model, self.label(channel) if named else "", with_id=with_id))
 
     def _named(self, channel: str) -> bool:
         return bool(channel) and channel != self.desktop.shown
@@ -255,7 +254,10 @@ class PlainHost(Host):
         name = event.channel if model is None else model.name
         if isinstance(body, MessageDelivered) and model is not None:
             shown = shown_of(body.said, event.time, body.via)
-            self._say_entry(model.entry_for(shown), name)
+            entry = model.entry_for(shown)
+            self._say_entry(entry, name)
+            if entry.own:
+                self._watch(model, entry)
         elif isinstance(body, StrangersChanged) and model is not None:
             self.say_entries([entry for entry in model.timeline.messages() if entry.sender_id in body.opened])
         elif isinstance(body, DirectSaid) and model is not None:
@@ -288,6 +290,7 @@ class PlainHost(Host):
         who = model.name_of(told.sender_id, nick) if nick and model is not None else nick
         who = apart(who) or f"<{short(told.sender_id, 8)}>"
         key = (name, told.sender_id)
+        self._waiting.discard(name)
         before = self._here.pop(key, "")
         session = self.node.sessions.get(name)
         if not before and session is not None and session.is_outsider(told.sender_id):
@@ -339,7 +342,25 @@ class PlainHost(Host):
         fate = None if entry is None else entry.fate
         words = "" if fate is None else self._states.words(message_id, fate, model.present)
         if entry is not None and words:
+            self._waiting.discard(name)
             self._tell_of(name, f"{words}: your message {short(message_id)}, {beginning(entry.text)}")
+
+    def _watch(self, model: ChannelModel, entry: MessageItem) -> None:
+        """Look after some seconds if anybody is known to have an own message."""
+        asyncio.get_running_loop().call_later(_SILENT, self._say_waiting, model, entry)
+
+    def _say_waiting(self, model: ChannelModel, entry: MessageItem) -> None:
+        """Write that nobody is known to have a message: silence looks like success. It is told once, until somebody is
+        known to have one of ours, or comes or goes."""
+        fate = model.fates.of(entry.message_id)
+        if fate is None or fate.word or model is not self.models.get(model.name):
+            return
+        if fate.phase is Phase.QUEUED:
+            self._watch(model, entry)
+        elif fate.phase is Phase.UNACKED and model.name not in self._waiting:
+            self._waiting.add(model.name)
+            why = "nobody is known to have it yet" if model.present else "nobody else is here, so it waits"
+            self._tell_of(model.name, f"{why}: your message {short(entry.message_id)}, {beginning(entry.text)}")
 
     def _say_gaps(self, name: str, model: ChannelModel) -> None:
         known = set(model.timeline.gaps)
