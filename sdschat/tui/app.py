@@ -202,6 +202,12 @@ class ChatApp(EscInOrder, KeyedHost):
                 entry = model.entry_for(shown)
                 self.notifier.tell(self.label(name), model.name_of(entry.sender_id, entry.nick), entry.text)
 
+    def _tell_of_talks(self, names: Iterable[str]) -> None:
+        """Name the key of the last conversation of two in which something was said that is not on the screen."""
+        talks = [name for name in names if self.models[name].conversation.peer and not self.looking(name)]
+        if talks:
+            self.warn(f"{self.label(talks[-1]).removeprefix('@')} wrote to you alone: {self.way_to(talks[-1])}")
+
     def write_raw(self, sequence: str) -> None:
         """Write bytes to the terminal that draw nothing."""
         if self._driver is not None:

@@ -165,6 +165,9 @@ async def test_tab_with_nothing_to_complete_says_so(s: Stage) -> None:
     await s.press("tab")
     assert "nothing to complete" in s.hint()
     assert s.app.composer.text == "zzz"
+    assert s.app._reading is not None, "it goes by itself"
+    s.app._forget(s.hint())
+    assert s.hint() == ""
 
 
 @staged("lobby", "dev")

@@ -42,9 +42,11 @@ class Composer(TextArea):
 
     @dataclass
     class Said(Message):
-        """A line about the input itself: the choices of a completion, or the search in the history."""
+        """A line about the input itself: the choices of a completion, or the search in the history. `passes`: it goes
+        by itself."""
 
         text: str
+        passes: bool = False
 
     def __init__(self, past: InputHistory, complete: Callable[[str, int], Completion | None], *, id: str) -> None:
         super().__init__(
@@ -138,7 +140,7 @@ class Composer(TextArea):
             self._completion = self._complete(self.text, at)
         found = self._completion
         if found is None:
-            self.post_message(self.Said("nothing to complete here"))
+            self.post_message(self.Said("nothing to complete here", passes=True))
             return
         word = found.turn()
         head, tail = self.text[: found.start], found.rest
