@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -187,8 +187,10 @@ class ChatApp(EscInOrder, KeyedHost):
         self.call_after_refresh(self._painted, began)
 
     def _tell(self, calls: Sequence[tuple[str, str]]) -> None:
-        """Tell of what was said to the user, if another window has the keys."""
+        """Tell of what was said to the user: if another window has the keys, there; else of what was said to them alone
+        how to get to it."""
         if not calls or self.app_focus:
+            self._tell_of_talks(name for name, _ in calls)
             return
         if self.notifier is None:
             from sdschat.tui.notifier import Notifier
@@ -285,7 +287,10 @@ class ChatApp(EscInOrder, KeyedHost):
 
     @on(Composer.Said)
     def _input_said(self, message: Composer.Said) -> None:
-        self.panes.hint(message.text)
+        if message.passes:
+            self.warn(message.text)
+        else:
+            self.panes.hint(message.text)
 
     @on(Composer.Escaped)
     def _escaped(self, message: Composer.Escaped) -> None:

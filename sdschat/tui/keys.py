@@ -220,9 +220,9 @@ class KeyedHost(ScreenHost):
         if channel is None:
             return
         if self.composer.text:
-            number = self.desktop.order.index(channel) + 1
-            way = f"Alt+{number}" if number < 10 else f"/go {number}"
-            self.warn(f"{way} goes back to {self.label(channel)}; what stands in the input is kept here.")
+            self.warn(
+                f"{self.way_to(channel)} goes back to {self.label(channel)}; what stands in the input is kept here."
+            )
         else:
             self.show_channel(channel)
 

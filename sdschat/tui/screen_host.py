@@ -349,6 +349,11 @@ class ScreenHost(Window, App[int]):
         self.panes.fit()
         self.draw(EVERYTHING)
 
+    def way_to(self, name: str) -> str:
+        """Return the key that shows an open channel, or the command where it has none."""
+        number = self.order.index(name) + 1
+        return f"Alt+{number}" if number < 10 else f"/go {number}"
+
     def draw_prompt(self) -> None:
         """Say in front of the input and in its frame where the text goes: here, to one alone, or as an answer."""
         entry = self.model.timeline.entries.get(self.input_handler.reply_to)

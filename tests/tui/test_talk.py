@@ -68,6 +68,7 @@ async def test_a_message_to_us_alone_opens_its_conversation_in_the_list_with_a_b
     assert s.app.channel == "lobby"
     assert "psst" not in s.text()
     assert "1!" in s.text()
+    assert "bob wrote to you alone: Alt+2" in s.text(), "the badge at the edge is easy to miss"
     assert rung
     await s.press("alt+a")
     assert s.app.label(s.app.channel) == "@bob"
