@@ -7,7 +7,7 @@ written once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Final, NamedTuple
 
@@ -144,7 +144,7 @@ def without_keys(text: str) -> str:
 
 
 # What only a person at the machine can do: a command of the program, or a file of its settings.
-_OF_THE_MACHINE: Final = re.compile(r"\bsdschat(?!\w)|\btui\.toml\b|\bthemes/|--\w")
+_OF_THE_MACHINE: Final = re.compile(r"\bsdschat(?!\w)|\btui\.toml\b|\bthemes/|--\w|\b[Nn]o broker given")
 _FOR_VISITORS: Final = (
     "-  You are a visitor: the chat runs on the machine that this page is from, and its files and programs are not "
     "for you. Others join by opening the address of this page; with ?name=ann behind it they choose a name. This "
@@ -157,13 +157,23 @@ def for_visitors(lines: Sequence[str], *, begins: bool = False) -> list[str]:
     """Return lines without what a visitor in a browser cannot do. `begins`: they are the first ones that one reads."""
     found = list(_FOR_VISITORS) if begins else []
     for line in lines:
+        if not line and (not found or not found[-1]):
+            continue  # what stood between two empty lines was left out
         if not _OF_THE_MACHINE.search(line):
             found.append(line)
         elif not line.startswith("    "):  # an example is left out whole
-            parts = re.split(r"(?<=[.;]) (?=\S)", line)
-            kept = " ".join(part for part in parts if not _OF_THE_MACHINE.search(part)).rstrip("; ")
+            kept = " ".join(_parts_for_visitors(line)).rstrip("; ")
             found += [kept] if kept.strip("- ") else []
-    return found
+    return found[:-1] if found and not found[-1] else found
+
+
+def _parts_for_visitors(line: str) -> Iterator[str]:
+    """Yield the sentences that a visitor can use, without the second half of one whose first half is left out."""
+    left_out = False
+    for part in re.split(r"(?<=[.;]) (?=\S)", line):
+        left_out = bool(_OF_THE_MACHINE.search(part)) or (left_out and part[0].islower())
+        if not left_out:
+            yield part
 
 
 def _with_signs(text: str, glyphs: Glyphs) -> str:

@@ -106,7 +106,8 @@ async def test_others_join_with_the_options_that_this_broker_needs(s: Stage) -> 
 
 @staged(guest=True)
 async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
-    assert "others join  by opening the address of this page" in s.text()
+    said = " ".join("\n".join(s.log()).replace("»", "").split())
+    assert "others join by opening the address of this page, and /join lobby there where it is not open" in said
     assert "sdschat join" not in s.text()
 
 

@@ -61,7 +61,7 @@ def _way_in(view: Conversations, channel: str) -> str:
     if is_private(view.node, channel):
         return "by a link: /invite makes one"
     if view.guest:
-        return "by opening the address of this page"
+        return f"by opening the address of this page, and /join {channel} there where it is not open"
     command = clean(join_command(view.node, channel), limit=600)
     return command if view.node.broker else as_started(command) + _NEAR
 
