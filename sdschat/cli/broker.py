@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +13,9 @@ from pathlib import Path
 import click
 
 from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, say
-from sdschat.cli.listening import listening_place
+from sdschat.cli.listening import listening_place, reachable_hosts
 from sdschat.cli.signals import stopped_by
-from sdschat.transport.address import LOCAL, Address, Secret, own_addresses
+from sdschat.transport.address import LOCAL, Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password
 from sdschat.transport.tasks import first
@@ -78,10 +76,7 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
 
 def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
     """Yield the addresses that clients can give to --broker: where it listens everywhere, those of this machine."""
-    hosts = [address.host]
-    if ipaddress.ip_address(address.host).is_unspecified:
-        hosts = [*(own_addresses(socket.AF_INET6) if ":" in address.host else []), *own_addresses()] or hosts
-    for host in hosts:
+    for host in reachable_hosts(address.host):
         yield replace(address, host=host)
         if config.port_websocket is not None:
             yield Address("wss" if config.tls else "ws", host, config.port_websocket, "/mqtt")

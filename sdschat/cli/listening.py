@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from ipaddress import ip_address
 from typing import Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.transport.address import own_addresses
 
 LAST_PORT: Final = 65535
 
@@ -21,6 +23,13 @@ def listening_place(listen: str, otherwise: int) -> tuple[str, int]:
             f"--listen is {listen!r}, and must be an IP address, or one and a port: 127.0.0.1:{otherwise}.", WRONG_USE
         )
     return host.strip("[]"), int(port)
+
+
+def reachable_hosts(host: str) -> list[str]:
+    """Return the addresses by which others reach what listens at `host`: those of this machine where that is all."""
+    if not _is_ip(host) or not ip_address(host).is_unspecified:
+        return [host]
+    return [*(own_addresses(socket.AF_INET6) if ":" in host else []), *own_addresses()] or [host]
 
 
 def _is_ip(text: str) -> bool:

@@ -15,7 +15,7 @@ import click
 
 from sdschat.cli import join
 from sdschat.cli.errors import INTERRUPTED, PROFILE, TERMINATED, WRONG_USE, CommandProblem, channel_name, say
-from sdschat.cli.listening import LAST_PORT, listening_place
+from sdschat.cli.listening import LAST_PORT, listening_place, reachable_hosts
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import Address
@@ -68,12 +68,14 @@ def command(
     given = [*names, *_given(click.get_current_context())]
 
     def arguments(visitor: Visitor) -> list[str]:
-        own = (f"--name={visitor.name}", "--profile=visitor", f"--data-dir={visitor.folder}")
+        named = (f"--name={visitor.name}",) if visitor.name else ()
+        own = (*named, "--profile=visitor", f"--data-dir={visitor.folder}")
         return [sys.executable, "-m", "sdschat", "join", "--guest", *own, *given]
 
     def ready(taken: int) -> None:
         say("each page that is opened is a participant of its own; Ctrl+C ends")
-        print(f"serving at {Address('http', host, taken)}/", flush=True)
+        for each in reachable_hosts(host):
+            print(f"serving at {Address('http', each, taken)}/", flush=True)
 
     folder = chosen.data_dir / "visitors"
     _require_folder(folder)

@@ -17,6 +17,7 @@ import pytest
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.listening import listening_place
 from sdschat.cli.web.server import Visitors
+from sdschat.transport.address import own_addresses
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from tests.browser import browser
 from tests.cli.processes import Pipe, command, environment, run
@@ -24,8 +25,10 @@ from tests.transport.worlds import free_port
 
 
 @contextlib.contextmanager
-def serving(home: Path, *arguments: str, said: list[str] | None = None) -> Iterator[str]:
-    """Run the server. Yield its address. `said` gets its standard error."""
+def serving(
+    home: Path, *arguments: str, said: list[str] | None = None, servers: list[subprocess.Popen[str]] | None = None
+) -> Iterator[str]:
+    """Run the server. Yield its address. `said` gets its standard error, and `servers` the process."""
     home.mkdir(exist_ok=True)
     process = subprocess.Popen(
         command("serve", "lobby", "--port", "0", *arguments),
@@ -35,6 +38,8 @@ def serving(home: Path, *arguments: str, said: list[str] | None = None) -> Itera
         stderr=subprocess.PIPE,
         text=True,
     )
+    if servers is not None:
+        servers.append(process)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().rpartition(" ")[2].strip()
@@ -68,11 +73,20 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
             await tab.sent("You are a visitor: the chat runs on the machine that this page is from")
             assert "sdschat join" not in await tab.ask("window.received")
             await tab.press("Escape", 27)
+            await tab.call("Page.reload")
+            await tab.sent("typed in a browser")
+            assert "ann-2" not in await tab.ask("window.received")
+            await tab.open(address)
+            await tab.sent("typed in a browser")
+            assert "guest-" not in await tab.ask("window.received")
             viewport = "document.querySelector('.xterm-viewport')"
             assert await tab.ask(f"{viewport}.offsetWidth === {viewport}.clientWidth"), "a strip for a scrollbar"
             await tab.picture(tmp_path / "picture.png", 1000, 600, "typed in a browser", "message lobby")
+            servers[0].send_signal(signal.SIGINT)
+            await tab.until("document.body.innerText.includes('The chat is over: the server was stopped.')")
 
-    with serving(tmp_path / "server", *broker) as address:
+    servers: list[subprocess.Popen[str]] = []
+    with serving(tmp_path / "server", *broker, servers=servers) as address:
         asyncio.run(told(address))
     assert not list((tmp_path / "server").rglob("stolen.txt"))
     (key,) = (tmp_path / "server").rglob("visitors/*/profiles/visitor/identity.key")
@@ -99,6 +113,12 @@ def test_the_address_that_is_printed_leads_to_the_page(tmp_path: Path) -> None:
     """With address and port together it was http://[127.0.0.1:8123]:8123/."""
     with serving(tmp_path, "--listen", "127.0.0.1:0") as address:
         assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d*/", address)
+
+
+def test_where_it_listens_at_all_addresses_it_prints_those_that_others_can_type(tmp_path: Path) -> None:
+    """It was http://0.0.0.0:8000/."""
+    with serving(tmp_path, "--listen", "0.0.0.0", "--allow-remote") as address:
+        assert address.startswith(tuple(f"http://{host}:" for host in own_addresses() or ["0.0.0.0"]))
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:", "127.0.0.1:http", ":8000", "127.0.0.1:65536", ""])
@@ -159,6 +179,10 @@ def test_a_visitor_is_told_nothing_that_only_a_shell_can_do() -> None:
     ]
     assert for_visitors(lines) == ["Give it away. /join works."]
     assert for_visitors(["plain"], begins=True)[0].startswith("-  You are a visitor")
+    first = for_visitors(lines_of(TOPICS["chat"]), begins=True)
+    assert not [at for at in range(len(first)) if first[at : at + 2] == ["", ""] or first[at:] == [""]]
+    assert "no broker given" not in " ".join(first)
+    assert for_visitors(["--plain prints lines; it has the same commands. Good."]) == ["Good."]
     for topic in TOPICS.values():
         assert "sdschat join" not in " ".join(for_visitors(lines_of(topic)))
 
@@ -205,15 +229,42 @@ def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> Non
 
 
 def test_a_browser_comes_back_to_its_own_folder_and_a_second_page_has_another(tmp_path: Path) -> None:
-    visitors = Visitors(tmp_path / "visitors", 2)
-    with visitors.seat("token", "ann") as first, visitors.seat("token", "ann") as second:
-        assert first is not None
-        assert second is not None
-        assert (first.name, second.name) == ("ann", "ann-2")
-        assert first.folder != second.folder
-        with visitors.seat("other", "") as third:
-            assert third is None
-    with visitors.seat("token", "not\na name") as again:
-        assert again is not None
-        assert again.folder == first.folder
-        assert again.name.startswith("guest-")
+    async def come() -> None:
+        visitors = Visitors(tmp_path / "visitors", 2)
+        async with visitors.seat("token", "ann") as first, visitors.seat("token", "ann") as second:
+            assert first is not None
+            assert second is not None
+            assert (first.name, second.name) == ("ann", "ann-2")
+            assert first.folder != second.folder
+            async with visitors.seat("other", "") as third:
+                assert third is None
+        async with visitors.seat("token", "not\na name") as again:
+            assert again is not None
+            assert again.folder == first.folder
+            assert (again.name, again.otherwise[:6]) == ("", "guest-")
+
+    asyncio.run(come())
+
+
+def test_a_page_that_is_loaded_again_waits_for_its_chat_to_end_and_has_its_place(tmp_path: Path) -> None:
+    """It became another participant, with another key."""
+    visitors = Visitors(tmp_path / "visitors", 1)
+    folders: list[Path] = []
+
+    async def load() -> None:
+        async with visitors.seat("token", "ann") as visitor:
+            assert visitor is not None
+            folders.append(visitor.folder)
+
+    async def load_again() -> None:
+        async with visitors.seat("token", "ann") as first:
+            assert first is not None
+            visitors.leave(first)
+            assert not visitors.is_full
+            again = asyncio.create_task(load())
+            await asyncio.sleep(0)
+            assert not folders
+        await again
+        assert folders == [first.folder]
+
+    asyncio.run(load_again())

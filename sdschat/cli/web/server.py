@@ -8,17 +8,18 @@ import asyncio
 import secrets
 import shutil
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from hashlib import blake2b
 from html import escape
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import textual_serve
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -34,7 +35,8 @@ _TOKEN_BYTES: Final = 16
 class Visitor(NamedTuple):
     """One open page of a visitor."""
 
-    name: str
+    name: str  # asked for; empty if none is
+    otherwise: str  # its name until it takes one
     folder: Path  # for its profile: a key and a history of its own
 
 
@@ -50,20 +52,23 @@ class Visitors:
         self._folder = folder
         self._places = places
         self._here: set[str] = set()
+        self._leaving: dict[str, asyncio.Event] = {}  # by place: the page is closed, and its chat is ending
 
     @property
     def is_full(self) -> bool:
-        return len(self._here) >= self._places
+        return len(self._here) - len(self._leaving) >= self._places
 
-    @contextmanager
-    def seat(self, token: str, name: str) -> Iterator[Visitor | None]:
+    @asynccontextmanager
+    async def seat(self, token: str, name: str) -> AsyncIterator[Visitor | None]:
         """Give the visitor a place until the block ends; None if all are taken. A second page of one browser is a
-        participant of its own."""
+        participant of its own; a page that is loaded again waits until its chat has ended, and goes on with it."""
+        owner = blake2b(token.encode(), digest_size=8).hexdigest()
+        while ending := [event for place, event in self._leaving.items() if place.startswith(f"{owner}-")]:
+            await ending[0].wait()
         if self.is_full:
             yield None
             return
-        owner = blake2b(token.encode(), digest_size=8).hexdigest()
-        number = next(number for number in range(1, self._places + 1) if f"{owner}-{number}" not in self._here)
+        number = next(number for number in count(1) if f"{owner}-{number}" not in self._here)
         place = f"{owner}-{number}"
         self._here.add(place)
         try:
@@ -71,10 +76,17 @@ class Visitors:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.touch()
             self._forget()
-            wanted = f"guest-{owner[:4]}" if not name or problems_with("", name) else name
-            yield Visitor(wanted if number == 1 else f"{wanted}-{number}", folder)
+            wanted = "" if problems_with("", name) else name
+            behind = "" if number == 1 else f"-{number}"
+            yield Visitor(wanted and f"{wanted}{behind}", f"guest-{owner[:4]}{behind}", folder)
         finally:
             self._here.discard(place)
+            if (event := self._leaving.pop(place, None)) is not None:
+                event.set()
+
+    def leave(self, visitor: Visitor) -> None:
+        """Note that the page of this visitor is closed, while its chat still ends."""
+        self._leaving[visitor.folder.name] = asyncio.Event()
 
     def _forget(self) -> None:
         away = [each for each in self._folder.iterdir() if each.name not in self._here]
@@ -98,7 +110,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class _Chat(AppService):
     """The program of one visitor. It is started without a shell."""
 
-    def __init__(self, arguments: Sequence[str], socket: web.WebSocketResponse) -> None:
+    def __init__(self, arguments: Sequence[str], user: str, socket: web.WebSocketResponse) -> None:
+        """`user`: the name of the user on this machine, as far as the program is told."""
+
         async def close() -> None:
             await socket.close()
 
@@ -110,10 +124,12 @@ class _Chat(AppService):
             download_manager=DownloadManager(),
         )
         self._arguments = arguments
+        self._user = user
         self.process: Process | None = None
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         environment = self._build_environment(width, height)
+        environment["LOGNAME"] = self._user  # a name for somebody new; who took one goes by that again
         environment.pop("NO_COLOR", None)  # the browser has colours, whatever the terminal of the server has
         process = await asyncio.create_subprocess_exec(
             *self._arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment
@@ -169,7 +185,7 @@ class ChatServer:
     async def end(self) -> None:
         """End the chats of all visitors."""
         for socket in list(self._sockets):
-            await socket.close()
+            await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the server was stopped")
 
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -205,20 +221,23 @@ class ChatServer:
         if request.headers.get("Origin") not in (f"http://{request.host}", f"https://{request.host}"):
             raise web.HTTPForbidden(text="Only a page of this server may open this.")
         token = request.cookies.get(_COOKIE) or new_token()
-        with self._visitors.seat(token, request.match_info.get("name", "")) as visitor:
+        async with self._visitors.seat(token, request.match_info.get("name", "")) as visitor:
+            if request.transport is None:
+                raise web.HTTPServiceUnavailable(text="The page was closed.")  # while it waited for its last chat
             if visitor is None:
                 raise web.HTTPServiceUnavailable(text="All places are taken. Try again later.")
             socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_LARGEST)
             await socket.prepare(request)
             self._sockets.add(socket)
-            chat = _Chat(self._arguments(visitor), socket)
+            chat = _Chat(self._arguments(visitor), visitor.otherwise, socket)
             try:
                 await chat.start(_cells(request, "width", 80), _cells(request, "height", 24))
                 await first(_pass_on(socket, chat), chat.ended())
             finally:
                 self._sockets.discard(socket)
-                await chat.end()
+                self._visitors.leave(visitor)
                 await socket.close()
+                await chat.end()
             return socket
 
 
