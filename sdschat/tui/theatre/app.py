@@ -36,7 +36,6 @@ _FLASH: Final = 1.2  # seconds
 _APART: Final = 2.0  # seconds for which logs differ before it is said: each message takes a moment
 # Actions of keys that are text in a line.
 _LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", "help_by_letter", "end_by_letter")
-_FOLLOW: Final = "cells follow with next packets"  # to 60 columns it has room
 _ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
 
 
@@ -225,9 +224,6 @@ class TheatreApp(OrderedKeys):
         text = Text.assemble((words, style))
         for remark in self.company.remarks(self.size.width - 2 - cell_len(words), paused=self.player.paused):
             text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
-        why = f" {glyphs.between} {_FOLLOW}"
-        if equal and text.cell_len + cell_len(why) <= self.size.width - 2 and self.company.awaits_word():
-            text.append(why, self.line_style.style("time"))
         self.state.update(text)
 
     def tell(self, text: str) -> None:

@@ -11,7 +11,6 @@ from sdschat.node.node import Node
 from sdschat.node.sync import extension
 from sdschat.node.tools.links import Links
 from sdschat.node.tools.local_group import LocalGroup
-from sdschat.tui.model.items import MessageItem
 from sdschat.tui.model.words import count
 from sdschat.tui.theatre.script import BETWEEN_SIDES, LINKS, PEOPLE, Link
 from sdschat.tui.theatre.watched_group import WatchedGroup
@@ -131,14 +130,6 @@ class Company(WatchedGroup):
 
     def equal(self) -> bool:
         return not self.away and self.group.equal_logs()
-
-    def awaits_word(self) -> bool:
-        """True if an author does not know yet that all others have its message. It hears that with their packets."""
-        return any(
-            isinstance(item, MessageItem) and item.fate is not None and not item.fate.full
-            for nick in set(PEOPLE) - self.away
-            for item in self.models[nick].timeline.items
-        )
 
     def differing(self, logs: int) -> str:
         """Return in words that the logs are not equal, where `logs` different ones have messages."""
