@@ -104,9 +104,11 @@ def command(
     if page is None:
         return code
     if not drawn:
+        from sdschat.audit.extras import install_command
+
         say(
             "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
-            "installed: pip install 'sdschat[audit]'."
+            f"installed. Do: {install_command('audit')}"
         )
     elif _written(page, found, silver, rules):
         return code

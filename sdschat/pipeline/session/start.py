@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sdschat.audit.extras import install_command
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.audit.processes import size_of
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
@@ -43,9 +44,6 @@ from sdschat.pipeline.session.where import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-_MISSING = "The data pipeline needs {what}, which is not installed: pip install 'sdschat[pipeline]'."
 
 
 @contextlib.contextmanager
@@ -86,7 +84,11 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise PipelineProblem(_MISSING.format(what=error.name or "pyspark"), NO_SPARK) from error
+        raise PipelineProblem(
+            f"The data pipeline needs {error.name or 'pyspark'}, which is not installed. Do: "
+            f"{install_command('pipeline')}",
+            NO_SPARK,
+        ) from error
     # Spark needs pandas for everything with Arrow, and warns about its newer versions. We use no pandas.
     warnings.filterwarnings("ignore", PANDAS, FutureWarning)
     must_answer(where)

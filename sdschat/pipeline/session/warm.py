@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from sdschat.audit.extras import install_command
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.where import Where
@@ -59,7 +60,7 @@ def _base(folder: Path, java: Java) -> Path:
 def warm_up(where: Where) -> Path:
     """Make the archive, and return its path. Raises PipelineProblem."""
     if importlib.util.find_spec("pyspark") is None:
-        raise PipelineProblem("pyspark is not installed: pip install 'sdschat[pipeline]'.", NO_SPARK)
+        raise PipelineProblem(f"pyspark is not installed. Do: {install_command('pipeline')}", NO_SPARK)
     assert where.cache is not None
     folder = where.cache
     folder.mkdir(parents=True, exist_ok=True)
