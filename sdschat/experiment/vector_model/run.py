@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -32,9 +31,7 @@ from sdschat.experiment.vector_model.requests import (
     time_requests,
 )
 from sdschat.experiment.vector_model.sending import arm_resend, resend, send_copy, send_message, send_syncs, wake
-from sdschat.experiment.vector_model.wheel import blocks
-
-Item = tuple[str, int, Any]  # as in the wheel
+from sdschat.experiment.vector_model.wheel import Item, blocks
 
 
 def hear(g: Group, step: Step) -> None:
