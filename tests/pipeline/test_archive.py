@@ -176,7 +176,7 @@ def test_nothing_in_the_archive_is_of_the_last_two_hours(lake: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--channel", "lobby", "--since", "soon"], "is no moment. Write 2026-01-31"),
+        (["--channel", "lobby", "--since", "soon"], "is no moment. Write 10:02, 2026-01-31"),
         (["--channel", "lobby", "--since", "20", "--until", "10"], "nothing is between them"),
         (["abc", "--until", "5"], "--until is for a --channel"),
         (["abc", "--positions", "1-2"], "--positions is for a --channel"),
