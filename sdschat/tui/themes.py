@@ -169,7 +169,7 @@ def theme_in_force(name: str, on_light: bool | None = None) -> str:
 
 
 _KEYS: Final = re.compile(
-    r"(?:(?:(?:Alt|Ctrl|Shift)\+)?(?:Enter|Esc|Tab|Left|Right|Up|Down|PgUp|PgDn|F\d+|[A-Za-z]|/)(?: |$)"
+    r"(?:(?:(?:Alt|Ctrl|Shift)\+)?(?:Enter|Esc|Tab|Left|Right|Up|Down|PgUp|PgDn|F\d+,?|[A-Za-z]|/)(?: |$)"
     r"|(?:1-6|space|right|→|\?) )+"
 )
 

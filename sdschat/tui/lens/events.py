@@ -87,6 +87,10 @@ def words(view: ViewInput, body: events.EventBody) -> str:
             return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
         case events.Joined():
             return "channel opened"
+        case events.KeyMet(sender_id=sender):
+            return f"the key of {view.who(sender)} is new: it was never met here before"
+        case events.NickChanged(sender_id=sender, before=before, after=after):
+            return clean(f"{view.who(sender)} was {before}, and is now {after}", limit=_LIMIT)
     return _of_sources(view, body) or _plain(view, body)
 
 
@@ -148,9 +152,10 @@ def _named(view: ViewInput, full: str) -> str:
 
 
 def _plain(view: ViewInput, body: events.EventBody) -> str:
-    """Return the name and the values of an event that has no words of its own."""
+    """Return the name in words and the values of an event that has no words of its own."""
     values = {name: _value(view, getattr(body, name)) for name in getattr(body, "_fields", ())}
-    text = " ".join((type(body).__name__, *(f"{name} {value}" for name, value in values.items())))
+    kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(body).__name__).lower()
+    text = " ".join((kind, *(f"{name} {value}" for name, value in values.items())))
     return _isolating(values.values(), clean(text, limit=_LIMIT))
 
 

@@ -9,6 +9,7 @@ from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line,
 from sdschat.tui.model.words import bar, clock, day, duration, short
 
 _BAR: Final = 20  # cells at most
+_NEVER: Final = 1e-15  # an error rate that is none
 
 
 def view(view: ViewInput) -> list[Line]:
@@ -26,14 +27,13 @@ def view(view: ViewInput) -> list[Line]:
         ),
     ]
     lines += paragraph(
-        f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter alone only says "
-        "perhaps.",
+        f"{_by_chance(own.error_rate)}. That is why a filter alone only says perhaps.",
         view.width,
         "note",
         2,
     )
     lines += paragraph(
-        f"Its younger half has {own.young} of {half} ids; when it is full, the elder one is forgotten "
+        f"Its younger half has {own.young} of {half} ids; when it is full, the older half is forgotten "
         f"(so far {own.generation} times).",
         view.width,
         "note",
@@ -47,8 +47,15 @@ def view(view: ViewInput) -> list[Line]:
     return lines + _others(view) + _test(view)
 
 
+def _by_chance(rate: float) -> str:
+    """Return how often a filter errs, in words."""
+    if rate <= _NEVER:
+        return "Ids that are not in a fuller filter may look as if they were"
+    return f"One in {_once(rate)} ids that are not in it looks as if it were"
+
+
 def _once(rate: float) -> str:
-    return f"{1 / rate:,.0f}" if rate > 1e-15 else "never, so far"
+    return f"{1 / rate:,.0f}" if rate > _NEVER else "never, so far"
 
 
 def _others(view: ViewInput) -> list[Line]:

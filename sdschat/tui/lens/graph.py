@@ -47,7 +47,7 @@ def view(view: ViewInput) -> list[Line]:
         return [*lines, line(("  nothing in this channel yet", "note"))]
     boxes = view.glyphs is not ASCII
     here, waits = ("●", "○") if boxes else ("*", "o")
-    legend = f"{here} in the log, {waits} waits, ? not here, < nobody has named it yet"
+    legend = f"{here} in the log, {waits} waits, ? not here, ] nobody has named it yet"
     lines += paragraph(legend, view.width, "note", 2)
     for row in rows(found):
         rails = _coloured(boxed(row.rails) if boxes else row.rails, row.authors)
@@ -68,7 +68,7 @@ def _shown(view: ViewInput, rails: list[Span], node: GraphNode) -> Line:
     chosen = "mention" if node.message_id == view.selection else style
     if node.state == "missing":
         return line(*head, (f"by {view.who(node.sender_id)}, missing", chosen))
-    frontier = " <" if node.message_id in view.peek.heads else ""
+    frontier = " ]" if node.message_id in view.peek.heads else ""
     head += [
         (f"{clock(node.lamport, seconds=False)} ", "time"),
         (f"{view.who(node.sender_id)} ", f"nick:{node.sender_id}"),

@@ -422,13 +422,13 @@ def test_the_lists_stay_above_the_lens_which_names_its_keys(tmp_path: Path) -> N
         assert listed(s)
         assert s.app.panes.member_list.display
         assert s.app.log_view.size.width > 60
-        assert "Alt+Left Right views ⋅ F6 Tab scroll" in s.lines()[-1]
+        assert "Alt+Left Right views ⋅ F6, Tab scroll" in s.lines()[-1]
         await s.press("escape")
         assert listed(s)
         assert "Enter send" in s.lines()[-1]
         await s.pilot.resize_terminal(80, 24)
         await s.press("f2")
-        assert "Esc closes the Lens ⋅ Alt+Left Right views ⋅ F6 Tab scroll" in s.lines()[-2]
+        assert "Esc closes the Lens ⋅ Alt+Left Right views ⋅ F6, Tab scroll" in s.lines()[-2]
 
     play(tmp_path, story)
 
