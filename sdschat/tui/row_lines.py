@@ -217,7 +217,7 @@ def _is_new(entry: MessageItem) -> bool:
 
 def _again(width: int, line_style: LineStyle) -> Segment:
     """Return what stands in place of a nick that the message right above has already."""
-    return Segment(line_style.glyphs.between.ljust(_nick_width(width) + 1), line_style.style("time"))
+    return Segment(line_style.glyphs.again.ljust(_nick_width(width) + 1), line_style.style("time"))
 
 
 def _nick(entry: MessageItem, width: int, line_style: LineStyle) -> Segment:

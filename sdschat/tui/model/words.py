@@ -233,11 +233,12 @@ class Glyphs(NamedTuple):
     away: str  # likewise, of somebody who is not here any more
     back: str  # beside a title: others are before it
     further: str  # or after it
+    again: str  # in place of a nick that the message right above has already
 
 
-UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫‹›")  # noqa: RUF001
+UNICODE: Final = Glyphs._make("⋯⇡◐✓✗⇣∅»‼›┃▪▫↳─⋅…▰▱≗●◌○▫‹›⋅")  # noqa: RUF001
 _cut_sign: Final = ContextVar("cut_sign", default=UNICODE.cut)
-ASCII: Final = Glyphs._make(".>?+!<0#!>|*-^-|~#.=+~-_<>")
+ASCII: Final = Glyphs._make('.>?+!<0#!>@*-^-|~#.=+~-_<>"')
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> str:

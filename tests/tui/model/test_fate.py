@@ -140,3 +140,5 @@ def test_no_sign_takes_two_cells_or_depends_on_the_font() -> None:
     others = [sign for sign in others if sign not in "●◐○…"]  # two cells only where the terminal is told so
     assert [sign for sign in others if unicodedata.east_asian_width(sign) not in ("N", "Na")] == []
     assert all(sign.isascii() and len(sign) == 1 for sign in ASCII)
+    apart = (ASCII.mention, ASCII.again, ASCII.between, ASCII.chosen, ASCII.alert)
+    assert len({*apart, "|"}) == len(apart), "what separates and frames is no sign of a message"
