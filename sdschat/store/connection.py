@@ -25,6 +25,7 @@ _WRITER: Final = (
     f"wal_autocheckpoint = {WAL_PAGES}",
     f"journal_size_limit = {_WAL_KEPT}",
 )
+_IN_USE: Final = (".lock", "-wal", "-journal")  # one of these is beside every database that a node writes to
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -48,9 +49,11 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection, also while another process writes."""
+    """A read-only connection, also while another process writes. Nothing is made beside a copy that no node uses."""
     if not path.exists():
         raise StoreUnavailable(path, "there is no such file")
+    if not any(beside(path, suffix).exists() for suffix in _IN_USE):
+        return _connect_reader(path, "mode=ro&immutable=1")
     try:
         return _connect_reader(path, "mode=ro")
     except (StoreUnavailable, StoreReadOnly):
