@@ -160,7 +160,9 @@ def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 
 def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]:
-    return _cut([f"not read: {refused_where(row)}: {safe(row.reason)}" for row in rows], most)
+    return _cut(
+        [f"not read: {refused_where(row)}: {safe(row.reason.removeprefix(f'{row.source} '))}" for row in rows], most
+    )
 
 
 def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]:

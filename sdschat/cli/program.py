@@ -155,7 +155,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx is not None else "sdschat"
+        command = error.ctx.command_path if error.ctx is not None else _command_path(arguments)
         text = " ".join(error.format_message().split())
         quotes = " A text of several words stands in quotes." if "extra argument" in text and "send" in command else ""
         say(f"sdschat: {text}{'' if text.endswith(('.', '?', '!')) else '.'}{quotes} See `{command} --help`.")
@@ -167,6 +167,21 @@ def run(arguments: Sequence[str]) -> int:
         return codes.DONE
     except Exception as error:
         return _ended_by(error)
+
+
+def _command_path(arguments: Sequence[str]) -> str:
+    """Return the command that these arguments name: Click knows it not where an option lacks its value."""
+    found: click.Group = program
+    path = "sdschat"
+    for name in arguments:
+        inner = found.get_command(click.Context(found), name)
+        if inner is None:
+            break
+        path = f"{path} {name}"
+        if not isinstance(inner, click.Group):
+            break
+        found = inner
+    return path
 
 
 def _ended_by(error: Exception) -> int:

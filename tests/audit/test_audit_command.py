@@ -24,7 +24,7 @@ from sdschat.store.audit_reader import AuditReader
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
-from tests.audit.field import WORDS, change, database, nth, one
+from tests.audit.field import NAMES, WORDS, change, database, nth, one
 from tests.cli.processes import run as run_process
 
 Ask = Callable[..., Result]
@@ -316,3 +316,46 @@ def test_evidence_is_of_one_moment(field: Path) -> None:
         (standing,) = evidence.standings()
         change(field, "ann", "DELETE FROM log WHERE place = ?", nth(field, "ann", 0)[0])
         assert len(list(evidence.messages(standing.number))) == standing.counted == len(WORDS)
+
+
+def test_what_is_no_database_is_called_that_once(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("hello")
+    assert run(["audit", str(field), str(text)]) == 5
+    assert f"not read: {text}: it is no database, or its beginning is damaged\n" in capsys.readouterr().out
+
+
+def test_a_database_that_is_named_twice_is_told(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, link, copied = database(field, "ann"), tmp_path / "link.db", tmp_path / "copied.db"
+    link.symlink_to(mine)
+    for again in (link, mine):
+        assert run(["audit", str(mine), str(again)]) == 0
+        said = capsys.readouterr()
+        assert said.err == f"warning: {again} is a database that is named already; it counts once\n"
+        assert "All databases are of one node" not in said.out
+    shutil.copy(mine, copied)
+    assert run(["audit", str(mine), str(copied)]) == 0
+    assert capsys.readouterr().out.endswith(
+        "All databases are of one node. To compare, name those of other participants too.\n"
+    )
+
+
+def test_nothing_is_made_beside_copies(field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There were -shm and -wal files."""
+    (tmp_path / "copies").mkdir()
+    for name in NAMES:
+        shutil.copy(database(field, name), tmp_path / "copies" / f"{name}.db")
+    before = sorted((tmp_path / "copies").iterdir())
+    assert run(["audit", str(tmp_path / "copies")]) == 0
+    assert sorted((tmp_path / "copies").iterdir()) == before
+
+
+def test_an_option_without_its_value_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["audit", "x.db", "--report"], ["pipeline", "report", "--lake"]):
+        assert run(words) == 2
+        command = " ".join(words[: 1 if words[0] == "audit" else 2])
+        assert f"See `sdschat {command} --help`." in capsys.readouterr().err

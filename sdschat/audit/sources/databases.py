@@ -76,6 +76,7 @@ _WRONG_USE: Final = 2
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it never connected"
 EMPTY: Final = "it is empty, and no database of sdschat"
+NO_DATABASE: Final = "it is no database, or its beginning is damaged"
 REMEMBERED: Final = 200_000  # decoded packets kept for the next database
 
 Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
@@ -137,11 +138,14 @@ def read_database(reading: Reading) -> Iterator[Row]:
                 yield from _channel(reading, evidence, standing, node, as_of)
             yield from journal_rows(reading, evidence, node)
     except StoreError as error:
-        yield refused(reading, "", why_unread(error))
+        yield refused(reading, "", why_unread(reading.path, error))
 
 
-def why_unread(error: StoreError) -> str:
-    """Return the reason in words. An empty file, which a writer takes for the oldest schema, has its own text."""
+def why_unread(path: Path, error: StoreError) -> str:
+    """Return the reason in words. An empty file, which a writer takes for the oldest schema, has its own text, and so
+    has a file of something else."""
+    if isinstance(error, StoreDamaged) and not is_database(path):
+        return NO_DATABASE
     return EMPTY if isinstance(error, SchemaOlder) and not error.found else str(error)
 
 
@@ -230,7 +234,7 @@ def databases(sources: Iterable[Path]) -> list[Path]:
             raise PipelineProblem(f"There is no {source}. Name databases of profiles, or folders.", _WRONG_USE)
         else:
             found.append(source)
-    return list(dict.fromkeys(found))
+    return found
 
 
 def is_database(path: Path) -> bool:

@@ -105,7 +105,7 @@ def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -
             if everything or Journal in tables:
                 yield from journal_batches(reading, evidence, node, memory.lists)
     except StoreError as error:
-        yield from in_batches([refused(reading, "", why_unread(error))])
+        yield from in_batches([refused(reading, "", why_unread(reading.path, error))])
 
 
 def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
