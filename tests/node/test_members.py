@@ -129,7 +129,11 @@ def test_a_post_that_is_changed_is_settled_again_only_once_all_have_the_change(t
             conversation = Conversations(ann.node).conversation("garden")
             assert isinstance(conversation, MembersConversation)
             assert conversation.delivery(said) == "written here"
-            assert conversation.journey(said)[:3] == ("written", ann.node.sender_id, (bob.node.sender_id,))
+            journey = conversation.journey(said)
+            assert journey.word == "written"
+            assert journey.writer is not None
+            assert journey.writer.own
+            assert [(one.nick, one.sender_id) for one in journey.lacking] == [("bob", bob.node.sender_id)]
             Injection(bob.node, "garden").offline(False)
 
             def states() -> list[str]:

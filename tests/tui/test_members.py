@@ -14,6 +14,7 @@ from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create
+from sdschat.tui.manual import SIGNS, rows_of
 from sdschat.tui.model.items import NoteItem
 from tests.node.worlds import Member
 from tests.tui.stage import Stage, stage
@@ -358,3 +359,20 @@ def test_who_knocks_is_not_told_that_nobody_has_written_anything(tmp_path: Path)
 def _garden_of_ann(node: Node) -> None:
     install(node)
     create(node, "garden")
+
+
+def test_a_post_says_who_lacks_it_and_the_signs_explain_its_word(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        await made.enter("the first")
+        await made.until(lambda: any("the first" in one and "settled" in one for one in made.log()), "settled")
+        Injection(bob.node, "garden").offline(True)
+        await made.enter("/edit the second")
+        await made.until(lambda: any("the second" in one and "written here" in one for one in made.log()), "written")
+        await made.press("alt+up")
+        await made.until_text("bob has not shown yet to have it: ")
+        await made.press("f5")
+        await made.until_text("state    written here, posted ")
+        for word in ("written here", "known 2 of 3", "settled"):
+            assert any(word in row for row in rows_of(SIGNS))
+
+    _told(tmp_path, story)

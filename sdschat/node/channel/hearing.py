@@ -29,6 +29,10 @@ class LastHeard:
             self._behind[sender_id] = max(0, now.wall - dated)
         behind = self._behind.get(sender_id, 0)
         said = now.wall if message.kind is MessageKind.SYNC or dated is None else min(dated + behind, now.wall)
+        self.note_said(sender_id, said)
+
+    def note_said(self, sender_id: str, said: int) -> None:
+        """Something came that a participant said at this time."""
         if said <= self._noted.get(sender_id, 0):
             return
         self._noted[sender_id] = said

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sdschat.identity.key_book import BookRow
     from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.presence import ChannelPresence
+    from sdschat.node.channel.reception import PacketReception
     from sdschat.node.clock import Clock
     from sdschat.node.private.membership import PrivateChannel
     from sdschat.store.store import Store
@@ -65,6 +66,9 @@ class AnnouncedChannel(Protocol):
 
     @property
     def presence(self) -> ChannelPresence: ...
+
+    @property
+    def reception(self) -> PacketReception: ...
 
     @property
     def private(self) -> PrivateChannel | None: ...
@@ -95,7 +99,6 @@ class MembersChannel:
         self._wiping = Wiping(store.wipe)
         self._events: list[EventBody] = []
         self._met: list[BookRow] = []
-        self._told: Told | None = None
         self._engine: TimberEngine | None = None
         self.decided = asyncio.Event()  # the kind of the channel is known
 
@@ -110,11 +113,6 @@ class MembersChannel:
     def engine(self) -> TimberEngine:
         assert self._engine is not None
         return self._engine
-
-    @property
-    def told(self) -> Told:
-        assert self._told is not None
-        return self._told
 
     @property
     def data_set(self) -> str:
@@ -243,7 +241,7 @@ class MembersChannel:
         self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
         self._engine.join(record.data_set, self._contacts(), now)
         self._wiping.begin(kept=snapshot is not None)
-        self._told = Told(self._engine, self.nick_of, self._identity.sender_id)
+        self.told = Told(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         if self._session.private is not None:
@@ -305,11 +303,11 @@ class MembersChannel:
         self._wiping.advance(now.mono)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
-        if self._engine is None or self._told is None:
+        if self._engine is None:
             events, self._events = self._events, []
             return ExtensionOutput(events=events)
         writes, packets, reports = self._engine.take()
-        told = list(self._told.events(reports))
+        told = list(self.told.events(reports))
         self._follow_members(told)
         events, self._events = [*self._events, *told], []
         record = self._announced.take_unsaved()
@@ -353,6 +351,7 @@ class MembersChannel:
         if private is not None and envelope.author_key not in private.roster.members:
             return  # its joining is not here yet, and it asks again; or it does not count
         self._meet(envelope, now)
+        self._session.reception.last_heard.note_said(frm, now.wall)
         admitted = self.engine.admits(peer)
         knocks = self.engine.me is not None and (not admitted or self.engine.put_out(peer))
         if knocks and self._knocks.is_news(frm, now.mono):

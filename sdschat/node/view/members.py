@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.values import AckState, ContentKind, Key, OwnFate, Shown, SyncStatus, Verdict
+from sdschat.node.view.values import AckState, ContentKind, Key, OwnFate, Participant, Shown, SyncStatus, Verdict
 from sdschat.store.reader import Reader
 from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.values import Reason, sender_of
@@ -97,12 +97,15 @@ def shown_post(placed: PlacedPost) -> Shown:
 
 
 class PostJourney(NamedTuple):
-    """The way of an own post so far. `writer`: who wrote it into the log, empty while nobody did and where it is
-    settled; `lacking`: members who have not shown that they have it."""
+    """The way of an own post so far. `writer`: who wrote it into the log, None while nobody did and where it is
+    settled; `lacking`: others who have not shown that they have it; `next_at`: when we ask them next, epoch
+    milliseconds, 0 if we do not."""
 
     word: str  # queued, sent, written, known or settled
-    writer: str
-    lacking: tuple[str, ...]
+    writer: Participant | None = None
+    lacking: tuple[Participant, ...] = ()
+    let_in: bool = True  # we are a member, and may write
+    next_at: int = 0
 
 
 class MembersConversation(ChannelConversation):
@@ -136,10 +139,19 @@ class MembersConversation(ChannelConversation):
         """Return how far an own post has come."""
         session = self.session
         if session is None or session.members is None:
-            return PostJourney(self.delivery(message_id), "", ())
+            return PostJourney(self.delivery(message_id))
         engine, found = session.members.engine, session.members.delivery(message_id)
-        writer = "" if found.writer is None else sender_of(engine.person(found.writer))
-        return PostJourney(found.word, writer, tuple(sender_of(engine.person(one)) for one in found.lacking))
+        people = {person.sender_id: person for person in self.people()}
+
+        def person(slot: int) -> Participant:
+            one = sender_of(engine.person(slot))
+            return people.get(one) or Participant(one, self.nick_of(one), False, 0, False)
+
+        writer = None if found.writer is None else person(found.writer)
+        lacking = tuple(one for one in map(person, found.lacking) if not one.own)
+        wake = engine.next_wake()
+        next_at = 0 if wake is None else self._node.clock.now().to_wall(wake)
+        return PostJourney(found.word, writer, lacking, engine.me is not None, next_at)
 
     # The log.
 

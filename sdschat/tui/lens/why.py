@@ -73,7 +73,8 @@ def _newest_own(view: ViewInput) -> str | None:
 
 def _own(view: ViewInput, shown: Shown) -> list[Line]:
     if view.journey is not None:
-        sentence = journey_sentence(view.journey(shown.message_id), view.who, view.peek.me)
+        peek = view.peek
+        sentence = journey_sentence(view.journey(shown.message_id), shown.received_at, peek.now, connected=peek.online)
         return paragraph(sentence, view.width, indent=2)
     message_id, fate = shown.message_id, view.fate(shown.message_id)
     if fate is None:

@@ -21,7 +21,7 @@ from sdschat.tui.model.event_notes import DETAIL, cut_words, left_over, note_of,
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
 from sdschat.tui.model.late import LateMessages
-from sdschat.tui.model.members import HEARD, MembersLines
+from sdschat.tui.model.members import HEARD, MembersLines, journey_of
 from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.namesakes import Namesakes
 from sdschat.tui.model.own_fates import OwnFates
@@ -137,8 +137,8 @@ class ChannelModel:
         conversation, now = self.conversation, self.view.now().wall
         own, people = conversation.own(entry.message_id), conversation.people()
         only, connected = is_only_member(self.view.node, self.name), self.connection.state == "connected"
-        partner = conversation.partner()
-        return fate_sentence(entry, entry.fate, own, people, now, partner, only_member=only, connected=connected)
+        partner, way = conversation.partner(), journey_of(conversation, entry.message_id)
+        return fate_sentence(entry, entry.fate, own, people, now, partner, way, only_member=only, connected=connected)
 
     def gap_sentence(self, message_id: str) -> str | None:
         gap = self.timeline.gaps.get(message_id)

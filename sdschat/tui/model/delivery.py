@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from sdschat.node.view.members import PostJourney
@@ -54,20 +53,35 @@ def delivery_sentence(
     return " ".join(filter(None, (first, f"{'; '.join(told)}." if told else "")))
 
 
-def journey_sentence(journey: PostJourney, who: Callable[[str], str], me: str) -> str:
-    """Return the sentence for an own post of a members' channel. `who`: the name of a person, by sender id."""
+def journey_sentence(journey: PostJourney, written_at: int, now: int, *, connected: bool = True) -> str:
+    """Return the sentence for an own post of a members' channel: who has not shown to have it, why, and when the next
+    chance is. `written_at`: when it was posted."""
+    if journey.word == "queued" and not journey.let_in:
+        return "You are not let in yet: it is here alone, and is written once a member lets you in."
     if journey.word == "queued":
-        return "It is here alone, and is written once you are a member and its turn comes."
+        return "It is here alone, and is written once its turn comes."
     if journey.word == "sent":
         return "It is with a member who writes it into the log, and is not heard of yet."
     if journey.word == "settled":
         return "All members have it, and it is final."
-    by = "you" if journey.writer == me else who(journey.writer)
-    if journey.word == "written":
-        return f"Written into the log by {by}; nobody else has shown yet to have it."
-    names = listed([who(one) for one in journey.lacking], _NAMED)
-    lacking = f"{names} {'has' if len(journey.lacking) == 1 else 'have'} not shown yet to have it"
-    return f"Written into the log by {by}; {lacking if names else 'all members have it'}."
+    lacking, writer = journey.lacking, journey.writer
+    written = f"Written into the log by {name_of(writer) if writer and not writer.own else 'you'}."
+    if not lacking:
+        return f"All members have it; it is final once they all know that of each other. {written}"
+    lack = _have(list(lacking), "has not shown yet to have it", "have not shown yet to have it")
+    if not connected:
+        return f"There is no connection, so nobody can show now to have it. {lack}. {written}"
+    here = [person for person in lacking if person.online]
+    why = [f"{name_of(one)} " * (len(lacking) > 1) + _why(one, written_at, now) for one in lacking[:_REASONS]]
+    chance = (
+        f"next chance {soon(journey.next_at - now)}" if journey.next_at > now else "next chance when they are heard"
+    )
+    return f"{lack}: {', '.join(why)}; {chance if here else 'next chance once they are here'}. {written}"
+
+
+def _why(person: Participant, written_at: int, now: int) -> str:
+    reason = _reason(person, written_at, now)
+    return reason if person.online else f"not here, {reason}"
 
 
 def name_of(person: Participant) -> str:

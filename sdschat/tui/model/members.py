@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from sdschat.node import events
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation, standing_words
-from sdschat.node.view.values import Key
+from sdschat.node.view.members import MembersConversation, PostJourney, standing_words
+from sdschat.node.view.values import Conversation, Key
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
 from sdschat.tui.model.timeline import Timeline
@@ -50,6 +50,11 @@ HEARD: Final = (
     events.CheckpointPassed,
     events.ForkFound,
 )
+
+
+def journey_of(conversation: Conversation, message_id: str) -> PostJourney | None:
+    """Return how far an own post of a members' channel has come; None in a channel of another kind."""
+    return conversation.journey(message_id) if isinstance(conversation, MembersConversation) else None
 
 
 class MembersLog(Protocol):

@@ -7,9 +7,10 @@ from typing import Final
 
 from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.view.direct import RECEIPT
+from sdschat.node.view.members import PostJourney
 from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, SyncStatus
-from sdschat.tui.model.delivery import delivery_sentence, name_of
+from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.words import ago, apart, clean, count, countdown, duration, listed, nick_text, short, times
@@ -160,6 +161,7 @@ def fate_sentence(
     people: list[Participant],
     now: int,
     partner: Participant | None = None,
+    journey: PostJourney | None = None,
     *,
     only_member: bool = False,
     connected: bool = True,
@@ -167,14 +169,16 @@ def fate_sentence(
     """Return everything about the state of an own message, first in one sentence who has not confirmed it and when the
     next chance is; then how often it was sent, and the evidence.
 
-    `partner`: the reader of a direct message; None for a message to the channel. `only_member`: of a private channel.
+    `partner`: the reader of a direct message; None for a message to the channel. `journey`: of a post of a members'
+    channel. `only_member`: of a private channel.
     `connected`: to the broker.
     """
     age = now - entry.received_at
     if fate.refused:
         return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
-    if fate.word:
-        return f"{fate.word} | written {ago(age)}"
+    if journey is not None:
+        sentence = journey_sentence(journey, entry.received_at, now, connected=connected)
+        return f"{sentence} | {fate.word}, posted {ago(age)}"
     if own is None:
         return "acked | who has it is not remembered"
     if not own.sends and own.state is AckState.UNACKED:

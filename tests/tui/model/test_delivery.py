@@ -108,19 +108,46 @@ def test_people_stand_in_one_order_whoever_was_heard_last() -> None:
     assert sentence(*people, known=("bob", "carol", "dave")) == "bob, carol and dave are known to have it."
 
 
+def post_sentence(journey: PostJourney, *, connected: bool = True) -> str:
+    return journey_sentence(journey, NOON, NOW, connected=connected)
+
+
 @pytest.mark.parametrize(
-    ("journey", "sentence"),
+    ("journey", "words"),
     [
-        (PostJourney("queued", "", ()), "It is here alone, and is written once you are a member and its turn comes."),
-        (PostJourney("written", "bob", ("ann",)), "Written into the log by bob; nobody else has shown yet to have it."),
-        (PostJourney("known", "ann", ("cid",)), "Written into the log by you; cid has not shown yet to have it."),
         (
-            PostJourney("known", "bob", ("cid", "dan")),
-            "Written into the log by bob; cid and dan have not shown yet to have it.",
+            PostJourney("queued", let_in=False),
+            "You are not let in yet: it is here alone, and is written once a member lets you in.",
         ),
-        (PostJourney("known", "bob", ()), "Written into the log by bob; all members have it."),
-        (PostJourney("settled", "", ()), "All members have it, and it is final."),
+        (PostJourney("queued"), "It is here alone, and is written once its turn comes."),
+        (PostJourney("settled"), "All members have it, and it is final."),
+        (
+            PostJourney("known", person("bob")),
+            "All members have it; it is final once they all know that of each other. Written into the log by bob.",
+        ),
     ],
 )
-def test_the_sentence_for_a_post_of_a_members_channel(journey: PostJourney, sentence: str) -> None:
-    assert journey_sentence(journey, lambda sender_id: sender_id, "ann") == sentence
+def test_the_sentence_for_a_post_that_nobody_lacks_or_that_is_here_alone(journey: PostJourney, words: str) -> None:
+    assert post_sentence(journey) == words
+
+
+def test_the_sentence_for_a_post_says_who_lacks_it_why_and_when_the_next_chance_is() -> None:
+    def written(carol: Participant) -> PostJourney:
+        return PostJourney("written", ME, (carol,), next_at=NOW + 4000)
+
+    assert post_sentence(written(person("carol", -2000))) == (
+        "carol has not shown yet to have it: last heard 43s ago, before this was sent; next chance in about 4s. "
+        "Written into the log by you."
+    )
+    assert post_sentence(written(person("carol", -2000, here=False))) == (
+        "carol has not shown yet to have it: not here, last heard 43s ago, before this was sent; next chance once they "
+        "are here. Written into the log by you."
+    )
+    assert post_sentence(PostJourney("known", person("bob"), (person("carol", 5000), person("dave")))) == (
+        "carol and dave have not shown yet to have it: carol last heard 36s ago, with no word of it, dave not heard "
+        "yet; next chance when they are heard. Written into the log by bob."
+    )
+    assert post_sentence(written(person("carol", -2000)), connected=False) == (
+        "There is no connection, so nobody can show now to have it. carol has not shown yet to have it. "
+        "Written into the log by you."
+    )
