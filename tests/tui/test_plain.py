@@ -401,6 +401,11 @@ def test_help_lists_the_commands_and_no_key_of_a_screen(tmp_path: Path) -> None:
         assert "/who" in s.text()
         assert "Alt+Up" not in s.text()
         assert "F5" not in s.text()
+        assert "* /quit" in s.text().replace("*   ", "* ")
+        assert s.text().count("\n*   ") < 45, "a list that one can listen to"
+        assert "/create" not in s.text()
+        await s.enter("/help all")
+        assert "/create" in s.text()
 
     plain(tmp_path, story)
 
@@ -443,7 +448,7 @@ def test_a_line_that_help_finds_says_what_it_is_about(tmp_path: Path) -> None:
         assert lines[0] == "* in /help:", "what one can type comes first"
         assert any(line.startswith("*   state_taken, fork sender_id") or "state_taken" in line for line in lines)
         assert not any(line.startswith("*   the state of a member took") for line in lines), "a row without its head"
-        assert any("Write to one participant alone. Opens a conversation" in line for line in lines)
+        assert any("write to one participant alone. Opens a conversation" in line for line in lines)
 
     plain(tmp_path, story)
 

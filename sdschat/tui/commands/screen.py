@@ -22,7 +22,9 @@ from sdschat.tui.model.own_keys import key_problem
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean, key_words
 
+_ALL: Final = "all"
 _OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
+_FIRST: Final = ("who", "why", "end", "reply", "search", "msg", "join", "go", "channels", "invite", "me", "quit")
 _USAGE: Final = 22  # columns of a command and its arguments
 _GROUPS: Final = {
     "chat": "writing, and people",
@@ -69,18 +71,26 @@ _IN_SEARCH: Final = (
 
 
 def _help(host: Host, argument: str) -> None:
-    if argument:
+    if argument == _ALL and not host.has_keys:
+        host.show_pages(_pages(host), "commands")
+    elif argument:
         name = argument.lstrip("/")
         host.answer("\n".join(_matching(host, argument) or _explained(host, name)), name)
     else:
-        host.show_pages(_pages(host), FIRST_STEPS if host.has_keys else "commands")  # the first steps are of a screen
+        host.show_pages(_pages(host), FIRST_STEPS)
 
 
 def _pages(host: Host) -> list[Page]:
     """Return the pages of help."""
     if not host.has_keys:
         pages = (("keys", KEYS_FOR_LINES), ("signs", SIGNS_FOR_LINES))
-        return [Page("commands", _command_lines(host)), *(Page(name, lines_of(page)) for name, page in pages)]
+        first = [_command_line(each) for each in host.registry.commands if each.name in _FIRST]
+        first = [without_keys(line) or line for line in first]
+        return [
+            Page(FIRST_STEPS, [*first, *_topic_lines(host)]),
+            Page("commands", _command_lines(host)),
+            *(Page(name, lines_of(page)) for name, page in pages),
+        ]
     return [
         Page(FIRST_STEPS, list(_spaced(_chat_first(lines_of(TOPICS["chat"], host.glyphs)))), names_keys=True),
         Page("keys", _key_lines(host)),
@@ -111,11 +121,11 @@ def _command_lines(host: Host) -> list[str]:
         of_it = [each for each in host.registry.commands if each.group == group and _is_of_use(host, each)]
         lines += [f"{title}:"] if of_it else []
         for each in of_it:
-            line = f"  {each.usage:<{_USAGE}}  "
+            line = _command_line(each)
             if len(each.usage) > _USAGE:  # it has a line of its own
-                lines.append(line.rstrip())
-                line = " " * (_USAGE + 4)
-            lines.append(line + each.summary)
+                lines.append(f"  {each.usage}")
+                line = f"{'':{_USAGE + 4}}{each.summary}"
+            lines.append(line)
     if not host.has_keys:
         return [*(without_keys(line) or line for line in lines), *_topic_lines(host)]
     lines.append(
@@ -125,11 +135,16 @@ def _command_lines(host: Host) -> list[str]:
     return lines
 
 
+def _command_line(command: Command) -> str:
+    return f"  {command.usage:<{_USAGE}}  {command.summary}"
+
+
 def _topic_lines(host: Host) -> list[str]:
     """Return how to read the rest of the help, line after line: there is no page to turn and no filter."""
     topics = by_section(_topics(host)).items()
     return [
         "more help:",
+        f"  {'/help all':<{_USAGE}}  All commands",
         *(f"  {f'/help {name}':<{_USAGE}}  {section.heading}" for section, name in topics),
         f"  {'/help COMMAND':<{_USAGE}}  More of a command",
         f"  {'/help WORDS':<{_USAGE}}  Every line of the help with these words",
@@ -141,7 +156,7 @@ def _topic_lines(host: Host) -> list[str]:
 def _matching(host: Host, argument: str) -> list[str]:
     """Return every line of the help that has these words, where there is no filter; none for a command or a topic."""
     first, _, rest = argument.partition(" ")
-    everywhere = first == "all" and bool(rest)
+    everywhere = first == _ALL and bool(rest)
     words = (rest if everywhere else argument).lower().split()
     name = argument.lstrip("/")
     if host.has_keys or (not everywhere and (name in _topics(host) or host.registry.get(name) is not None)):
