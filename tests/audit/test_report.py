@@ -26,6 +26,7 @@ from tests.needs import needs_module, needs_program
 needs_module("altair")
 needs_module("vl_convert")
 from sdschat.audit.report.page import page
+from sdschat.audit.report.timeline import with_room
 
 START = 1_760_000_000_000
 WAIT = ("--virtual-time-budget=10000",)  # until a page has drawn its pictures
@@ -271,3 +272,17 @@ def test_channels_that_differ_come_first_then_those_with_the_most_nodes() -> Non
     ]
     shown = shown_channels(Audit(channels, [], [], [], []))
     assert [row.channel for row in shown] == ["gamma", "beta", "delta", "alpha"]
+
+
+def test_words_above_a_lane_neither_meet_nor_leave_the_picture() -> None:
+    """They lay over each other, and were cut at the right edge."""
+
+    def away(at: int, until: int, node: str) -> dict[str, Any]:
+        return {"at": at, "until": until, "node": node, "kind": "not running", "words": "not running for 12.3 s"}
+
+    longest, beside, other, last = away(0, 12_300, "a"), away(13_000, 25_000, "a"), away(0, 9, "b"), away(99, 100, "c")
+    shown = with_room([beside, longest, other, last], 0, 100_000)
+    assert shown == [longest, other, last]
+    (moved,) = with_room([away(99_000, 100_000, "a")], 0, 100_000)
+    assert 70_000 < moved["at"] < 90_000
+    assert with_room([longest | {"kind": "ended before others"}], 0, 100_000) == []

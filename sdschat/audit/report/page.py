@@ -231,11 +231,11 @@ def wire_note(rows: Sequence[Wire]) -> str:
 def truth_note(rows: Sequence[AckCount]) -> str:
     every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
     undecided = sum(row.undecided for row in rows)
-    return (
-        f"Of {counted(every, 'acknowledgement', 'acknowledgements')} by nodes that are here {wrong:,} "
-        f"{'was' if wrong == 1 else 'were'} wrong, as the node did not have the message by then, and {undecided:,} "
-        "too close for the clocks to tell. A possible acknowledgement may be wrong, by a Bloom filter's chance."
-    )
+    by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
+    untrue = f"{wrong:,} of them" if wrong else "Not one"
+    untrue += f" {'were' if wrong > 1 else 'was'} wrong (the node did not have the message yet)."
+    close = f" Of {undecided:,} it cannot be told: clocks are not exact enough." if undecided else ""
+    return f"{by} {untrue}{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
 
 
 def unproven_note(rows: Sequence[Unproven]) -> str:

@@ -16,6 +16,7 @@ from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import LOST, counted
 
 _LANE: Final = 34
+_LETTER: Final = 7  # points of a letter above a lane, at most
 _CHOOSE: Final = "latency"  # the view in whose legend a receiver is chosen
 _AWAY: Final = {"not running": "#d64545", "silent": "#e0a030", "ended before others": "#8795a5"}
 _REPAIRS: Final = {
@@ -61,11 +62,16 @@ def shown_nodes(scene: Scene) -> list[AuditNode]:
     return sorted(worst, key=lambda row: (scene.named(row.node), row.node))
 
 
-def _time(scene: Scene, title: str | None = None) -> alt.X:
-    """Return the axis of time, the same for all parts."""
+def _span(scene: Scene) -> tuple[int, int]:
+    """Return where the axis of time begins and ends."""
     ends = [row.at_ms for row in scene.figures.course] + [row.last_ms for row in scene.nodes]
     starts = [row.at_ms for row in scene.figures.course] + [row.first_ms for row in scene.nodes if row.first_ms]
-    scale = alt.Scale(type="utc", domain=[min(starts), max(ends) + scene.figures.grain], nice=False)
+    return min(starts), max(ends) + scene.figures.grain
+
+
+def _time(scene: Scene, title: str | None = None) -> alt.X:
+    """Return the axis of time, the same for all parts."""
+    scale = alt.Scale(type="utc", domain=list(_span(scene)), nice=False)
     return alt.X("at:T", scale=scale, axis=alt.Axis(title=title, grid=True, tickCount=8))
 
 
@@ -93,7 +99,7 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     ]
     lane = alt.Chart(data(there)).mark_bar(height=16, color="#8795a5", opacity=0.25, cornerRadius=3)
     gap = alt.Chart(data(away)).mark_bar(height=16, cornerRadius=2, opacity=0.85)
-    words = alt.Chart(data([row for row in away if row["kind"] != "ended before others"]))
+    words = alt.Chart(data(with_room(away, *_span(scene))))
     gaps = tips(node="node", kind="was", lasted="for", since="from (UTC)")
     whole = alt.layer(
         lane.encode(x=_time(scene), x2="until:T", y=y).properties(name="lanes"),
@@ -116,6 +122,22 @@ def _away_row(row: Absence, lanes: Mapping[str, str]) -> dict[str, Any]:
         "since": moment(row.from_ms),
         "words": f"{row.kind} for {lasted}",
     }
+
+
+def with_room(away: Sequence[Mapping[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
+    """Return the absences whose words have room in their lane, the longest first, each moved to where the words are.
+    The tips tell of the others."""
+    each = (end - begin) / WIDE  # milliseconds of a point
+    taken: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    found = []
+    for row in sorted(away, key=lambda row: row["at"] - row["until"]):
+        wide = len(row["words"]) * _LETTER * each
+        first = min(row["at"], end - wide)
+        free = all(first >= right or first + wide <= left for left, right in taken[row["node"]])
+        if row["kind"] != "ended before others" and free and first >= begin:
+            taken[row["node"]].append((first, first + wide))
+            found.append({**row, "at": first})
+    return found
 
 
 def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
