@@ -73,7 +73,7 @@ ACTS: Final = (
     GardenAct(1.0, GardenDeed.DELETE, "ann"),
     GardenAct(0.5, GardenDeed.VANISH),
     GardenAct(0.5, GardenDeed.SEARCH),
-    _tell("Now cleo hears nobody, and nobody hears her. Nothing can be settled without her word.", 3.0),
+    _tell("Now cleo hears nobody, and nobody hears her. Until she is out, nothing is settled.", 3.0),
     GardenAct(0.5, GardenDeed.SILENCE, "cleo"),
     *_say(
         ("cleo", "does anybody hear me?"),
@@ -86,7 +86,7 @@ ACTS: Final = (
         pause=0.8,
     ),
     GardenAct(0.3, GardenDeed.PUT_OUT, "cleo"),
-    _tell("Two of three agreed that she is out, so that they can go on settling what they say."),
+    _tell("Two of three agreed that she is out, so that they can go on settling what they say.", 0.3),
     *_say(("ann", "we go on")),
     GardenAct(1.0, GardenDeed.SETTLE),
     _tell("cleo is back. ann lets her in again, and what she said meanwhile is written again, once."),

@@ -63,6 +63,7 @@ class GardenApp(OrderedKeys):
         self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
         self.keys, self.small = Static("", id="keys", markup=False), Static("", id="small", markup=False)
         self.found = WordSearch(0, 0)
+        self._was_found = False  # somebody has written the word
         self._fitted = Size()
 
     def compose(self) -> ComposeResult:
@@ -79,6 +80,7 @@ class GardenApp(OrderedKeys):
         self.set_class(self.line_style.glyphs is ASCII, "-ascii")
         keys = (self._plain(each) for each in _KEYS)
         self.keys.update(keys_marked(keys, self._plain(" · "), coloured=not self.palette.theme.ansi))
+        self.draw()
         self.set_interval(_FRAME, self.draw)
 
     async def search_on(self) -> None:
@@ -123,7 +125,8 @@ class GardenApp(OrderedKeys):
         glyphs = self.line_style.glyphs
         members = sum(map(self.garden.is_member, MEMBERS))
         text = Text(count(members, "member"))
-        if self.found.files:
+        self._was_found = self._was_found or self.found.having > 0
+        if self._was_found:  # it means nothing before anybody wrote the word
             style = self.line_style.style("unacked" if self.found.having else "acked")
             words = self._plain(f"“{WORD}” is in {self.found.having} of {self.found.files} files")
             text.append(f" {glyphs.between} ").append(words, style + Style(bold=True))

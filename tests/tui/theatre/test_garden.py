@@ -35,6 +35,7 @@ def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(t
         _drawn(terminal, "1 member")
         terminal.until_text("knocks. /invite")
         assert "nobody has written" not in terminal.text()  # nor that one may, since nobody types here
+        assert b"wombat" not in terminal.written, "before anybody wrote it"
         _drawn(terminal, '"wombat" is in 3 of the ')
         _drawn(terminal, '"wombat" is in 0 of the ')
         terminal.until_text("hears nobody")
