@@ -16,7 +16,7 @@ from sdschat.node.sync import extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.node.view.values import AckState
-from sdschat.tui.demo.script import ANSWERS, GREETING, LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
+from sdschat.tui.demo.script import ANSWERS, GREETING, LENGTH, NAMES, ONCE, WATCHER, WRITTEN_FOR_YOU, Act, Verb, acts
 
 _ANSWER_AFTER: Final = 2.0  # seconds
 _LOOK: Final = 0.2  # seconds between two comparisons of all logs
@@ -191,6 +191,7 @@ class Director:
                 self.group.nodes[nick].send(self.group.channel, act.text)
             case Verb.GREET if not self.tallies[WATCHER].own:  # else the watcher has begun to talk
                 self.group.nodes[WATCHER].send(self.group.channel, act.text)
+                self.show_notice(WRITTEN_FOR_YOU)
             case Verb.TELL:
                 self.show_notice(act.text)
             case Verb.LOSS:

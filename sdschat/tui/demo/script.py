@@ -27,6 +27,7 @@ NAMES: Final = (
 )
 WATCHER: Final = "guest"  # no word that people say to each other: it would be a mention
 GREETING: Final = "hello, I am watching"
+WRITTEN_FOR_YOU: Final = "The demonstration wrote this line for you, so that you see who has a message of yours."
 ANSWER: Final = "I read you, guest: the sign at the right of your line says who has it"
 # To what the watcher writes, one after the other.
 ANSWERS: Final = (

@@ -53,7 +53,7 @@ def test_the_script_waits_for_the_channel(tmp_path: Path) -> None:
 def test_each_line_of_the_watcher_is_answered_in_other_words(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(demo("", "--loss", "0"), tmp_path) as terminal:
-        terminal.until_text("I am watching")
+        terminal.until_text("I am watching", "The demonstration wrote this line for you")
         terminal.enter("may I write?")
         terminal.until_text("got it, guest")
         terminal.enter("and again?")
