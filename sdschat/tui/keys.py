@@ -268,7 +268,8 @@ def _channels_page(host: Host) -> Page:
         lines.append(line + news)
     lines.append("/join CHANNEL opens another one")
     marks.append([(0, len("/join CHANNEL"), "key")])
-    return Page("channels", lines, [*(f"go {number}" for number in range(1, len(lines))), "join"], marks=marks)
+    runs = [*(f"go {number}" for number in range(1, len(lines))), "join"]
+    return Page("channels", lines, runs, marks=marks, at_top=True)
 
 
 def _people_page(host: Host) -> Page:
@@ -290,4 +291,4 @@ def _people_page(host: Host) -> Page:
         lines.append(f"{line}{short(person.sender_id, 8)}  {heard_words(person._replace(online=here), now)}")
         runs.append("nick" if person.own else f"msg {person.sender_id}")
     present = sum(person.online for person in people)
-    return Page(f"{present} here" if connected else "not connected", lines, runs, marks=marks)
+    return Page(f"{present} here" if connected else "not connected", lines, runs, marks=marks, at_top=True)

@@ -121,6 +121,20 @@ async def test_f4_lists_who_is_here_with_their_ids(s: Stage) -> None:
     assert f"bob  {bob[:8]}" not in s.text()
 
 
+@staged("lobby", "dev", peers=("bob",), size=(60, 15))
+async def test_both_lists_stand_in_one_place(s: Stage) -> None:
+    """One stood at the top and the other at the bottom, by their lengths and by what was written."""
+    await s.until_text("2 here")
+    for size in ((60, 15), (80, 24), (40, 10)):
+        await s.pilot.resize_terminal(*size)
+        places = []
+        for key in ("f3", "f4"):
+            await s.press(key)
+            places.append(s.app.sheet.region.y)
+            await s.press("escape")
+        assert places == [s.app.logs.region.y] * 2
+
+
 @staged(size=(60, 15))
 async def test_everything_of_a_page_can_be_reached_at_a_small_size(s: Stage) -> None:
     await s.press("f1", "tab", "tab", "end")

@@ -17,6 +17,7 @@ class Page(NamedTuple):
     renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
     marks: Sequence[Sequence[Mark]] = ()  # of each line; without any, the first column of a table is marked
     chosen: int = 0  # the line of a list that is chosen first
+    at_top: bool = False  # a list that one opens again and again: it stands in one place, whatever is written
     names_keys: bool = False  # a text about the program: keys and commands that it names are marked
 
 

@@ -141,9 +141,11 @@ class Sheet(ScrollView, can_focus=True):
 
     def _find_place(self) -> None:
         """Stand where it hides least of the log."""
-        area, height = self._area, self.styles.height
+        area, height, page = self._area, self.styles.height, self.page
         first = 0
-        if area is not None and height is not None and not self.has_class("-bare"):
+        if page is not None and page.at_top:
+            pass
+        elif area is not None and height is not None and not self.has_class("-bare"):
             first = area.first_row_for(int(height.value))
         if self.styles.offset.y.value != first:
             self.styles.offset = (0, first)
