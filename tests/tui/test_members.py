@@ -224,7 +224,7 @@ def test_a_post_that_nobody_else_has_says_so_and_why(tmp_path: Path) -> None:
         await made.enter("the second")
         await made.until(lambda: any("the second" in one and "written here" in one for one in made.log()), "written")
         await made.enter("/why")
-        await made.until_text("Written into the log by you; nobody else")
+        await made.until_text("so nobody can show now to have it.")
 
     _told(tmp_path, story)
 
