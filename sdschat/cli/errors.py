@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, Final
 
 DONE: Final = 0
@@ -27,6 +29,17 @@ class CommandProblem(Exception):
 def say(text: str) -> None:
     """Print a sentence for the user on standard error; standard output is for results."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def in_the_chat(command: str) -> Iterator[None]:
+    """Name the command of the chat that does the same, where the profile is in use by an open chat."""
+    from sdschat.store.errors import ProfileInUse
+
+    try:
+        yield
+    except ProfileInUse as error:
+        raise CommandProblem(f"{error}. If that is a chat, type {command} in it", error.exit_code) from error
 
 
 def standard_input() -> BinaryIO:

@@ -71,7 +71,7 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
         link = invite_link(*state, identity, now, uses=uses or 0, lasts=lasts, broker=broker)
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
-    print_link(link, qr)
+    print_link(link, qr, explained=True)
     return DONE
 
 
@@ -107,7 +107,7 @@ async def _renew(node: Node, chosen: Chosen, name: str, uses: int, lasts: int, *
         raise CommandProblem(
             "The broker did not take the change of the key in time, so there is no link. Try again.", NOT_IN_TIME
         ) from error
-    print_link(link, qr)
+    print_link(link, qr, explained=True)
     return DONE
 
 
@@ -133,9 +133,12 @@ def limits(expires: str | None) -> int:
     return found
 
 
-def print_link(link: str, qr: bool) -> None:
-    """Print the link alone on standard output, and the QR code on standard error."""
+def print_link(link: str, qr: bool, *, explained: bool = False) -> None:
+    """Print the link alone on standard output, and the QR code on standard error. `explained`: and there, for a person
+    at a terminal, how to use it."""
     click.echo(link)
+    if explained and sys.stdout is not None and sys.stdout.isatty():
+        say("Whoever has this link can join:\n  sdschat join LINK")
     if qr:
         lines, on_screen = qr_lines(link), sys.stderr.isatty()
         if on_screen and len(lines[0]) > (columns := shutil.get_terminal_size().columns):

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, in_the_chat, say
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import first_connection, run_node
 from sdschat.node.events import HandedOver, NodeEvent
@@ -41,7 +41,8 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
     and /ban.
     """
     name = channel_name(channel)
-    return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban), [name])
+    with in_the_chat(f"/{'ban' if ban else 'remove'} {nick} yes"):
+        return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban), [name])
 
 
 async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool) -> int:

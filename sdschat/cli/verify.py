@@ -6,7 +6,7 @@ import time
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, in_the_chat, say
 from sdschat.cli.histories import open_reader, require_channel, senders_called
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
@@ -49,7 +49,8 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
     if key == own.public_key:
         raise CommandProblem("That is your own key: there is nothing to compare.", WRONG_USE)
     if confirm or forget:
-        _remember(chosen, sender_id_of(key), confirm)
+        with in_the_chat(f"/verify {safe(name)} {'yes' if confirm else 'no'}"):
+            _remember(chosen, sender_id_of(key), confirm)
         say(f"{safe(name)} ({sender_id_of(key)}) is {'verified' if confirm else 'not verified any more'}.")
         return
     click.echo(" ".join(safety_words(own.public_key, key)))

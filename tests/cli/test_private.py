@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from sdschat.cli import remove
-from sdschat.cli.errors import CommandProblem
+from sdschat.cli.errors import CommandProblem, in_the_chat
 from sdschat.identity.packets import SIZES
 from sdschat.node.events import MessageDelivered, NotAMember
 from sdschat.node.view import private as view_of_private
+from sdschat.store.errors import ProfileInUse
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
 from tests.node.test_private import private, three
@@ -38,6 +39,25 @@ def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> Non
     picture = [line for line in invited.stderr.splitlines() if set(line) <= set(BLOCKS)]
     assert decoded(picture) == link
     assert max(map(len, picture)) < 80
+
+
+def test_an_invite_says_at_a_terminal_how_it_is_used(tmp_path: Path) -> None:
+    made = run(tmp_path, "create", "garden", "--private", "--name", "ann", "--broker", "mqtt://broker.example:1883")
+    assert made.returncode == 0, made.stderr
+    with Terminal(command("invite", "garden", "--name", "ann"), tmp_path, size=(100, 30)) as terminal:
+        terminal.until_text("sdschat join LINK")
+        assert terminal.wait() == 0
+    assert "join LINK" not in run(tmp_path, "invite", "garden", "--name", "ann").stderr
+
+
+def test_a_profile_that_is_open_in_a_chat_names_the_command_of_the_chat(tmp_path: Path) -> None:
+    with (
+        pytest.raises(
+            CommandProblem, match=r"is in use by process 7; .* If that is a chat, type /remove bob yes in it"
+        ),
+        in_the_chat("/remove bob yes"),
+    ):
+        raise ProfileInUse(tmp_path / "x.db", 7)
 
 
 def test_a_terminal_that_is_too_narrow_for_the_picture_says_how_wide_it_must_be(tmp_path: Path) -> None:
