@@ -200,11 +200,14 @@ class ScreenHost(Window, App[int]):
         room = max(1, self.logs.size.width - 6)
         high = len(picture) + _BESIDE_PICTURE + len(text) // room + len(words) // room
         tall = (
-            f"The picture needs a terminal of {high} lines. Make it higher, or see sdschat invite --qr in another one."
+            f"Its picture needs a terminal of {high} lines. Make it higher and ask again, or see sdschat invite --qr "
+            "in another one."
         )
         if self.view.guest:
-            tall, words = "The picture needs a higher window.", " ".join(for_visitors([words]))
-        lines = [words, text, *([tall] if picture and self.height < high else []), *picture]
+            tall, words = "Its picture needs a higher window.", " ".join(for_visitors([words]))
+        if picture and self.height < high:  # a part of it is of no use
+            picture = [tall]
+        lines = [words, text, *picture]
         needs = max(map(cell_len, picture), default=0)
         page = Page(title, lines, marks=[()] * len(lines))  # no part of the picture is a first column
         self.sheet.open([page], needs=needs)

@@ -58,7 +58,10 @@ async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_ne
     needed = re.search(r"needs a terminal of (\d+) lines", stage.text())
     assert needed is not None
     assert "sdschat invite --qr" in stage.text()
+    assert not [row for row in on_the_sheet(stage) if "▄▄" in row], "a part of it is of no use"
+    await stage.press("escape")
     await stage.pilot.resize_terminal(120, int(needed[1]))
+    await stage.enter("/invite 2 7d")
     await stage.settle()
     rows = [row.strip() for row in on_the_sheet(stage)]
     picture = [row for row in rows if len(row) > 40 and set(row) <= set(BLOCKS)]
@@ -220,3 +223,11 @@ async def test_at_60_columns_how_many_are_here_goes_before_the_number_of_the_key
     head = stage.lines()[0]
     assert "alone here" in head
     assert "F1 help" in head
+
+
+@staged("lobby")
+async def test_a_key_that_is_verified_is_not_called_new(stage: Stage) -> None:
+    stage.world.start("bob", "lobby").node.send("lobby", "hello there")
+    await stage.until(lambda: any("hello there" in row and "new key" in row for row in stage.log()), "new")
+    await stage.enter("/verify bob yes")
+    await stage.until(lambda: any("hello there" in row and "new key" not in row for row in stage.log()), "not new")
