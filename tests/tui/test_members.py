@@ -84,7 +84,11 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.until_text("settled up to here by both")
         assert "there is no post here now" in made.text()
         assert "nobody has written" not in made.text()
-        await made.until(lambda: _noted(made, "became 0 posts; 1 deleted post gone from the disk here"), "it is gone")
+        await made.until(
+            lambda: _noted(made, "became 0 posts; since the start 1 deleted post gone from the disk here"), "it"
+        )
+        await made.until(lambda: _noted(made, "it is out of the log, and off the disk here"), "its line says so too")
+        assert not _noted(made, "off the disks once settled")
 
     _told(tmp_path, story)
 
@@ -101,6 +105,15 @@ def test_who_and_info_say_who_made_the_channel_and_who_is_a_member(tmp_path: Pat
         await made.press("alt+up")
         await made.enter("/info")
         await made.until_text("role     member")
+
+    _told(tmp_path, story)
+
+
+def test_beside_who_has_left_stands_that_they_have(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        _members(bob.node).leave()
+        await made.until_text("bob has left")
+        await made.until(lambda: any("bob " in line and line.rstrip(" │").endswith("left") for line in made.lines()))
 
     _told(tmp_path, story)
 
@@ -323,9 +336,9 @@ def test_who_has_left_is_told_what_becomes_of_a_line_and_keeps_none(tmp_path: Pa
         await made.enter("still here")
         await made.until_text("settled")
         await made.enter("/leave")
-        assert "You would write nothing more in garden." in made.text()
+        assert "You would write nothing more in garden, and still read it." in made.text()
         await made.enter_instead("/leave yes")
-        assert "You have left garden, and write nothing more there." in made.text()
+        assert "You have left garden: you write nothing more there, and still read it until /part." in made.text()
         await made.until_text("you have left: what you write here is neither kept nor sent.")
         await made.until_text("you have left")
         await made.enter("one more thing")

@@ -61,6 +61,16 @@ _STANDINGS: Final = {
 }
 
 
+_OUTSIDE: Final = {
+    MemberStanding.OUTSIDE: "no member",
+    MemberStanding.INVITED: "invited",
+    MemberStanding.MEMBER: "",
+    MemberStanding.LEAVING: "left",
+    MemberStanding.LEFT: "left",
+    MemberStanding.REMOVED: "put out",
+}
+
+
 def standing_words(node: Node, channel: str) -> str:
     """Say why we do not write in a joined members' channel; empty if we do, and in a channel of another kind."""
     session = node.sessions.get(channel)
@@ -152,6 +162,13 @@ class MembersConversation(ChannelConversation):
         wake = engine.next_wake()
         next_at = 0 if wake is None else self._node.clock.now().to_wall(wake)
         return PostJourney(found.word, writer, lacking, engine.me is not None, next_at)
+
+    def people(self) -> list[Participant]:
+        found, session = super().people(), self.session
+        if session is None or session.members is None:
+            return found
+        engine = session.members.engine
+        return [one._replace(outside="" if one.own else _OUTSIDE[engine.standing(one.sender_id)]) for one in found]
 
     # The log.
 

@@ -143,6 +143,7 @@ class Participant(NamedTuple):
     hidden: str = ""  # "muted" or "ignored": the user wants to see nothing of them
     next_at: int = 0  # about when their next packet is expected, epoch milliseconds; 0: none was heard
     came_at: int = 0  # since when they are online, as far as is known here: epoch milliseconds
+    outside: str = ""  # in a members' channel, in a word why they do not write: "left", "put out", …
 
     @property
     def heard_here(self) -> bool:

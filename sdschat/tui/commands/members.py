@@ -87,13 +87,18 @@ async def _leave(host: Host, argument: str) -> None:
         await host.registry.find("part").run(host, argument)  # type: ignore[misc]
         return
     if argument != "yes":
-        host.warn(f"You would write nothing more in {clean_name(host.room)}. /leave yes does it.")
+        host.warn(
+            f"You would write nothing more in {clean_name(host.room)}, and still read it. /leave yes does it; /part "
+            "closes the channel here."
+        )
         return
     try:
         members_of(host.view.node, host.room).leave()
     except ValueError as error:
         raise CommandError(str(error)) from error
-    host.answer(f"You have left {clean_name(host.room)}, and write nothing more there.", "leave")
+    host.answer(
+        f"You have left {clean_name(host.room)}: you write nothing more there, and still read it until /part.", "leave"
+    )
 
 
 COMMANDS = (

@@ -15,6 +15,7 @@ from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean, count, nick_text, short
 
 _DETAIL: Final = 300
+_GOING: Final = "off the disks once settled"
 _STATUS: Final = {
     "invited": "is invited",
     "member": "is a member",
@@ -93,7 +94,8 @@ class MembersLines:
         self._model = model
         self._settled: NoteItem | None = None  # the line of the last checkpoint
         self._knock: NoteItem | None = None  # the line that says that we wait to be invited
-        self._deleted = 0  # posts that are gone from the disk
+        self._deleted = 0  # posts that are gone from the disk, since the start
+        self._going: list[NoteItem] = []  # lines of deletions that are not settled
         self._rewritten = 0
         self._again: NoteItem | None = None  # the line that counts them
 
@@ -117,8 +119,9 @@ class MembersLines:
             case events.PostEdited():
                 model.reload()
             case events.PostDeleted(_, waited, author, by):
-                gone = "off the disk" if waited else "off the disks once settled"
-                model.note(f"{self._deletion(author, by)}: it is out of the log, and {gone}", at)
+                gone = "off the disk" if waited else _GOING
+                line = model.note(f"{self._deletion(author, by)}: it is out of the log, and {gone}", at)
+                self._going += [] if waited else [line]
                 model.reload()
             case events.DeliveryChanged(message_id, word, known, members):
                 self._delivery(message_id, word, known, members)
@@ -172,8 +175,9 @@ class MembersLines:
         """Draw the line below what is settled; there is one, which moves. None while no post that is here is settled,
         and nothing is gone."""
         model = self._model
-        self._deleted += body.deleted
-        deleted = f"; {count(self._deleted, 'deleted post')} gone from the disk here" if self._deleted else ""
+        self._gone(body.deleted)
+        deleted = f"; since the start {count(self._deleted, 'deleted post')} gone from the disk here"
+        deleted = deleted if self._deleted else ""
         alone = "the last member" if standing_words(model.view.node, model.name) else "you alone"
         by = alone if body.members == 1 else "both" if body.members == 2 else f"all {body.members}"
         text = (
@@ -186,6 +190,15 @@ class MembersLines:
         below = conversation.settled_until() if isinstance(conversation, MembersConversation) else None
         if below is not None or self._deleted or not conversation.count():
             self._settled = model.note(text, at, below=below)
+
+    def _gone(self, deleted: int) -> None:
+        """Note that deletions are settled, in their lines too."""
+        timeline = self._model.timeline
+        self._deleted += deleted
+        for line in self._going[:deleted]:
+            if timeline.index_of(line.place) is not None:
+                timeline.put(replace(line, text=line.text.replace(_GOING, "off the disk here")))
+        del self._going[:deleted]
 
     def _rewrote(self, at: int) -> None:
         """Count the posts that are written again in one line."""

@@ -139,8 +139,8 @@ def heard_words(person: Participant, now: int, *, beside: bool = False) -> str:
     the list, where a heading says who is not here."""
     if person.own:
         return "you"
-    if person.hidden:
-        return person.hidden
+    if person.hidden or (beside and person.outside):
+        return person.hidden or person.outside
     heard = ago(now - person.heard_at) if person.heard_at else ""
     if person.online and not person.heard_here:
         return "here" if beside else "not heard since they came" if heard else "not heard"
