@@ -1,8 +1,15 @@
-"""Errors of the pipeline for the user."""
+"""Errors of the pipeline for the user, and the command that helps where a package is missing."""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+import shlex
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 NO_SPARK: Final = 3  # exit code: no Java, or a cluster that cannot be reached
 
@@ -13,3 +20,15 @@ class PipelineProblem(Exception):
     def __init__(self, text: str, exit_code: int = 1) -> None:
         super().__init__(text)
         self.exit_code = exit_code
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra into this installation: with the Python that runs, from the folder or
+    file that the program was installed from."""
+    told: dict[str, Any] = {}
+    with suppress(PackageNotFoundError, ValueError):
+        told = json.loads(distribution("sdschat").read_text("direct_url.json") or "{}")
+    url = urlsplit(told.get("url", ""))
+    source = url2pathname(url.path) if url.scheme == "file" else "sdschat"
+    editable = ["-e"] if told.get("dir_info", {}).get("editable") else []
+    return shlex.join([sys.executable, "-m", "pip", "install", *editable, f"{source}[{extra}]"])

@@ -74,9 +74,9 @@ def command(
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
     says which node, which message, and where in the log; 5: a database cannot be read. OWED: messages that a node
     should have, since they were said after it joined and it had the time to get them; LACKS: those of them that it has
-    not. A damaged search index is told;
-    no message depends on it, and it changes no verdict. A report needs the extra: pip install 'sdschat[audit]'; without
-    it, or where the file cannot be written, the verdict is printed, and the exit code is 2 in place of 0.
+    not. A damaged search index is told; no message depends on it, and it changes no verdict. A report needs the extra:
+    pip install 'sdschat[audit]'; without it, or where the file cannot be written, the verdict is printed, and the exit
+    code is 2 in place of 0.
     """
     from sdschat.audit.compare import compare
     from sdschat.audit.members import audit_members
@@ -86,9 +86,7 @@ def command(
     from sdschat.audit.verdict import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
-    paths = databases(sources)
-    for one in _twice(paths):
-        say(f"warning: {one} is a database that is named already; it counts once")
+    paths = _each_once(databases(sources))
     drawn = page is not None and _can_draw()
     with no_collection():
         excused = partial(with_outsiders, found=rosters(paths))
@@ -104,33 +102,36 @@ def command(
         _print_object(found, members, asked)
     else:
         _print_report(found, members, asked, None if everything else SHOWN)
-        if len({row.node for row in found.audit.nodes}) == 1 and len(paths) - len(_unread(found)) > 1:
-            click.echo("All databases are of one node. To compare, name those of other participants too.")
+        _print_if_alone(found, len(paths))
     code = UNEXPECTED if any(one.findings for one in members) else exit_code(found.audit, found.quarantine)
-    if page is None:
-        return code
-    if not drawn:
-        from sdschat.audit.extras import install_command
-
-        say(
-            "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
-            f"installed. Do: {install_command('audit')}"
-        )
-    elif _written(page, found, silver, rules):
+    if page is None or (_written(page, found, silver, rules) if drawn else _not_drawn()):
         return code
     return code or WRONG_USE
 
 
-def _twice(paths: list[Path]) -> list[Path]:
-    """Remove the paths of files that another path names already, and return them."""
+def _not_drawn() -> bool:
+    from sdschat.audit.problem import install_command
+
+    say(
+        "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
+        f"installed. Do: {install_command('audit')}"
+    )
+    return False
+
+
+def _each_once(paths: list[Path]) -> list[Path]:
+    """Leave out, and tell, a file that another path names already."""
     first: dict[Path, Path] = {}
-    again = [path for path in paths if first.setdefault(path.resolve(), path) is not path]
-    paths[:] = first.values()
-    return again
+    for path in paths:
+        if first.setdefault(path.resolve(), path) is not path:
+            say(f"warning: {path} is a database that is named already; it counts once")
+    return list(first.values())
 
 
-def _unread(found: Comparison) -> set[str]:
-    return {row.source for row in found.quarantine if not row.place}
+def _print_if_alone(found: Comparison, count: int) -> None:
+    unread = {row.source for row in found.quarantine if not row.place}
+    if len({row.node for row in found.audit.nodes}) == 1 and count - len(unread) > 1:
+        click.echo("All databases are of one node. To compare, name those of other participants too.")
 
 
 def rosters(paths: Iterable[Path]) -> dict[str, Roster]:

@@ -11,8 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.audit.extras import install_command
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.problem import PipelineProblem, install_command
 from sdschat.pipeline.session.ask import LIMIT, Answer, ask
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
 from sdschat.pipeline.session.reach import must_answer

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from sdschat.audit.answers import METRICS, Figures, answers
-from sdschat.audit.extras import install_command
 from sdschat.audit.figures import figures
 from sdschat.audit.lock import alone
+from sdschat.audit.problem import install_command
 from sdschat.audit.schemas import (
     AuditChannel,
     AuditFinding,

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.audit.extras import install_command
-from sdschat.audit.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.problem import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again

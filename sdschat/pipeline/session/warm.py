@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from sdschat.audit.extras import install_command
-from sdschat.audit.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.problem import NO_SPARK, PipelineProblem, install_command
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.where import Where
 
