@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import click
 
+from sdschat.audit.sources.databases import MAGIC
 from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
 from sdschat.identity.presence import PresenceKind, decode_presence
 from sdschat.identity.signing import sender_id_of
@@ -52,6 +53,8 @@ class Candidate(NamedTuple):
 def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
     """Yield lists of candidates as input arrives, to its end. `form` is auto, hex, base64 or raw; skips blank lines."""
     first = stream.read1(_CHUNK)
+    if form != "raw" and first.startswith(MAGIC):
+        raise ValueError("This is a database, and no packet: `sdschat log`, `inspect` and `audit` read it.")
     if form == "raw" or (form == "auto" and not _is_text(first)):
         data = first + stream.read(MOST_BYTES - len(first))
         if data:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,8 @@ PROFILE: Final = 5
 NOT_IN_TIME: Final = 6
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
+_COMMAND: Final = re.compile(r"`[^`\n]*`|(?<=: )(?:sdschat|\S+ -m pip) [^\n]*$", re.MULTILINE)
+_HELD: Final = "\ue000"  # a space at which no line ends: of nobody's text
 
 
 class CommandProblem(Exception):
@@ -27,8 +31,24 @@ class CommandProblem(Exception):
 
 
 def say(text: str) -> None:
-    """Print a sentence for the user on standard error; standard output is for results."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a sentence for the user on standard error; standard output is for results. On a terminal, lines end between
+    words."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):  # no terminal
+        columns = 0
+    print(wrapped(text, columns) if columns else text, file=sys.stderr, flush=True)
+
+
+def wrapped(text: str, columns: int) -> str:
+    """Return the text in lines of at most so many columns. A command that is to be copied stays in one line."""
+    if all(len(line) <= columns for line in text.split("\n")):
+        return text
+    import textwrap
+
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", _HELD), text)
+    lines = (textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False) for line in whole.split("\n"))
+    return "\n".join(lines).replace(_HELD, " ")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -63,23 +64,23 @@ def command(
     first_run = not chosen.database.exists()
     if guest and (plain or record is not None):
         raise CommandProblem("--guest is for the chat on a screen, without --plain and --record.", WRONG_USE)
+
+    def told(node: Node) -> list[str]:  # asked once the profile is open: it may be another than was chosen
+        recording = [] if record is None else [f"Everything that happens here is recorded into {record}."]
+        return [*_told(chosen, node, first_run, guest), *recording]
+
     if plain or (os.environ.get("TERM") == "dumb" and not guest):
         return _run(
             chosen,
             names,
             dataset,
-            lambda node: recorded(node, record, _plain(node, names, _told(chosen, node, first_run))),
+            lambda node: recorded(node, record, _plain(node, names, told(node))),
         )
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     ascii_only = ascii_only or not has_signs()
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme, guest=guest)
-
-    def told(node: Node) -> list[str]:
-        return _told(
-            chosen, node, first_run, guest
-        )  # asked once the profile is open: it may be another than was chosen
 
     return _run(chosen, names, dataset, lambda node: recorded(node, record, chat(node, said=told(node))))
 
@@ -137,6 +138,7 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
         return await body
     finally:
         recorder.close()
+        say(f"{path} is the recording. To play it: sdschat replay {shlex.quote(str(path))}")
 
 
 async def _chat(

@@ -68,6 +68,9 @@ def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset
     )
 
 
+_NOT_READ = "No line of the input was read, and none is kept: start again with all of them."
+
+
 class _Pipe:
     def __init__(
         self, node: Node, channel: str, patience: float | None, embedded: bool, json_input: bool = False
@@ -89,7 +92,10 @@ class _Pipe:
 
     async def run(self) -> int:
         self.node.listen(self._hear)
-        await first_connection(self.node, self.channel, embedded=self.embedded)
+        try:
+            await first_connection(self.node, self.channel, embedded=self.embedded)
+        except CommandProblem as problem:
+            raise CommandProblem(f"{problem} {_NOT_READ}", problem.exit_code) from problem
         try:
             await first(self._talk(), self.gone.wait())
         finally:

@@ -27,7 +27,7 @@ from sdschat.cli.errors import (
     time_option,
 )
 from sdschat.cli.options import Chosen, channel_options, data_set_option
-from sdschat.cli.output import safe
+from sdschat.cli.output import listed, safe
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import bursts
 from sdschat.identity.suggest import nearest
@@ -140,6 +140,7 @@ class _Sending:
         self._unsaid: set[str] = set()  # ids of messages that are not known to be saved, and not printed
         self._sent = 0
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
+        self._by: set[str] = set()  # sender ids of who acknowledged
         self._moved = asyncio.Event()
         self._refused = ""
         self._unsaved = ""  # why nothing can be saved
@@ -174,6 +175,10 @@ class _Sending:
         except TimeoutError as error:
             raise CommandProblem(self._late(), NOT_IN_TIME) from error
         await self._require_voice()
+        if self._by and sys.stderr.isatty():
+            nick_of = self._node.sessions[order.channel].presence.nick_of
+            names = sorted(nick_of(one) or self._node.gate.nick_of(one) or one[:8] for one in self._by)
+            say(f"{order.wait.replace('-', ' ')} by {listed(names)}")
         return DONE
 
     async def _require_voice(self) -> None:
@@ -318,6 +323,7 @@ class _Sending:
             return False
         if body.message_id in self._open:
             self._unproven.update(body.unproven)
+            self._by.update(body.by if wanted is AckState.ACKED else (*body.by, *body.perhaps))
         return body.state >= wanted
 
     def _not_sent(self) -> CommandProblem:

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -43,6 +44,10 @@ from sdschat.transport.tasks import first
 
 _STATE: Final = ".tap"  # name of the file with the state of a folder
 _FLUSH: Final = 0.05  # seconds until a received packet is on disk
+_NOTHING_FOR: Final = 15.0  # seconds without any packet until that is told
+_NOTHING: Final = (
+    "nothing has come yet: is somebody in these channels, by these names, and with this broker? Recording goes on"
+)
 
 
 @click.command("tap")
@@ -111,6 +116,41 @@ def command(
         return asyncio.run(_record(chosen, topics, spool, here, longest, kept, *links))
 
 
+class TapProgress:
+    """Counts for a terminal, and a sentence where nothing comes."""
+
+    def __init__(self, *, watched: bool) -> None:
+        self._watched = watched
+        self._began: float | None = None
+        self._told = False
+        self._shown = ""
+
+    def connected(self, now: float) -> None:
+        """Note the moment from which on packets can come."""
+        if self._began is None:
+            self._began = now
+
+    def sentence(self, now: float, packets: int) -> str:
+        """Return a sentence if nothing came for a while, once; else an empty text."""
+        if self._told or packets or self._began is None or now - self._began < _NOTHING_FOR:
+            return ""
+        self._told = True
+        return _NOTHING
+
+    def line(self, packets: int) -> str:
+        """Return what draws the count in the place of the last one; empty if it is there already."""
+        text = counted(packets, "packet")
+        if not self._watched or self._began is None or text == self._shown:
+            return ""
+        self._shown = text
+        return f"\r{text}\x1b[K"
+
+    def cleared(self) -> str:
+        """Return what removes the count, before a sentence is printed."""
+        shown, self._shown = self._shown, ""
+        return "\r\x1b[K" if shown else ""
+
+
 async def _record(
     chosen: Chosen, topics: list[str], spool: Spool, folder: TapFolder, longest: float, kept: int, link: str = ""
 ) -> int:
@@ -134,6 +174,7 @@ class _Tap:
         self._longest = longest
         self._ever = False
         self._known: DuplicateFilter = known_in(spool.folder)
+        self._progress = TapProgress(watched=sys.stderr.isatty())
         self._unsaid: list[Callable[[], None]] = []  # acknowledgements to the broker of packets not on disk yet
         options, _ = mqtt_options(chosen)
         self._session = folder.session(str(options.address), topics) if kept else ""
@@ -159,13 +200,13 @@ class _Tap:
             await self._transport.close()
             self._close()
         packets, segments = counted(self._spool.seq, "packet"), counted(self._spool.segments, "segment")
-        say(f"{packets} in {segments} in {self._spool.folder}")
+        self._say(f"{packets} in {segments} in {self._spool.folder}")
         return DONE
 
     def _tell_key_changed(self) -> None:
         if not self._key_changed:
             self._key_changed = True
-            say(
+            self._say(
                 "packets of another key are not recorded: of who was removed before, or the key was changed since this "
                 "invite. A tap is no member, and then needs a new one"
             )
@@ -203,6 +244,18 @@ class _Tap:
                     began = time.monotonic()
             except OSError as error:
                 raise self._unwritable(error) from error
+            if sentence := self._progress.sentence(time.monotonic(), self._spool.seq):
+                self._say(sentence)
+            self._draw(self._progress.line(self._spool.seq))
+
+    def _say(self, text: str) -> None:
+        self._draw(self._progress.cleared())
+        say(text)
+
+    def _draw(self, text: str) -> None:
+        if text:
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
     def _hear(self, event: base.Event) -> None:
         match event:
@@ -210,13 +263,14 @@ class _Tap:
                 self._take(event)
             case base.Connected(address, resumed=resumed):
                 self._ever = True
-                say(f"recording from {safe(address)}")
+                self._progress.connected(time.monotonic())
+                self._say(f"recording from {safe(address)}")
                 if self._session and self._folder.begin(self._session) and not resumed:
-                    say("the broker kept nothing of what passed meanwhile; the journals of the nodes have it")
+                    self._say("the broker kept nothing of what passed meanwhile; the journals of the nodes have it")
             case base.Disconnected(why, detail):
                 self._lost(why, detail)
             case base.SubscribeRefused(topic_filter, detail):
-                say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
+                self._say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
             case base.Crashed(error):
                 self._fail(error)
             case _:
@@ -238,7 +292,7 @@ class _Tap:
         if why is Why.CLOSED:
             return
         if self._ever or self._ended.done():
-            say(f"not recording: {safe(detail)}")
+            self._say(f"not recording: {safe(detail)}")
             return
         code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
         self._fail(CommandProblem(f"{self._transport.describe()}: {detail}", code))

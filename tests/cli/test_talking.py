@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import pty
 import signal
 import socket
 import subprocess
@@ -194,6 +196,16 @@ def test_send_waits_for_the_acknowledgement(start: Start, tmp_path: Path, port: 
     assert done.stdout.strip() == next(
         line["message"]["message_id"] for line in bob.lines if line["event"] == "delivered"
     )
+    assert "acked" not in done.stderr
+    seen, terminal = pty.openpty()
+    words = command("send", "lobby", "and now?", "--wait", "acked", *_ann(port))
+    watched = subprocess.run(
+        words, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=terminal, check=True
+    )
+    assert len(watched.stdout.split()) == 1
+    assert os.read(seen, 1000).endswith(b"acked by bob\r\n")
+    for end in (seen, terminal):
+        os.close(end)
     assert bob.kill(signal.SIGINT) == 130
 
 
