@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.events import PresenceChanged, SavingResumed
+from sdschat.node.events import MessageDelivered, PresenceChanged, SavingResumed
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
@@ -23,6 +23,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.live import fate
 from sdschat.sds import events as ev
 from sdschat.sds.values import AckState
+from tests.browser import browser
 from tests.fingerprints import fingerprint_of
 from tests.node.worlds import world
 
@@ -319,5 +320,33 @@ def test_who_only_acknowledged_has_the_nick_that_the_chat_shows(tmp_path: Path) 
             view.channel("lobby").keep_nicks()
             view.close()
             assert shared(ann.node).nicks[bob.node.sender_id] == "bob"  # as `sdschat share` reads it from the profile
+
+    asyncio.run(told())
+
+
+def test_a_page_shows_what_an_answer_answers_and_opens_at_the_end_of_its_events(tmp_path: Path) -> None:
+    """Answers lost what they answer, and the last event was cut, since the head grew after the list was scrolled."""
+
+    async def told() -> None:
+        async with world(tmp_path / "w") as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            asked = ann.node.send("lobby", "tea?\nor coffee").message_id
+            await bob.until_texts("tea?\nor coffee")
+            bob.node.send("lobby", "tea", reply_to=asked)
+            await ann.until_texts("tea?\nor coffee", "tea")
+            for number in range(40):
+                ann.node.send("lobby", f"line {number}")
+            await ann.until(MessageDelivered, lambda delivered: delivered.said.opened.text == "line 39")
+            found = shared(ann.node)
+        (tmp_path / "page.html").write_text(page(found), "utf-8")
+        async with browser() as tab:
+            await tab.open((tmp_path / "page.html").as_uri())
+            await tab.until("document.querySelectorAll('#messages li').length > 40")
+            assert await tab.ask("document.querySelector('#messages .quote').textContent") == "↳ ann: tea?"
+            gap = "(list => list.scrollHeight - list.clientHeight - list.scrollTop)(document.getElementById('events'))"
+            assert await tab.ask(gap) < 2, "the last one is whole"
+            await tab.ask("document.getElementById('play').click()")
+            shown = "document.getElementById('messages').textContent"
+            assert "press play" not in await tab.ask(shown), "it plays"
 
     asyncio.run(told())

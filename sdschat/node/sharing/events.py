@@ -6,6 +6,7 @@ The page holds them as JSON lines. The first one is the head. Each of the others
 | column | meaning |
 |---|---|
 | `nick` | of the sender, if a key proves it |
+| `reply_to` | id of the message that a delivered one answers |
 | `text`, or `text_length` where texts are left out | of a delivered message |
 | `packet` | the bytes of a packet in base64, unless texts are left out |
 | `messages`, `fingerprint` | of the log after a delivery, where they are known |
@@ -33,12 +34,16 @@ from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.view.user_texts import silent_nicks
+from sdschat.sds.values import Message
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.journal import HERE, KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
+from sdschat.wire.chat_codec import decode_envelope
+from sdschat.wire.sds_codec import SdsCodec
 
 MOST: Final = 20_000  # events of a page
 _HEAD_VERSION: Final = 1
+_CODEC: Final = SdsCodec()
 _COLUMNS: Final = tuple(name for name in LINE_ORDER if name not in {"v", "node", "boot", "seq", "channel"})
 _NICK_LIMIT: Final = 40
 _TEXT_LIMIT: Final = 16_384
@@ -82,9 +87,11 @@ def line_of(row: JournalRow) -> Line:
     return {name: value for name in _COLUMNS if (value := getattr(row, name)) is not None}
 
 
-def content_of(nick: str, text: str | None, raw: bytes | None, has_texts: bool) -> Line:
-    """Return what a message adds to its line: its text and packet, or the length of its text alone."""
+def content_of(nick: str, text: str | None, raw: bytes | None, has_texts: bool, reply_to: str = "") -> Line:
+    """Return what a message adds to its line: what it answers, its text and packet, or the length of its text alone."""
     found: Line = {"nick": clean_nick(nick)} if nick else {}
+    if reply_to:
+        found["reply_to"] = reply_to
     if text is None:  # of somebody muted, for one: then the packet stays away too
         return found
     if has_texts and raw is not None:
@@ -113,7 +120,7 @@ def from_database(
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
     for line, message in _messages(reader, channel, lines):
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
-        line |= content_of(message.nick or "", message.text, message.raw, has_texts)
+        line |= content_of(message.nick or "", message.text, message.raw, has_texts, _answered_by(message.raw))
     return SharedEvents(channel, node, {name: nicks[name] for name in sorted(seen & nicks.keys())}, has_texts, lines)
 
 
@@ -150,6 +157,13 @@ def _messages(reader: Reader, channel: str, lines: Iterable[Line]) -> Iterator[t
             detail = reader.message(channel, line["message_id"], ancestors=0)
             if detail is not None:
                 yield line, detail.message
+
+
+def _answered_by(raw: bytes | None) -> str:
+    """Return the id of the message that a packet answers; empty if none, or if its content is sealed."""
+    message = None if raw is None else _CODEC.decode(raw)
+    envelope = decode_envelope(message.content) if isinstance(message, Message) and message.content else None
+    return "" if envelope is None else envelope.reply_to
 
 
 def folder_for_pages() -> Path:

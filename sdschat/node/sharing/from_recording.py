@@ -99,7 +99,9 @@ class SharedRecording:
         delivered = ev.Delivered(said.message, said.own, body.late, body.gap, body.via)
         row = journal_rows(delivered, channel=self._channel, now=Now(at, 0))
         assert row is not None
-        line = _without_clock(row) | content_of(said.nick, said.opened.text, None, self._has_texts)
+        line = _without_clock(row) | content_of(
+            said.nick, said.opened.text, None, self._has_texts, said.opened.reply_to
+        )
         if self._is_whole:
             line |= {"messages": self._messages, "fingerprint": fingerprint_text(self._fingerprint)}
         self._lines.append(line)

@@ -156,11 +156,20 @@ function fateOf(event) {
   return tick;
 }
 
+// What a message answers: author and first line, as far as they are listed here.
+function quoteOf(event) {
+  const answered = state.log.find((other) => other.message_id === event.reply_to);
+  if (!answered) return cell("span", `↳ answers ${short(event.reply_to)}`, "quote", "quiet");
+  const line = answered.text === undefined ? "" : `: ${answered.text.split("\n")[0]}`;
+  return cell("span", `↳ ${named(answered.sender, answered.nick || undefined)}${line}`, "quote", "quiet");
+}
+
 function messageRow(event, isNew) {
   const row = document.createElement("li");
   if (isNew) row.className = "new";
   const text = event.text !== undefined ? cell("span", event.text, "text")
     : cell("span", event.text_length !== undefined ? `${event.text_length} characters` : "no text", "text", "left-out");
+  if (event.reply_to) text.prepend(quoteOf(event));
   row.append(cell("time", clock(event.ts_ms)), nickOf(event), text, fateOf(event));
   row.title = `${event.message_id}\nfrom ${event.sender}`;
   return row;
@@ -215,11 +224,11 @@ function draw() {
       : cell("li", `⇣ ${short(id)} is missing: others named it`, "hole");
     rows.push(hole);
   }
-  const empty = state.at + 1 < events.length ? "Nothing yet: press play." : "Nothing was said in this time.";
+  const first = playing() ? "Nothing was said yet." : "Nothing yet: press play.";
+  const empty = state.at + 1 < events.length ? first : "Nothing was said in this time.";
   byId("messages").replaceChildren(...(rows.length ? rows : [cell("li", empty, "hole", "quiet")]));
   const feed = events.slice(0, state.at + 1).filter((event) => byId(kind(event))?.checked ?? true).slice(-SHOWN);
   byId("events").replaceChildren(...feed.map(eventRow));
-  for (const list of ["messages", "events"]) byId(list).scrollTop = byId(list).scrollHeight;
   byId("slider").value = String(now);
   byId("time").textContent = `${span(now)} of ${span(end)} · event ${state.at + 1} of ${events.length}`;
   const known = state.print, words = byId("log");
@@ -228,6 +237,8 @@ function draw() {
   words.dataset.fingerprint = known ? known.fingerprint : "";
   const gone = current?.event === "left" && current.sender === head.node ? `${named(head.node)} left the channel` : "";
   byId("people").textContent = state.here.size ? `here: ${[...state.here].map((id) => named(id)).join(", ")}` : gone;
+  // Last, since what stands above and below the lists takes its room first.
+  for (const list of ["messages", "events"]) byId(list).scrollTop = byId(list).scrollHeight;
 }
 
 // Playing: time goes on from event to event, and long silences are cut.
@@ -238,6 +249,7 @@ function play() {
   if (state.at >= events.length - 1) goTo(-1);
   byId("play").textContent = "pause";
   tick();
+  draw();  // it plays now
 }
 function tick() {
   const next = state.at + 1;
@@ -251,7 +263,7 @@ function tick() {
 }
 function step(by) { pause(); goTo(state.at + by); }
 
-byId("play").onclick = () => (playing() ? pause() : play());
+byId("play").onclick = () => { if (!playing()) { play(); return; } pause(); draw(); };
 byId("back").onclick = () => step(-1);
 byId("next").onclick = () => step(1);
 byId("slider").max = String(end);
