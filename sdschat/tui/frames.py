@@ -21,7 +21,7 @@ _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
-_KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Shift+F9 back", "F10 faster")
+_KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Ctrl+C twice leaves", "Shift+F9 back", "F10 faster")
 
 
 class Frames:

@@ -64,7 +64,7 @@ def commands_of(app: ReplayApp) -> tuple[Command, ...]:
     )
 
 
-KEYS: Final = "F8 play, F9 step, Shift+F9 back, F10 faster"
+KEYS: Final = "F8 play, F9 step, Ctrl+C twice leaves, Shift+F9 back, F10 faster"
 
 
 class ReplayApp(ChatApp):

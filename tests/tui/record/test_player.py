@@ -141,13 +141,13 @@ async def until(app: ReplayApp, condition: Callable[[], bool]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def shown(recording: Recording) -> AsyncIterator[tuple[ReplayApp, Pilot[Any]]]:
+async def shown(recording: Recording, size: tuple[int, int] = (120, 30)) -> AsyncIterator[tuple[ReplayApp, Pilot[Any]]]:
     """Open the recording on the screen at its beginning, paused."""
     player = Player(recording, playing=False)
     await player.open()
     app = ReplayApp(player)
     try:
-        async with app.run_test(size=(120, 30)) as pilot:
+        async with app.run_test(size=size) as pilot:
             yield app, pilot
     finally:
         app.view.close()
@@ -261,6 +261,15 @@ def test_what_was_said_before_the_recording_is_in_the_log(tmp_path: Path) -> Non
             assert "said before" in screen(app)
 
     asyncio.run(story())
+
+
+def test_the_keys_that_are_named_have_the_way_out(recording: Recording) -> None:
+    async def story(size: tuple[int, int]) -> None:
+        async with shown(recording, size) as (app, _):
+            await until(app, lambda: "Ctrl+C twice leaves" in screen(app))
+
+    for size in ((120, 30), (80, 24)):
+        asyncio.run(story(size))
 
 
 @pytest.mark.parametrize(
