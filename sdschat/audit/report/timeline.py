@@ -15,7 +15,7 @@ from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, node_
 from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import LOST, counted
 
-_LANE: Final = 34
+_LANE: Final = 40
 _LETTER: Final = 7  # points of a letter above a lane, at most
 _CHOOSE: Final = "latency"  # the view in whose legend a receiver is chosen
 _AWAY: Final = {"not running": "#d64545", "silent": "#e0a030", "ended before others": "#8795a5"}
@@ -105,7 +105,7 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
         lane.encode(x=_time(scene), x2="until:T", y=y).properties(name="lanes"),
         _ticks(scene, lanes).encode(x=_time(scene), y=y),
         gap.encode(x=_time(scene), x2="until:T", y=y, color=shades("kind:N", _AWAY, "top"), tooltip=gaps),
-        words.mark_text(dy=-13, fontSize=11, align="left", fontWeight=600).encode(x=_time(scene), y=y, text="words:N"),
+        words.mark_text(dy=-14, fontSize=11, align="left", fontWeight=600).encode(x=_time(scene), y=y, text="words:N"),
         _marks(scene, lanes).encode(x=_time(scene), y=y),
     ).properties(width=WIDE, height=max(2, len(shown)) * _LANE, title="Nodes: there, away, and faults")
     return whole.resolve_scale(color="independent")
