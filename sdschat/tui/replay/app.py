@@ -79,7 +79,9 @@ class ReplayApp(ChatApp):
         Binding("shift+f10,f22", "faster(-1)", "Slower", id="replay-slower", priority=True),
     ]
 
-    def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
+    def __init__(self, player: Player, *, place: int = 0, ascii_only: bool = False, theme: str | None = None) -> None:
+        """`place`: begin there. What came before is heard first, so that a moment looks the same whichever way one came
+        to it."""
         channels = player.recording.channels
         super().__init__(
             player.conversations(),
@@ -90,13 +92,14 @@ class ReplayApp(ChatApp):
             commands=commands_of(self),
         )
         self.player = player
+        self._place = place
         self.back_to: int | None = None
         self._where = ""  # what was said last of where the recording stands
 
     def on_mount(self) -> None:
         """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
         self.set_interval(0.25, self._say_where)
-        self._playing = self.player.begin(self.fail)
+        self._playing = self.player.begin(self.fail, self._place)
 
     def on_unmount(self) -> None:
         """Stop playing, before the chat is unmounted."""
@@ -155,8 +158,8 @@ async def run_replay(recording: Recording, *, speed: float, paused: bool, ascii_
     place, lens = 0, ""
     try:
         while True:
-            await player.open(place)
-            shown = ReplayApp(player, ascii_only=ascii_only, theme=theme)
+            await player.open()
+            shown = ReplayApp(player, place=place, ascii_only=ascii_only, theme=theme)
             if lens:
                 shown.call_later(shown.lens.open, lens)
             try:

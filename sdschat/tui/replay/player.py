@@ -47,9 +47,9 @@ class Player:
         """Return the conversations of the node that stands at the place now."""
         return Conversations(self.node, recorded=ONLY_SHOWN)
 
-    def begin(self, fail: Callable[[Exception], object]) -> asyncio.Task[None]:
-        """Play in a task of its own, which tells `fail` of an error."""
-        return start(self.run(), fail)
+    def begin(self, fail: Callable[[Exception], object], place: int = 0) -> asyncio.Task[None]:
+        """Play from a place in a task of its own, which tells `fail` of an error."""
+        return start(self.run(place), fail)
 
     @property
     def at_end(self) -> bool:
@@ -78,8 +78,9 @@ class Player:
         told = [place for place, step in enumerate(self.recording.steps[: self.node.place], 1) if step.has_event]
         return told[-count - 1] if len(told) > count else 0
 
-    async def run(self) -> None:
-        """Play until cancelled. Pauses, speed and steps are set from outside meanwhile."""
+    async def run(self, place: int = 0) -> None:
+        """Go to a place, then play until cancelled. Pauses, speed and steps are set from outside meanwhile."""
+        self.node.go_to(place)
         while True:
             if not self.playing or self.at_end:
                 self._moved.clear()

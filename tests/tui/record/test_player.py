@@ -191,6 +191,40 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
     asyncio.run(story())
 
 
+def test_a_moment_looks_the_same_whichever_way_one_came_to_it(recording: Recording) -> None:
+    """After a step back a line *new* stood above what had been read already."""
+
+    async def story() -> None:
+        async with shown(recording) as (app, _):
+            await until(app, lambda: "RECORDING paused" in screen(app))
+            app.action_step(10_000)
+            await until(app, lambda: "three" in screen(app))
+            place = app.player.place_back(1)
+        forth, back = [await _log_at(recording, place, by_steps=by_steps) for by_steps in (True, False)]
+        assert forth == back
+        assert any("one" in line for line in back)
+
+    asyncio.run(story())
+
+
+async def _log_at(recording: Recording, place: int, *, by_steps: bool) -> list[str]:
+    """Return the log on the screen at a place, to which one stepped, or came back."""
+    player = Player(recording, playing=False)
+    await player.open()
+    app = ReplayApp(player, place=0 if by_steps else place)
+    try:
+        async with app.run_test(size=(120, 30)) as pilot:
+            await until(app, lambda: "RECORDING paused" in screen(app))
+            while by_steps and player.node.place < place:
+                app.action_step()
+                await pilot.pause()
+            await pilot.pause(0.5)
+            return [line for line in screen(app).splitlines()[1:-4] if line.strip()]
+    finally:
+        app.view.close()
+        await player.close()
+
+
 def test_a_recording_names_the_keys_of_the_chat_and_its_own(recording: Recording) -> None:
     async def story() -> None:
         async with shown(recording) as (app, _):
@@ -229,7 +263,7 @@ def test_a_recording_offers_nothing_that_it_cannot_do(recording: Recording) -> N
 
 
 def test_playing_that_fails_ends_the_application(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(_: Player) -> None:
+    async def broken(_: Player, place: int) -> None:
         raise RuntimeError("planted")
 
     async def story() -> None:
