@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.user_texts import UserTexts
-from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
+from sdschat.node.view.values import RECEIPT, Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.sds.values import AckState, Evidence
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _AT_HAND: Final = 500  # messages read at first
 _NEWS: Final = 16
 _SHORT: Final = 8  # characters of a sender id that stand for the nick
-RECEIPT: Final = "receipt"  # how it is known that the other one has a message: they said so, signed
 
 
 class DirectConversation:

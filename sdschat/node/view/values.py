@@ -7,7 +7,7 @@ and nicks are not sanitized: clean them before showing.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.sanitize import harmless
@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 Key = tuple[int, str]  # Lamport time and id: where a message stands in the log
+
+RECEIPT: Final = "receipt"  # as which a direct message is known to be there: the reader said so, signed
 
 
 class Shown(NamedTuple):

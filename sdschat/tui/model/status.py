@@ -6,10 +6,9 @@ from enum import Enum, auto
 from typing import Final
 
 from sdschat.node.events import CatchingUp, ConnectionChanged
-from sdschat.node.view.direct import RECEIPT
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.private import Privacy
-from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant, SyncStatus
+from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Participant, SyncStatus
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
