@@ -21,7 +21,7 @@ import contextlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from html import escape
@@ -33,17 +33,13 @@ from sdschat import __version__
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.members.record import is_members_channel
+from sdschat.node.view.packet_report import answered_by
 from sdschat.node.view.user_texts import silent_nicks
-from sdschat.sds.values import Message
-from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.journal import HERE, KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
-from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.sds_codec import SdsCodec
 
 MOST: Final = 20_000  # events of a page
 _HEAD_VERSION: Final = 1
-_CODEC: Final = SdsCodec()
 _COLUMNS: Final = tuple(name for name in LINE_ORDER if name not in {"v", "node", "boot", "seq", "channel"})
 _NICK_LIMIT: Final = 40
 _TEXT_LIMIT: Final = 16_384
@@ -109,39 +105,44 @@ def from_database(
     Raises ValueError for a members' channel."""
     if is_members_channel(reader, channel):
         raise ValueError(MEMBERS)
-    info, rows = _read(reader, channel, since)
+    state, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
-    _add_fingerprints(lines, info)
+    _add_fingerprints(lines, *state)
     if lines:  # those who were here already, at the moment of the first event
         at = lines[0]["ts_ms"]
         lines[:0] = [{"ts_ms": at, "event": HERE, "sender": name} for name in reader.here_before(channel, node, at)]
     nicks = silent_nicks(reader.value, channel) | dict(present or {})
     nicks |= nicks_by_sender(reader.keys())
     seen = {node} | {name for line in lines for name in (line.get("sender"), line.get("peer")) if name}
-    for line, message in _messages(reader, channel, lines):
+    for line in lines:
+        detail = reader.message(channel, line["message_id"], ancestors=0) if line["event"] == "delivered" else None
+        if detail is None:
+            continue
+        message = detail.message
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
-        line |= content_of(message.nick or "", message.text, message.raw, has_texts, _answered_by(message.raw))
+        line |= content_of(message.nick or "", message.text, message.raw, has_texts, answered_by(message.raw))
     return SharedEvents(channel, node, {name: nicks[name] for name in sorted(seen & nicks.keys())}, has_texts, lines)
 
 
-def _read(reader: Reader, channel: str, since: int) -> tuple[ChannelInfo, list[JournalRow]]:
+def _read(reader: Reader, channel: str, since: int) -> tuple[tuple[str, int], list[JournalRow]]:
     """Return the state of the log and the rows up to it: both are read again if the log grew between them."""
     for _ in range(_TRIES):
-        info = _info(reader, channel)
+        state = _state(reader, channel)
         rows = reader.journal_since(channel, since, MOST)
-        if _info(reader, channel) == info:
+        if _state(reader, channel) == state:
             break
-    return info, rows
+    return state, rows
 
 
-def _info(reader: Reader, channel: str) -> ChannelInfo:
-    return next(info for info in reader.channels() if info.channel == channel)
+def _state(reader: Reader, channel: str) -> tuple[str, int]:
+    """Return the fingerprint of the log, and the number of its messages."""
+    return next((info.fingerprint, info.messages) for info in reader.channels() if info.channel == channel)
 
 
-def _add_fingerprints(lines: Iterable[Line], info: ChannelInfo) -> None:
+def _add_fingerprints(lines: Iterable[Line], newest: str, messages: int) -> None:
     """Add the state of the log after each delivery, backwards from the state of now: fingerprints are sums by exclusive
     or. An entry that was kept as an id has no id in the journal, so nothing is known of the log before it."""
-    fingerprint, messages = int(info.fingerprint, 16), info.messages
+    fingerprint = int(newest, 16)
     for line in reversed(list(lines)):
         if line["event"] == KEPT_AS_ID:
             return
@@ -149,21 +150,6 @@ def _add_fingerprints(lines: Iterable[Line], info: ChannelInfo) -> None:
             line["messages"], line["fingerprint"] = messages, fingerprint_text(fingerprint)
             fingerprint = fingerprint_step(fingerprint, line["lamport"], line["message_id"])
             messages -= 1
-
-
-def _messages(reader: Reader, channel: str, lines: Iterable[Line]) -> Iterator[tuple[Line, DisplayMessage]]:
-    for line in lines:
-        if line["event"] == "delivered":
-            detail = reader.message(channel, line["message_id"], ancestors=0)
-            if detail is not None:
-                yield line, detail.message
-
-
-def _answered_by(raw: bytes | None) -> str:
-    """Return the id of the message that a packet answers; empty if none, or if its content is sealed."""
-    message = None if raw is None else _CODEC.decode(raw)
-    envelope = decode_envelope(message.content) if isinstance(message, Message) and message.content else None
-    return "" if envelope is None else envelope.reply_to
 
 
 def folder_for_pages() -> Path:

@@ -214,6 +214,13 @@ def _entry(entry: HistoryEntry) -> dict[str, Any]:
     return found
 
 
+def answered_by(raw: bytes | None) -> str:
+    """Return the id of the message that a packet answers; empty if none, or if its content is sealed."""
+    message = None if raw is None else SdsCodec().decode(raw)
+    envelope = decode_envelope(message.content) if isinstance(message, Message) and message.content else None
+    return "" if envelope is None else envelope.reply_to
+
+
 def _content(message: Message) -> dict[str, Any]:
     content = message.content or b""
     opened = open_content(content, message.channel_id, message.sender_id, message.message_id, KeyBook())

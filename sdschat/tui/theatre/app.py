@@ -22,10 +22,9 @@ from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.foot import help_in, keys_in
 from sdschat.tui.theatre.pane import Pane, PlayedInput
 from sdschat.tui.theatre.player import TheatrePlayer
-from sdschat.tui.theatre.script import LINKS, ME, PEOPLE
+from sdschat.tui.theatre.script import LINKS, ME, PEOPLE, help_in, keys_in
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
