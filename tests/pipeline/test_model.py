@@ -74,6 +74,12 @@ def test_the_model_agrees_with_the_engine_on_every_figure_at_40(forty: tuple[lis
     assert not _disagreeing(*forty, _here)
 
 
+@pytest.mark.parametrize("participants", [6, 10])
+def test_the_model_agrees_with_the_engine_in_a_small_group_which_confirms_soon(participants: int) -> None:
+    wanted = _cheaper(cases([participants], 40), 80)
+    assert not _disagreeing(wanted, _by_engine(wanted), _here)
+
+
 @pytest.mark.timeout(900)
 def test_the_model_agrees_with_the_engine_on_every_figure_at_100() -> None:
     wanted = _cheaper(cases([100], 4, GroupSetting(loss=0.1, messages=4, tail=60_000)), 8)

@@ -18,6 +18,7 @@ from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
 from sdschat.experiment.vector_model.wheel import NOBODY, Indices, ReadyParticipants, Wheel, each_once
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
+from sdschat.sds.steps.timing import KNOWN_IN_SMALL, SMALL_GROUP, SPOKEN
 
 Draws = npt.NDArray[np.float32]
 
@@ -111,6 +112,10 @@ class Group:
         self.told: Masks = np.zeros_like(self.behind)
         self.behind_since = np.full(self.behind.shape, -1, dtype=np.int32)
         self.peers: Array = np.zeros(count, dtype=np.int64)
+        # When each participant last heard each other, in a group that may be small (`confirm_soon`).
+        confirms = self.rules.confirms and self.rules.syncs and count <= KNOWN_IN_SMALL
+        self.heard_at: Times | None = times((count, count), -NEVER) if confirms else None
+        self.spoken: Array = np.zeros(count, dtype=np.int64)  # messages and sync messages of each
 
     def _messages(self, setting: GroupSetting) -> None:
         shape = (setting.messages, setting.participants)
@@ -223,10 +228,29 @@ class Group:
         self.due[soon] = np.minimum(self.now + self.jitter(len(soon)), np.maximum(self.latest[soon], self.now))
         self.watch(soon)
 
+    def confirm_soon(self, who: Indices, before: Times) -> None:
+        """Let those who received a message say soon what they have, where few others were heard lately. `before`: when
+        the sync message of each participant was due before."""
+        assert self.heard_at is not None
+        interval = self.config.sync_interval
+        others = np.count_nonzero(self.now - self.heard_at[who] <= 3 * interval, axis=1)
+        who, others = who[others <= SMALL_GROUP], others[others <= SMALL_GROUP]
+        if not len(who):
+            return
+        due = np.minimum(self.due[who], before[who])
+        soon = self.now + interval // 32 + self.random.integers(0, np.maximum(1, others * interval // 64))
+        soon = np.maximum(soon, self.spoke[who] + interval // 8)
+        self.due[who] = np.where(self.now + interval // 32 < due, np.minimum(due, soon), due)
+        by = self.now + interval // 3 + self.random.integers(0, max(1, interval // 4), len(who))
+        bounded = (self.spoken[who] >= SPOKEN) & (self.now + interval // 3 < self.latest[who])
+        self.latest[who] = np.where(bounded, np.minimum(self.latest[who], by), self.latest[who])
+        self.watch(who)
+
     def traffic_sent(self, who: Indices) -> None:
         """Set both sync timers by one draw, as in the engine: an early chance to speak also means an early deadline."""
         soon = self.now + self.jitter(len(who))
         self.spoke[who] = self.now
+        self.spoken[who] += 1
         self.latest[who] = soon + self.config.sync_interval
         self.due[who] = self.latest[who] if self.busy else soon
         if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others

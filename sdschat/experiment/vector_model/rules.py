@@ -14,6 +14,7 @@ NEVER: Final = 1 << 30  # milliseconds; longer than any run, and it fits into fo
 class ModelRules:
     pushes: bool = True  # anti-entropy, if the setting has it
     again: bool = True  # an unanswered request, ours or another's, is repeated
+    confirms: bool = True  # in a small group, who received a message soon sends a sync message
     syncs: bool = True  # periodic sync messages; without them requests wait for the participant's next message
     resends: bool = True
     ranges: bool = True  # fingerprints over ranges of the log (ours, with anti-entropy)
@@ -31,9 +32,10 @@ class ModelRules:
 OURS: Final = ModelRules()
 _RULES: Final = {
     "sdschat": OURS,
-    "literal": ModelRules(pushes=False, again=False, ranges=False, widens=False, rests=False),
+    "literal": ModelRules(pushes=False, confirms=False, again=False, ranges=False, widens=False, rests=False),
     "nim": ModelRules(
         pushes=False,
+        confirms=False,
         again=False,
         syncs=False,
         resends=False,
@@ -50,6 +52,7 @@ _RULES: Final = {
     ),
     "js": ModelRules(
         pushes=False,
+        confirms=False,
         again=False,
         ranges=False,
         widens=False,

@@ -45,11 +45,15 @@ def hear(g: Group, step: Step) -> None:
     if g.config.push_enabled:
         _remember_authors(g, step, ears)
     heard_anything = np.zeros(g.count, dtype=np.bool_)
+    before = None if g.heard_at is None else (g.due.copy(), g.shown.copy())
     for number in sorted({packet.number for packet in step.sent} - {-1}):
         _hear_content(g, step, ears, number, heard_anything)
     live = step.live()
     if not g.busy:
         g.traffic_heard(np.flatnonzero(heard_anything | ears.any_of(live.senders(lambda packet: True))))
+    if before is not None:
+        due, shown = before
+        g.confirm_soon(np.flatnonzero(heard_anything & (g.shown != shown)), due)
     if not live.sent:
         return
     _hear_names(g, live, ears)
@@ -79,7 +83,10 @@ def _remember_senders(g: Group, step: Step, ears: Ears) -> None:
     for packet, senders in step.sent.items():
         if packet.kind in LIVE:
             for sender in senders:
-                new = ears.any_of(senders[senders == sender]) & ~g.heard[:, sender]
+                heard = ears.any_of(senders[senders == sender])
+                if g.heard_at is not None:
+                    g.heard_at[heard, sender] = g.now
+                new = heard & ~g.heard[:, sender]
                 g.heard[new, sender] = True
                 g.peers[new] += 1
 

@@ -10,8 +10,8 @@ from sdschat.sds.state import ChannelState
 
 HURRIED_FOR: Final = 10  # sync intervals
 SMALL_GROUP: Final = 8  # participants beside us, up to which what came is confirmed soon
-_SPOKEN: Final = 2  # messages or sync messages of ours, after which most of those present were heard
-_KNOWN_IN_SMALL: Final = 64  # with more names than that, nobody counts those heard lately
+SPOKEN: Final = 2  # messages or sync messages of ours, after which most of those present were heard
+KNOWN_IN_SMALL: Final = 64  # with more names than that, nobody counts those heard lately
 
 
 def traffic_heard(s: ChannelState) -> None:
@@ -47,7 +47,7 @@ def confirm_soon(s: ChannelState, before: int) -> None:
     message of another puts ours off, but not for long, since in such a group people look for each name. `before`: when
     ours was due before this message put it off."""
     sync, mono, interval = s.sync, s.now.mono, s.config.sync_interval
-    if mono <= sync.crowded_until or len(s.peers.known) > _KNOWN_IN_SMALL:
+    if mono <= sync.crowded_until or len(s.peers.known) > KNOWN_IN_SMALL:
         return
     heard = [peer.heard_at for peer in s.peers.known.values() if mono - peer.heard_at <= 3 * interval]
     others = len(heard)
@@ -59,7 +59,7 @@ def confirm_soon(s: ChannelState, before: int) -> None:
     if mono + interval // 32 < sync.due:  # each number is drawn where it can matter: this is done for each message
         due = mono + interval // 32 + s.jitter.below(max(1, others * interval // 64), "confirm", sync.count, mono)
         sync.due = min(sync.due, max(due, sync.spoke_at + interval // 8))
-    if sync.count >= _SPOKEN and mono + interval // 3 < sync.latest:
+    if sync.count >= SPOKEN and mono + interval // 3 < sync.latest:
         by = mono + interval // 3 + s.jitter.below(max(1, interval // 4), "all", sync.count, mono)
         sync.latest = min(sync.latest, by)
 
