@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -293,6 +294,7 @@ def test_a_tick_without_room_for_its_cells_keeps_its_number_beside_the_text(tmp_
             assert entry.fate is not None
             drawn = row_lines(entry, 28, s.app.line_style, 0, s.app.model.present)
             assert ["".join(segment.text for segment in line) for line in drawn] == ["ann   does anybody hear  0/3"]
+            entry = replace(entry, fate=entry.fate._replace(addressed=frozenset()))  # nobody is here, or was
             drawn = row_lines(entry, 28, s.app.line_style, 0)
             assert ["".join(segment.text for segment in line) for line in drawn][-1].strip() == "⇡ unacked", (
                 "a word is whole"
