@@ -115,7 +115,7 @@ class Group:
         # When each participant last heard each other, in a group that may be small (`confirm_soon`).
         confirms = self.rules.confirms and self.rules.syncs and count <= KNOWN_IN_SMALL
         self.heard_at: Times | None = times((count, count), -NEVER) if confirms else None
-        self.spoken: Array = np.zeros(count, dtype=np.int64)  # messages and sync messages of each
+        self.spoken: Array = np.zeros(count if confirms else 0, dtype=np.int64)  # messages and sync messages of each
 
     def _messages(self, setting: GroupSetting) -> None:
         shape = (setting.messages, setting.participants)
@@ -250,7 +250,8 @@ class Group:
         """Set both sync timers by one draw, as in the engine: an early chance to speak also means an early deadline."""
         soon = self.now + self.jitter(len(who))
         self.spoke[who] = self.now
-        self.spoken[who] += 1
+        if self.heard_at is not None:
+            self.spoken[who] += 1
         self.latest[who] = soon + self.config.sync_interval
         self.due[who] = self.latest[who] if self.busy else soon
         if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others
