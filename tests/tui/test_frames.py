@@ -80,7 +80,8 @@ async def test_with_one_channel_the_line_above_the_input_names_the_keys(s: Stage
 async def test_keys_are_named_on_small_screens_too(s: Stage) -> None:
     (line,) = (line for line in s.lines() if "message lobby" in line)
     assert "─ Enter send ⋅ Alt+Enter new line" in line
-    s.app.log_view.focus()
+    await s.enter("a message whose keys are named")
+    await s.press("alt+up", "f6")
     await s.until_text("i details")
     await s.pilot.resize_terminal(50, 12)
     await s.until_text("r answer")
@@ -101,7 +102,8 @@ async def test_where_there_is_no_line_above_the_input_the_head_names_the_channel
 @staged(size=(120, 30))
 async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     assert "Enter send" in s.text()
-    s.app.log_view.focus()
+    await s.enter("a message whose keys are named")
+    await s.press("alt+up", "f6")
     await s.until_text("i details")
     await s.press("f2")
     await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
