@@ -334,14 +334,15 @@ class ChatApp(EscInOrder, KeyedHost):
 
     def on_app_focus(self) -> None:
         self._tells_focus = True
+
+    def watch_app_focus(self, focus: bool) -> None:
+        """End an absence, and count as read what is seen now. A key ends it too, where the terminal tells nothing."""
+        if not focus:
+            return
         away, self.away = self.away, None
         text = "" if away is None else away.told(self.desktop.models, self.view.now().wall)
         if text:
             self.warn(text)
-        self.call_later(self._look)  # Textual's own handler, which runs after this one, notes that we have the focus
-
-    def _look(self) -> None:
-        """Count as read what is seen now."""
         for name in filter(None, (self.desktop.shown, self.desktop.beside)):
             self.look_at(self.desktop.models[name])
         self.draw_soon()

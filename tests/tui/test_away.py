@@ -60,6 +60,23 @@ async def test_what_came_while_away_is_read_once_one_is_back_and_sees_it(s: Stag
     assert s.app.model.conversation.read_mark() == s.app.model.timeline.last_key()
 
 
+@staged(peers=("bob",), size=(80, 24))
+async def test_a_key_ends_an_absence_that_the_terminal_does_not_end(s: Stage) -> None:
+    """What came meanwhile stayed unread for good, also after an answer, and so did all that came later on disk."""
+    await s.until_text("2 here")
+    await _away(s, 120_000)
+    s.say("the ferry is late")
+    await s.until(lambda: s.app.model.unread == 1)
+    await s.enter("so I wait")
+    await s.press("a")
+    assert s.app.away is None
+    assert s.app.model.unread == 0
+    s.say("so do I")
+    await s.until_text("so do I")
+    s.app._keep()
+    assert s.app.model.conversation.unread() == 0
+
+
 @staged("lobby", "dev", peers=("bob",), size=(140, 24))
 async def test_the_key_of_the_next_channel_is_named_where_several_have_news(s: Stage) -> None:
     await s.until_text("2 here")
