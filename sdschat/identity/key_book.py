@@ -209,11 +209,12 @@ class KeyBook:
         """List the sender ids of all keys that last went by this nick."""
         return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
 
-    def others_called(self, nick: str, sender_id: str) -> bool:
-        """True if another key goes or went by this nick, or by one that looks like it."""
+    def others_called(self, nick: str, sender_id: str) -> set[str]:
+        """Return the sender ids of other keys that go or went by this nick, or by one that looks like it."""
         form, key = skeleton(nick), self._senders.get(sender_id, b"")
         held = self._nicks.get(form)
-        return bool(self._users.of(form) - {key}) or (held is not None and held.public_key != key)
+        users = self._users.of(form) | ({held.public_key} if held is not None else set())
+        return {sender_id_of(each) for each in users if each != key}
 
     def set_standing(self, sender_id: str, standing: KeyStanding, now: int) -> StandingRow:
         """Set the standing of a participant, on the user's word: nobody of whom the user speaks is a stranger. Return

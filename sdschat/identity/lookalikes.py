@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Set
+from functools import lru_cache
 from typing import Final
 
 # Letters of other scripts, and digits, that look like a small Latin letter: the cases that occur in practice, from the
@@ -41,6 +42,7 @@ _DRAWN_LIKE: Final = {ord(other): latin for latin, others in _LOOK_ALIKES.items(
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Mn", "Me"})
 
 
+@lru_cache(maxsize=4096)
 def skeleton(nick: str) -> str:
     """Return a form that is equal for nicks that look alike. Only for comparison: never show it.
 

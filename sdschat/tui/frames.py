@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
-from sdschat.tui.model.words import clean, fitted
+from sdschat.tui.model.words import fitted
 from sdschat.tui.themes import keys_marked
 from sdschat.tui.widgets.lists import ChannelLine, unread_mark
 from sdschat.tui.window import Window
@@ -81,7 +81,7 @@ class Frames:
         if model is None:
             return
         entry, alone = screen.entry, bool(model.conversation.peer)
-        name = clean(screen.label(screen.desktop.shown), limit=_NAME)
+        name = screen.label(screen.desktop.shown, _NAME)
         entry.set_class(alone, "-alone")
         title = self._answered or (f"to {name} alone" if alone else f"message {name}")
         if screen.view.recorded:

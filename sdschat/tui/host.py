@@ -18,7 +18,7 @@ from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mea
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
-from sdschat.tui.model.words import Glyphs, clean_name, count, reason_text
+from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean_name, count, reason_text, tagged_nick
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
@@ -295,9 +295,10 @@ class Host:
         model = self.desktop.models.get(self.desktop.shown)
         return None if model is None else model.selected
 
-    def label(self, name: str) -> str:
+    def label(self, name: str, limit: int = NAME_LIMIT) -> str:
         """Return the name of a channel or a conversation as the screen shows it."""
-        return clean_name(self.view.conversation(name).title())
+        conversation = self.view.conversation(name)
+        return tagged_nick(clean_name(conversation.title(), limit=limit), conversation.tag())
 
     def badge(self, name: str) -> str:
         """Return in words how complete a channel is, or if the partner of a conversation is here."""

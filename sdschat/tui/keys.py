@@ -14,7 +14,7 @@ from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import fitted, nick_text, short
+from sdschat.tui.model.words import fitted, nick_text, short, tagged_nick
 from sdschat.tui.screen_host import ScreenHost
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
@@ -278,7 +278,8 @@ def _people_page(host: Host) -> Page:
     connected = host.view.connected(host.room)
     people = host.view.channel(host.room).people()
     nicks = [
-        f"{nick_text(person.nick) or '(nothing signed yet)'}{f' {glyphs.verified}' if person.verified else ''}"
+        (tagged_nick(nick_text(person.nick), person.tag) or "(nothing signed yet)")
+        + (f" {glyphs.verified}" if person.verified else "")
         for person in people
     ]
     width = min(_MOST, max(map(cell_len, nicks), default=0))

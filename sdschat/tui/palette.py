@@ -15,8 +15,9 @@ from textual.widgets import Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
+from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import first_words
-from sdschat.tui.model.words import ASCII, UNICODE, fitted, nick_text, short, when
+from sdschat.tui.model.words import ASCII, UNICODE, fitted, when
 from sdschat.tui.themes import keys_marked
 
 _THEME: Final = "theme "
@@ -52,7 +53,7 @@ class ChatCommands(Provider):
             found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))
         for person in host.view.channel(host.room).people():
             if not person.own:
-                title = f"person {nick_text(person.nick) or '<' + short(person.sender_id, 8) + '>'}"
+                title = f"person {name_of(person)}"
                 found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))
         for name in host.preferences.themes:
             found.append(

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from sdschat.node.view.private import is_shut_out
 from sdschat.tui.frames import Frames
+from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import (
     PART,
@@ -23,7 +24,7 @@ from sdschat.tui.model.status import (
     offline_words,
     provenance,
 )
-from sdschat.tui.model.words import clean, fitted, key_words, nick_text, short, when, whole_parts, wrapped
+from sdschat.tui.model.words import clean, clean_name, fitted, key_words, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
@@ -81,8 +82,9 @@ class Panes:
         screen, found = self._screen, []
         for name in screen.desktop.order:
             unread, mentions = screen.desktop.counted(name)
-            label = clean(screen.label(name), limit=_NAME)
-            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, name == screen.desktop.shown))
+            label = screen.label(name, _NAME)
+            shown, tag = name == screen.desktop.shown, clean_name(screen.view.conversation(name).tag())
+            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag))
         return found
 
     def draw_badges(self) -> None:
@@ -173,7 +175,7 @@ class Panes:
             yield (f"{late} late: Alt+L",), screen.line_style.style("late")
         partner, people = model.conversation.partner(), model.conversation.people()
         if partner is not None:
-            yield (f"only {nick_text(partner.nick) or 'the other one'} and you read this",), plain
+            yield (f"only {name_of(partner) if partner.nick else 'the other one'} and you read this",), plain
         elif model.connection.state == "connected":
             here = sum(person.online for person in people)
             went = self._gone.names(name, model.present, people, screen.view.now().wall)

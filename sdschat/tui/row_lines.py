@@ -25,6 +25,7 @@ from sdschat.tui.model.words import (
     closed,
     day,
     fitted,
+    fitted_nick,
     goes_left,
     short,
     wrapped,
@@ -224,8 +225,8 @@ def _nick(entry: MessageItem, width: int, line_style: LineStyle) -> Segment:
     nick_width = _nick_width(width)
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
     if entry.tag:
-        left = nick_width - len(entry.tag) - 1 - 2 * entry.action - 2 * entry.verified
-        nick = f"{fitted(nick, left, line_style.glyphs.cut).rstrip()} {entry.tag}"
+        left = nick_width - 2 * entry.action - 2 * entry.verified
+        nick = fitted_nick(nick, entry.tag, left, line_style.glyphs.cut).rstrip()
     shown = f"* {nick}" if entry.action else nick
     mark = f"{line_style.glyphs.verified} " if entry.verified else " "
     drawn = Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id))

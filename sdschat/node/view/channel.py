@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.node.node import Node
 from sdschat.node.view import live
+from sdschat.node.view.tags import tag_of, tagged
 from sdschat.node.view.user_texts import UserTexts, silent_nicks
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.node.view.verifying import is_verified
@@ -66,6 +67,9 @@ class ChannelConversation:
 
     def title(self) -> str:
         return self.name
+
+    def tag(self) -> str:
+        return ""
 
     def partner(self) -> Participant | None:
         return None
@@ -193,6 +197,7 @@ class ChannelConversation:
             )
             for person in found
         ]
+        named = tagged(self._node, named)
         here = [person for person in named if person.online]
         here.sort(key=lambda person: (not person.own, *_by_name(person.nick, person.sender_id)))
         return [*here, *(person for person in named if not person.online)]
@@ -212,6 +217,10 @@ class ChannelConversation:
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
         return self._node.nick if sender_id == self._node.sender_id else self._node.gate.nick_of(sender_id)
+
+    def tag_of(self, sender_id: str, nick: str) -> str:
+        """Return the beginning of an id, where another key goes by this nick; else an empty text."""
+        return tag_of(self._node, sender_id, nick)
 
     def presence_nick(self, sender_id: str) -> str:
         """Return the nick of a participant who is or was here, as their presence proved it, also in an earlier run;

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from sdschat.identity.lookalikes import skeleton
 from sdschat.node.channel.strangers import Stranger, named_strangers, strangers_of
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.direct import DirectConversation
 from sdschat.node.view.members import MembersConversation, has_members
+from sdschat.node.view.tags import is_namesake, tag_of
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Conversation, conversation_id, split_id
 from sdschat.sds.values import Now
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sdschat.node.sync.history_sync import HistorySync
     from sdschat.sds.state import ChannelState
 
-_TAG = 8  # letters of an id
 _NONE = "There are no direct messages here."
 
 
@@ -126,12 +125,11 @@ class Conversations:
     def tag_of(self, sender_id: str, nick: str) -> str:
         """Return the beginning of a sender id, where another key goes by this nick or by one that looks like it; else
         an empty text. Nothing but its id tells such a participant from the other one."""
-        like_us = self.is_namesake(sender_id, nick)
-        return sender_id[:_TAG] if nick and (like_us or self.node.gate.book.others_called(nick, sender_id)) else ""
+        return tag_of(self.node, sender_id, nick)
 
     def is_namesake(self, sender_id: str, nick: str) -> bool:
         """True for another participant who goes by our nick, or by one that looks like it."""
-        return sender_id != self.node.sender_id and bool(nick) and skeleton(nick) == skeleton(self.node.nick)
+        return is_namesake(self.node, sender_id, nick)
 
     # A channel: its session, its engine, its connection.
 

@@ -48,12 +48,20 @@ class DirectConversation:
         self._read(_AT_HAND)
 
     def title(self) -> str:
-        nick = self._in.presence_nick(self.peer) or self._in.nick_of(self.peer)
-        return f"@{nick or f'<{self.peer[:_SHORT]}>'}"
+        return f"@{self._nick() or f'<{self.peer[:_SHORT]}>'}"
+
+    def tag(self) -> str:
+        return self._in.tag_of(self.peer, self._nick())
+
+    def _nick(self) -> str:
+        return self._in.presence_nick(self.peer) or self._in.nick_of(self.peer)
 
     def partner(self) -> Participant:
         known = next((person for person in self._in.people() if person.sender_id == self.peer), None)
-        return known or Participant(self.peer, self._in.nick_of(self.peer), False, 0, False)
+        if known is not None:
+            return known
+        nick = self._in.nick_of(self.peer)
+        return Participant(self.peer, nick, False, 0, False, tag=self._in.tag_of(self.peer, nick))
 
     def say(self, text: str, kind: ContentKind, reply_to: str) -> None:
         self._direct.send(self.peer, text, kind, reply_to)

@@ -155,7 +155,8 @@ class MembersConversation(ChannelConversation):
 
         def person(slot: int) -> Participant:
             one = sender_of(engine.person(slot))
-            return people.get(one) or Participant(one, self.nick_of(one), False, 0, False)
+            nick = self.nick_of(one)
+            return people.get(one) or Participant(one, nick, False, 0, False, tag=self.tag_of(one, nick))
 
         writer = None if found.writer is None else person(found.writer)
         lacking = tuple(one for one in map(person, found.lacking) if not one.own)

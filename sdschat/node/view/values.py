@@ -145,6 +145,7 @@ class Participant(NamedTuple):
     hidden: str = ""  # "muted" or "ignored": the user wants to see nothing of them
     next_at: int = 0  # about when their next packet is expected, epoch milliseconds; 0: none was heard
     came_at: int = 0  # since when they are online, as far as is known here: epoch milliseconds
+    tag: str = ""  # the beginning of the id, where another key goes by this nick
     outside: str = ""  # in a members' channel, in a word why they do not write: "left", "put out", …
 
     @property
@@ -188,6 +189,9 @@ class Conversation(Protocol):
 
     def title(self) -> str:
         """Return the channel's name, or the name of the other participant. Not sanitized: clean it before showing."""
+
+    def tag(self) -> str:
+        """Return the beginning of the other participant's id, where another key goes by that nick; else nothing."""
 
     def partner(self) -> Participant | None:
         """Return the other participant; None for a channel."""

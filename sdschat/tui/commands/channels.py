@@ -13,7 +13,7 @@ from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import clean, count, fitted, nick_text, short
+from sdschat.tui.model.words import clean, count, fitted, nick_text, short, tagged_nick
 from sdschat.tui.preferences import LEVELS
 
 _MOST: Final = 24  # columns of a nick in a list
@@ -88,7 +88,7 @@ def _who(host: Host, argument: str) -> None:
 
 
 def person_name(person: Participant) -> str:
-    return nick_text(person.nick) or "(nothing signed yet)"
+    return tagged_nick(nick_text(person.nick), person.tag) or "(nothing signed yet)"
 
 
 def person_line(person: Participant, now: int) -> str:

@@ -15,6 +15,7 @@ from sdschat.node import events
 from sdschat.node.events import CatchingUp, KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import is_only_member, members_of_these
+from sdschat.node.view.tags import are_alike
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.event_notes import DETAIL, cut_words, left_over, note_of, over_limit_note
@@ -28,7 +29,7 @@ from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.status import fate_sentence
 from sdschat.tui.model.timeline import ModelChange, ProgramLines, Timeline
 from sdschat.tui.model.unread_line import UnreadLine
-from sdschat.tui.model.words import clean, short
+from sdschat.tui.model.words import clean, clean_name
 
 PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
@@ -228,14 +229,14 @@ class ChannelModel:
             self.note(line[0], at, line[1])
         if isinstance(body, events.EpochChanged | events.NotAMember):
             self.changes |= ModelChange.BADGES
-        if isinstance(body, NickChanged | NickClaimed):
-            self._tag_rows()
+        if isinstance(body, NickChanged | NickClaimed | events.PresenceChanged):
+            self._tag_rows(body.nick if isinstance(body, events.PresenceChanged) else None)
 
-    def _tag_rows(self) -> None:
-        """Show ids beside the nicks that two keys go by now, and no others."""
+    def _tag_rows(self, nick: str | None = None) -> None:
+        """Show ids beside the nicks that two keys go by now, and no others. `nick`: only those that look like it."""
         for entry in [*self.timeline.entries.values()]:
-            tag = short(self.view.tag_of(entry.sender_id, entry.nick))
-            if tag != entry.tag:
+            concerned = nick is None or are_alike(entry.nick, nick)
+            if concerned and (tag := clean_name(self.view.tag_of(entry.sender_id, entry.nick))) != entry.tag:
                 self.replace_row(replace(entry, tag=tag))
 
     def _delivered(self, body: events.MessageDelivered, at: int, looking: bool) -> None:

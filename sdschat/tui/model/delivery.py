@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, OwnFate, Participant
-from sdschat.tui.model.words import ago, apart, listed, nick_text, short, soon
+from sdschat.tui.model.words import ago, apart, listed, nick_text, short, soon, tagged_nick
 
 _NAMED: Final = 5
 _REASONS: Final = 2  # participants of whom each gets its own reason
@@ -85,7 +85,9 @@ def _why(person: Participant, written_at: int, now: int) -> str:
 
 
 def name_of(person: Participant) -> str:
-    return apart(nick_text(person.nick)) or f"<{short(person.sender_id, 8)}>"
+    """Return a participant in a sentence: the nick, with the beginning of the id where another key goes by it."""
+    nick = nick_text(person.nick)
+    return apart(tagged_nick(nick, person.tag)) if nick else f"<{short(person.sender_id, 8)}>"
 
 
 def _have(people: list[Participant], one: str, several: str) -> str:

@@ -13,7 +13,7 @@ from sdschat.tui.model.from_events import entry_of, mention_of, verdict_words
 from sdschat.tui.model.items import MessageItem, Quote, first_line
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import nick_text, short
+from sdschat.tui.model.words import clean_name, nick_text, short, tagged_nick
 
 _QUOTED: Final = 80
 
@@ -57,7 +57,7 @@ class MessageRows:
             if entry.remark == verdict_words("new"):
                 changes["remark"] = ""
         if tag := self._view.tag_of(entry.sender_id, entry.nick):
-            changes["tag"] = short(tag)
+            changes["tag"] = clean_name(tag)
         return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
 
     def _quote(self, message_id: str) -> Quote:
@@ -75,7 +75,7 @@ class MessageRows:
             return ""
         known = nick or nick_text(self._view.nick_of(sender_id) or self._presence_nick(sender_id))
         tag = self._view.tag_of(sender_id, known)
-        return f"{known} {short(tag)}" if tag else known or f"<{short(sender_id, 8)}>"
+        return tagged_nick(known, tag) or f"<{short(sender_id, 8)}>"
 
     def _presence_nick(self, sender_id: str) -> str:
         return self._view.channel(self.conversation.channel).presence_nick(sender_id)

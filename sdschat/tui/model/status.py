@@ -12,7 +12,7 @@ from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Parti
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, apart, clean, count, countdown, duration, listed, nick_text, short, times
+from sdschat.tui.model.words import ago, apart, clean, count, countdown, duration, listed, short, times
 
 _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
@@ -189,7 +189,7 @@ def fate_sentence(
     told.append(f"written {ago(age)}{sent}")
     if fate.phase < Phase.UNACKED:
         told.append("not taken by the broker yet")
-    names = {person.sender_id: apart(nick_text(person.nick)) for person in people}
+    names = {person.sender_id: name_of(person) for person in people}
     told.append(_evidence_words(own.evidence, names))
     return " | ".join(filter(None, told))
 

@@ -63,6 +63,11 @@ def nick_text(nick: str) -> str:
     return clean_name(nick)
 
 
+def tagged_nick(nick: str, tag: str) -> str:
+    """Return a nick with what tells its key from another one of that nick, if there is such a tag."""
+    return f"{nick} {clean_name(tag)}" if tag else nick
+
+
 def reason_text(error: Exception) -> str:
     """Return the text of an error, safe to draw: it may contain texts of others, such as nicks."""
     return clean(str(error), limit=_REASON)
@@ -330,6 +335,13 @@ def fitted(text: str, width: int, cut: str = "") -> str:
         text += cut or _cut_sign.get()
         size = cell_len(text)
     return text + " " * (width - size)
+
+
+def fitted_nick(nick: str, tag: str, width: int, cut: str = "") -> str:
+    """Return a nick as `fitted` does; its tag is there whole."""
+    if not tag:
+        return fitted(nick, width, cut)
+    return fitted(f"{fitted(nick, max(1, width - len(tag) - 1), cut).rstrip()} {tag}", width, cut)
 
 
 def whole_parts(text: str, width: int) -> str:

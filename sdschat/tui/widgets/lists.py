@@ -6,20 +6,22 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
 from sdschat.node.view.values import Participant
+from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import fitted, nick_text, short, whole_parts
+from sdschat.tui.model.words import fitted, fitted_nick, nick_text, whole_parts
 from sdschat.tui.themes import LineStyle
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelLine:
-    """The entry of a channel in the list. The label is safe to draw."""
+    """The entry of a channel in the list. Its label, and the tag at the end of it, are safe to draw."""
 
     name: str
     label: str
@@ -27,6 +29,7 @@ class ChannelLine:
     unread: int
     mentions: int
     shown: bool
+    tag: str = ""
 
 
 def unread_mark(line: ChannelLine) -> str:
@@ -57,7 +60,8 @@ class ChannelList(Static):
         text = Text(no_wrap=True, overflow="crop")
         for number, line in enumerate(lines, 1):
             mark = unread_mark(line)
-            name = fitted(f"{number} {line.label}", 17 - len(mark), line_style.glyphs.cut)
+            name = f"{number} {line.label}".removesuffix(f" {line.tag}")
+            name = fitted_nick(name, line.tag, 17 - len(mark), line_style.glyphs.cut)
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
             text.append(f" {mark}\n", line_style.style("mention" if line.mentions else "new"))
             badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
@@ -101,23 +105,21 @@ class MemberList(Static):
             text.append(f"{title}\n", "bold")
         if not self.size.height:
             return  # it is drawn again once there is room for it
-        nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2)
         away = next((at for at, person in enumerate(people) if not person.online), len(people))
         if connected and away < room:
             room -= 1  # for the heading of those who are not here
-        for at, (person, nick) in enumerate(list(zip(people, nicks, strict=True))[:room]):
+        for at, person in enumerate(people[:room]):
             if connected and at == away:
                 text.append("not here\n", line_style.style("time"))
             sign = line_style.glyphs.online if person.online else line_style.glyphs.offline
-            name = nick or f"<{short(person.sender_id, 8)}>"
-            if nick and nicks.count(nick) > 1:
-                name = f"{nick} {short(person.sender_id)}"
-            if person.verified:
-                name += line_style.glyphs.verified
+            name = nick_text(person.nick) or name_of(person)
+            verified = line_style.glyphs.verified if person.verified else ""
             heard = heard_words(person, now, beside=True)
             text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
-            text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))
+            left = 17 - len(heard)
+            name = fitted_nick(name, person.tag, left - cell_len(verified), line_style.glyphs.cut).rstrip() + verified
+            text.append(fitted(name, left, line_style.glyphs.cut), line_style.nick_style(person.sender_id))
             text.append(f" {heard}\n", line_style.style("time"))
         if len(people) > room:
             text.append(f"and {len(people) - room} more: /who", line_style.style("time"))

@@ -1,0 +1,98 @@
+"""Two keys of one nick: the beginning of the id stands beside the nick wherever one of them is named."""
+
+from __future__ import annotations
+
+from sdschat.node.events import DirectSaid
+from sdschat.node.sync import extension
+from tests.node.catching import stop
+from tests.node.worlds import Member
+from tests.tui.stage import CALM, Stage, staged
+
+
+async def two_bobs(s: Stage) -> tuple[Member, Member]:
+    """Let a second bob come, who is heard but says nothing. Return both."""
+    other = s.world.start("bob", profile="other", changes=CALM, before=extension.install)
+    await s.until(lambda: other.node.sender_id in s.app.node.sessions["lobby"].presence.keys)
+    return s.peers["bob"], other
+
+
+def tagged(member: Member) -> str:
+    return f"bob {member.node.sender_id[:4]}"
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_two_conversations_with_one_nick_do_not_look_the_same(s: Stage) -> None:
+    for bob in await two_bobs(s):
+        await s.enter(f"/msg {bob.node.sender_id[:8]} hi")
+        await s.until(lambda bob=bob: [said.opened.text for said in bob.of(DirectSaid)] == ["hi"])  # type: ignore[misc]
+        name = tagged(bob)
+        assert s.app.label(s.app.channel) == f"@{name}"
+        head = s.lines()[0]
+        assert f"@{name}" in head
+        assert f"only {name} and you read this" in head
+        assert f"to @{name} alone" in s.text()
+        listed = next(line for line in s.lines() if f"{s.app.order.index(s.app.channel) + 1} @" in line[:24])
+        assert name in listed[:24]
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_the_id_stays_beside_the_nick_when_the_other_one_is_gone(s: Stage) -> None:
+    bob, other = await two_bobs(s)
+    await s.enter(f"/msg {bob.node.sender_id[:8]} hi")
+    await stop(s.world, other)
+    await s.until(lambda: other.node.sender_id not in s.app.node.sessions["lobby"].presence.keys)
+    assert s.app.label(s.app.channel) == f"@{tagged(bob)}"
+    await stop(s.world, bob)
+    await s.until(lambda: bob.node.sender_id not in s.app.node.sessions["lobby"].presence.keys)
+    await s.enter("are you there?")
+    await s.press("alt+up")
+    assert f"{tagged(bob)} is not here: it is kept" in s.app.panes.said("details")
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_sentences_tell_two_keys_of_one_nick_apart(s: Stage) -> None:
+    bob, other = await two_bobs(s)
+    message = s.app.node.send("lobby", "hello")
+    await s.until_text("hello")
+    entry = s.app.model.timeline.entries[message.message_id]
+    for one in (bob, other):
+        assert tagged(one) in s.app.model.told_of(entry)
+    await s.enter("/who")
+    for one in (bob, other):
+        assert tagged(one) in s.text()
+    await s.press("escape")
+    other.node.send("lobby", "me too")
+    await s.until_text("me too")
+    assert any(f"heard {tagged(one)}" in s.lines()[0] for one in (bob, other))
+    await stop(s.world, other)
+    await s.until(lambda: f"{tagged(other)} not here" in s.lines()[0])
+
+
+@staged(peers=("bob",), syncs=True, size=(100, 30))
+async def test_a_row_gets_the_id_once_a_second_one_of_its_nick_is_here(s: Stage) -> None:
+    s.say("it is me")
+    await s.until_text("it is me")
+    bob, _ = await two_bobs(s)
+    await s.until(lambda: any(f"{tagged(bob)} " in line and "it is me" in line for line in s.log()))
+
+
+@staged(peers=("bob",), syncs=True, size=(100, 30))
+async def test_a_nick_that_looks_like_one_with_an_id_has_its_own_id_beside_it(s: Stage) -> None:
+    bob, _ = await two_bobs(s)
+    third = s.world.start(tagged(bob), profile="third")
+    third.node.send("lobby", "trust me")
+    await s.until_text("trust me")
+    assert s.app.model.name_of(third.node.sender_id) == f"{tagged(bob)} {third.node.sender_id[:4]}"
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_a_long_nick_is_cut_in_front_of_the_id(s: Stage) -> None:
+    for number in (1, 2):
+        long = s.world.start("y" * 60, profile=f"p{number}")
+        await s.until(lambda long=long: long.node.sender_id in s.app.node.sessions["lobby"].presence.keys)  # type: ignore[misc]
+    await s.enter(f"/msg {long.node.sender_id[:8]} hi")
+    tag = f" {long.node.sender_id[:4]}"
+    assert f"{tag} alone" in s.text()
+    assert sum(tag in line[:24] for line in s.lines()[1:]) == 1
+    assert tag in s.lines()[0]
+    assert any(tag in line[-24:] for line in s.lines()[1:])
