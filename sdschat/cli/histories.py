@@ -1,36 +1,24 @@
-"""Histories of a profile, read from the local database.
-
-Of a channel, of direct messages with one participant, and the posts of a members' channel that are alive.
-"""
+"""Opening the database of a profile, and the part of a history that the user asked for."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
-from sdschat.cli.json_events import post_object
-from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import WORKED_OUT, Chosen
-from sdschat.cli.output import listed, safe, show_progress
+from sdschat.cli.output import listed, safe
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import goes_by, sender_id_of
-from sdschat.node.members.events import MemberPost
-from sdschat.node.members.record import is_members_channel
-from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
 from sdschat.node.view.moments import parse_moment, parse_search
 from sdschat.node.view.user_texts import silent_nicks
-from sdschat.sds.values import AckState, Codec
-from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
+from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec
@@ -73,11 +61,6 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
         known = f"It has {listed(names)}." if names else "It has none yet."
         raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
     return channel
-
-
-_LATE: Final = 500  # late messages are noticed only among so many last messages of the log
-_SHORTEST_ID: Final = 6
-_SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,253 +128,8 @@ def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:
     return found
 
 
-class LocalHistory(Protocol):
-    """Implemented by `ChannelHistory` and `DirectHistory`."""
-
-    def start(self) -> None:
-        """Mark all present messages as seen, for `more`. Call it before `wanted`."""
-
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        """Return the present messages that are asked for; `with_raw`: with their packets."""
-
-    def more(self) -> Iterator[DisplayMessage]:
-        """Yield the messages that came since the last call; a message may come twice."""
-
-    def as_json(self, message: DisplayMessage) -> str: ...
-
-
-class ChannelHistory:
-    """The log of a channel."""
-
-    def __init__(self, reader: Reader, channel: str, codec: Codec) -> None:
-        self._reader = reader
-        self._channel = channel
-        self.as_json = as_json(codec)
-        self._seen: dict[str, None] = {}
-        self._newest: Key = (-1, "")
-        self._count = -1
-
-    def start(self) -> None:
-        self._late()
-        self._count = self._total()
-
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        found = self._reader.messages(
-            self._channel,
-            since=wanted.since,
-            until=wanted.until,
-            search=wanted.search,
-            limit=wanted.last if wanted.senders is None else None,
-            with_raw=with_raw,
-        )
-        if wanted.senders is not None:
-            theirs = (message for message in found if message.sender_id in wanted.senders)
-            return theirs if wanted.last is None else deque(theirs, wanted.last)
-        everything = not (wanted.since or wanted.until or wanted.search)
-        return show_progress(found, self._channel, wanted.last or (self._total() if everything else None))
-
-    def more(self) -> Iterator[DisplayMessage]:
-        """Yield new messages below the newest seen one (late), then those above it, each in the order of the log."""
-        total = self._total()
-        if total == self._count:
-            return
-        self._count = total
-        newest = self._newest
-        late = list(self._late())
-        yield from (message for message in late if message.key < newest)
-        for message in self._reader.messages(self._channel, after=newest, with_raw=True):
-            self._newest = max(self._newest, message.key)
-            yield message
-
-    def _late(self) -> Iterator[DisplayMessage]:
-        found = list(self._reader.messages(self._channel, limit=_LATE, with_raw=True))
-        seen, self._seen = self._seen, {message.message_id: None for message in found}
-        if found:
-            self._newest = max(self._newest, found[-1].key)
-        return (message for message in found if message.message_id not in seen)
-
-    def _total(self) -> int:
-        return next((info.messages for info in self._reader.channels() if info.channel == self._channel), 0)
-
-
-class Partner(NamedTuple):
-    """The other participant of a direct conversation, and the channels on which it took place."""
-
-    sender_id: str
-    channels: tuple[str, ...]
-
-
 def own_id(chosen: Chosen) -> str:
     """Return the sender id of the profile, or an empty text if its key cannot be read."""
     with contextlib.suppress(OSError, KeyFileError):
         return load(chosen.database.parent / KEY_FILE).sender_id
     return ""
-
-
-def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
-    """Return the participant with this nick or id. Raises CommandProblem if there is none, or more than one."""
-    nicks: dict[str, set[str]] = {}
-    channels: dict[str, list[str]] = {}
-    for place in [channel] if channel is not None else [info.channel for info in reader.channels()]:
-        for _, row in reader.direct(place):
-            known = nicks.setdefault(row.peer, set())
-            if not row.own:
-                known.add(row.nick)
-            if place not in channels.setdefault(row.peer, []):
-                channels[row.peer].append(place)
-    for key, nick, _ in reader.keys():  # noqa: SIM118
-        if (sender_id := sender_id_of(key)) in nicks:
-            nicks[sender_id].add(nick)
-    found = [name] if name in nicks else sorted(peer for peer, known in nicks.items() if name in known)
-    if not found and len(name) >= _SHORTEST_ID:
-        found = sorted(peer for peer in nicks if peer.startswith(name))
-    if len(found) > 1:
-        raise CommandProblem(
-            f"Direct messages with several participants called {name}: {', '.join(found)}. Give the id.", WRONG_USE
-        )
-    if not found:
-        known_names = sorted({nick for known in nicks.values() for nick in known if nick})
-        there = f"There are some with {listed(known_names)}." if known_names else "There are none at all."
-        raise CommandProblem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
-    return Partner(found[0], tuple(channels[found[0]]))
-
-
-def _on(channel: str | None) -> str:
-    return "" if channel is None else f" on {channel}"
-
-
-class DirectHistory:
-    """The direct messages with one participant."""
-
-    def __init__(self, reader: Reader, partner: Partner, me: str) -> None:
-        self._reader = reader
-        self._partner = partner
-        self._me = me
-        self.as_json = direct_as_json(partner.sender_id, me)
-        self._places = dict.fromkeys(partner.channels, 0)
-
-    def start(self) -> None:
-        """Do nothing: the places up to which messages were read are known."""
-
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        found = list(self.more())
-        if len(self._partner.channels) > 1:
-            found.sort(key=lambda message: message.received_at)
-        chosen = matching(found, wanted)
-        return chosen if wanted.last is None else deque(chosen, wanted.last)
-
-    def more(self) -> Iterator[DisplayMessage]:
-        """Yield new messages, channel after channel, each in the order in which they came."""
-        for channel, place in self._places.items():
-            for at, row in self._reader.direct(channel, place):
-                self._places[channel] = at
-                if row.peer == self._partner.sender_id:
-                    yield self._shown(channel, row)
-
-    def _shown(self, channel: str, row: DirectRow) -> DisplayMessage:
-        state = AckState(row.state) if row.own else None
-        return DisplayMessage(
-            channel,
-            row.message_id,
-            row.received_at,
-            self._me if row.own else row.peer,
-            row.gap,
-            row.own,
-            DIRECT,
-            row.received_at,
-            row.nick,
-            row.text,
-            row.verdict,
-            row.sent_at,
-            state,
-            _SENT,
-            None,
-            "",
-        )
-
-
-_VIA = "timber"
-
-
-class MembersHistory:
-    """A `LocalHistory` of what is alive."""
-
-    def __init__(self, reader: Reader, channel: str, me: str, nick: str) -> None:
-        self._reader = reader
-        self._channel = channel
-        self._me, self._nick = me, nick
-        self._posts: dict[str, MemberPost] = {}
-        self._version = -1  # of the database, when it was read last
-
-    def start(self) -> None:
-        """Mark all present posts as seen."""
-        self._read()
-
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        self._read()
-        chosen = matching(map(self._shown, self._posts.values()), wanted)
-        return chosen if wanted.last is None else deque(chosen, wanted.last)
-
-    def more(self) -> Iterator[DisplayMessage]:
-        """Yield the posts that came since the last call, and those that were changed."""
-        version = self._reader.data_version()
-        if version == self._version:
-            return
-        before = self._posts
-        self._read()
-        for message_id, post in self._posts.items():
-            told = before.get(message_id)
-            if told is None or told.text != post.text:
-                yield self._shown(post)
-
-    def as_json(self, message: DisplayMessage) -> str:
-        post = self._posts[message.message_id]
-        line = {"event": "delivered", "channel": self._channel, "time": post.sent_at, "message": post_object(post)}
-        line |= {"via": _VIA, "settled": post.settled} | ({"state": "queued"} if post.waiting else {})
-        return json.dumps(line, separators=(",", ":"))
-
-    def _read(self) -> None:
-        self._version = self._reader.data_version()
-        self._posts = {post.message_id: post for post in saved_posts(self._reader, self._channel, self._me, self._nick)}
-
-    def _shown(self, post: MemberPost) -> DisplayMessage:
-        return DisplayMessage(
-            self._channel,
-            post.message_id,
-            post.sent_at,
-            post.sender_id,
-            (),
-            post.own,
-            _VIA,
-            post.sent_at,
-            post.nick,
-            f"{post.text} (edited)" if post.edited else post.text,
-            "known",
-            post.sent_at,
-            AckState.UNACKED if post.waiting else None,
-            0,
-            None,
-            "",
-        )
-
-
-def asked_history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHistory:
-    """Return the history that is asked for: of a channel, or of direct messages with one participant."""
-    channel, to = _split(reader, wanted)
-    if to:
-        return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
-    assert channel is not None
-    channel = full_name(reader, channel)
-    if is_members_channel(reader, channel):
-        return MembersHistory(reader, channel, own_id(chosen), chosen.nick)
-    return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
-
-
-def _split(reader: Reader, wanted: WantedHistory) -> tuple[str | None, str]:
-    """Return channel and partner. @NICK names a partner, unless a channel has that name."""
-    channel = wanted.channel
-    if wanted.to or channel is None or not channel.startswith("@"):
-        return channel, wanted.to.removeprefix("@")
-    if channel in [info.channel for info in reader.channels()]:
-        return channel, ""
-    return None, channel.removeprefix("@")

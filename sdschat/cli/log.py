@@ -12,13 +12,13 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import (
     WantedHistory,
-    asked_history,
     asked_moment,
     matching,
     open_reader,
     require_channel,
     with_senders,
 )
+from sdschat.cli.local_histories import asked_history
 from sdschat.cli.log_formats import as_markdown, as_text, write_journal, write_messages
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, show_progress

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.histories import ChannelHistory
+from sdschat.cli.local_histories import ChannelHistory
 from sdschat.node.events import DirectSaid, PresenceChanged
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.cli.histories import MembersHistory, WantedHistory
+from sdschat.cli.histories import WantedHistory
+from sdschat.cli.local_histories import MembersHistory
 from sdschat.cli.log_formats import as_text
 from sdschat.node.events import (
     CheckpointPassed,
