@@ -11,7 +11,8 @@ import click
 from sdschat.audit.sources.databases import is_database
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.histories import WantedHistory, open_reader
-from sdschat.cli.log import FORMATS, print_history, which_options
+from sdschat.cli.history_lines import print_history
+from sdschat.cli.log import FORMATS, which_options
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import writable
 

@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
+from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.options import WORKED_OUT, Chosen
-from sdschat.cli.output import listed, safe
+from sdschat.cli.output import counted, listed, safe
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import goes_by, sender_id_of
+from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
 from sdschat.node.view.moments import parse_moment, parse_search
@@ -133,3 +134,11 @@ def own_id(chosen: Chosen) -> str:
     with contextlib.suppress(OSError, KeyFileError):
         return load(chosen.database.parent / KEY_FILE).sender_id
     return ""
+
+
+def tell_strangers(reader: Reader, channel: str) -> None:
+    """Say that messages are left out because their authors came with too many others."""
+    senders, messages = saved_strangers(reader, channel)
+    if senders:
+        waiting = f"{counted(senders, 'sender')} more, with {counted(messages, 'message')}, not shown"
+        say(f"{waiting}: /strangers in the chat opens them")

@@ -10,10 +10,11 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
 from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
-from sdschat.cli.json_events import state_name
+from sdschat.cli.json_events import manner, state_name
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.cli.timber import as_object, privacy_of, removal_words, status_of
+from sdschat.identity.content import envelope_of
 from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.channel.copies import difference_to_copy
 from sdschat.node.members.record import is_members_channel
@@ -68,6 +69,9 @@ _LABELS: Final = {
     "how": "evidence",
     "floor": "complete since",
     "error_rate": "wrong by chance",
+    "action": "an action (/me)",
+    "operation": "on the members of this private channel",
+    "reply_to": "answers",
 }
 
 
@@ -311,6 +315,7 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     assert detail is not None
     found = detail.message
     report = _stored(found) | {"channel": name, "dependencies": list(found.dependencies)}
+    report |= _manner(reader, chosen, found)
     if found.damaged:
         report["damaged"] = found.damaged
     if other := difference_to_copy(reader, name, found.message_id):
@@ -321,6 +326,18 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     report["ancestors_truncated"] = detail.truncated
     if found.raw is not None:
         report["packet"] = packet_report(found.raw, codec_of(chosen)) | {"hex": found.raw.hex()}
+    return report
+
+
+def _manner(reader: Reader, chosen: Chosen, found: DisplayMessage) -> dict[str, Any]:
+    """Return whether a message is an action or an operation, and what it answers, as far as that is here."""
+    envelope = envelope_of(codec_of(chosen), found.raw)
+    if envelope is None:
+        return {}
+    report = manner(envelope.kind, envelope.reply_to)
+    original = reader.message(found.channel, envelope.reply_to, ancestors=0) if envelope.reply_to else None
+    if original is not None:
+        report["answered"] = {"nick": original.message.nick or "", "text": original.message.text}
     return report
 
 

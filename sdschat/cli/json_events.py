@@ -117,8 +117,7 @@ def _fields(body: events.EventBody) -> Mapping[str, Any]:
             return {"message": message_object(said)}
         case DirectSaid(message_id, sender_id, to, nick, opened, own, gap):
             found = described(message_id, sender_id, nick, None, opened.text, b"", own=own, verdict=str(opened.verdict))
-            if opened.kind == ContentKind.ACTION:
-                found["action"] = True
+            found |= manner(opened.kind, opened.reply_to)
             return {"message": found, "to": to} | ({"gap": gap} if gap else {})
         case ev.StateChanged(message_id, state, by, resends, _, perhaps, unproven):
             witnesses = {"by": by} | ({"perhaps": perhaps} if perhaps else {})
@@ -160,13 +159,7 @@ def message_object(said: Said) -> dict[str, Any]:
         own=said.own,
         verdict=str(opened.verdict),
     )
-    if opened.kind == ContentKind.ACTION:
-        found["action"] = True
-    if opened.kind == ContentKind.OPERATION:
-        found["operation"] = True
-    if opened.reply_to:
-        found["reply_to"] = opened.reply_to
-    return found
+    return found | manner(opened.kind, opened.reply_to)
 
 
 def post_object(post: events.MemberPost) -> dict[str, Any]:
@@ -174,7 +167,17 @@ def post_object(post: events.MemberPost) -> dict[str, Any]:
         post.message_id, post.sender_id, post.nick, None, post.text, b"", own=post.own, verdict=str(Verdict.KNOWN)
     )
     found |= {"edited": True} if post.edited else {}
-    return found | ({"reply_to": post.reply_to} if post.reply_to else {})
+    return found | manner(ContentKind.TEXT, post.reply_to)
+
+
+def manner(kind: int, reply_to: str) -> dict[str, Any]:
+    """Return what the `message` object has for an action, an operation and an answer, and only for those."""
+    found: dict[str, Any] = {}
+    if kind == ContentKind.ACTION:
+        found["action"] = True
+    if kind == ContentKind.OPERATION:
+        found["operation"] = True
+    return found | ({"reply_to": reply_to} if reply_to else {})
 
 
 def described(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.histories import WantedHistory, codec_of, matching, own_id, require_channel
@@ -16,6 +16,7 @@ from sdschat.cli.json_events import post_object
 from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import Chosen
 from sdschat.cli.output import listed, show_progress
+from sdschat.identity.content import envelope_of
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
@@ -36,11 +37,14 @@ class LocalHistory(Protocol):
     def start(self) -> None:
         """Mark all present messages as seen, for `more`. Call it before `wanted`."""
 
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        """Return the present messages that are asked for; `with_raw`: with their packets."""
+    def wanted(self, wanted: WantedHistory) -> Iterable[DisplayMessage]:
+        """Return the present messages that are asked for."""
 
     def more(self) -> Iterator[DisplayMessage]:
         """Yield the messages that came since the last call; a message may come twice."""
+
+    def message(self, message_id: str) -> DisplayMessage | None:
+        """Return a message that another one answers; None if it is not here."""
 
     def as_json(self, message: DisplayMessage) -> str: ...
 
@@ -51,6 +55,7 @@ class ChannelHistory:
     def __init__(self, reader: Reader, channel: str, codec: Codec) -> None:
         self._reader = reader
         self._channel = channel
+        self._codec = codec
         self.as_json = as_json(codec)
         self._seen: dict[str, None] = {}
         self._newest: Key = (-1, "")
@@ -60,14 +65,12 @@ class ChannelHistory:
         self._late()
         self._count = self._total()
 
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
-        found = self._reader.messages(
-            self._channel,
+    def wanted(self, wanted: WantedHistory) -> Iterable[DisplayMessage]:
+        found = self._messages(
             since=wanted.since,
             until=wanted.until,
             search=wanted.search,
             limit=wanted.last if wanted.senders is None else None,
-            with_raw=with_raw,
         )
         if wanted.senders is not None:
             theirs = (message for message in found if message.sender_id in wanted.senders)
@@ -84,12 +87,25 @@ class ChannelHistory:
         newest = self._newest
         late = list(self._late())
         yield from (message for message in late if message.key < newest)
-        for message in self._reader.messages(self._channel, after=newest, with_raw=True):
+        for message in self._messages(after=newest):
             self._newest = max(self._newest, message.key)
             yield message
 
+    def message(self, message_id: str) -> DisplayMessage | None:
+        detail = self._reader.message(self._channel, message_id, ancestors=0)
+        return None if detail is None else self._with_manner(detail.message)
+
+    def _messages(self, **which: Any) -> Iterator[DisplayMessage]:
+        return map(self._with_manner, self._reader.messages(self._channel, with_raw=True, **which))
+
+    def _with_manner(self, message: DisplayMessage) -> DisplayMessage:
+        envelope = envelope_of(self._codec, message.raw)
+        if envelope is None or not (envelope.kind or envelope.reply_to):
+            return message
+        return message._replace(kind=envelope.kind, reply_to=envelope.reply_to)
+
     def _late(self) -> Iterator[DisplayMessage]:
-        found = list(self._reader.messages(self._channel, limit=_LATE, with_raw=True))
+        found = list(self._messages(limit=_LATE))
         seen, self._seen = self._seen, {message.message_id: None for message in found}
         if found:
             self._newest = max(self._newest, found[-1].key)
@@ -147,11 +163,12 @@ class DirectHistory:
         self._me = me
         self.as_json = direct_as_json(partner.sender_id, me)
         self._places = dict.fromkeys(partner.channels, 0)
+        self._read: dict[str, DisplayMessage] = {}
 
     def start(self) -> None:
         """Do nothing: the places up to which messages were read are known."""
 
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
+    def wanted(self, wanted: WantedHistory) -> Iterable[DisplayMessage]:
         found = list(self.more())
         if len(self._partner.channels) > 1:
             found.sort(key=lambda message: message.received_at)
@@ -164,7 +181,11 @@ class DirectHistory:
             for at, row in self._reader.direct(channel, place):
                 self._places[channel] = at
                 if row.peer == self._partner.sender_id:
-                    yield self._shown(channel, row)
+                    message = self._read[row.message_id] = self._shown(channel, row)
+                    yield message
+
+    def message(self, message_id: str) -> DisplayMessage | None:
+        return self._read.get(message_id)
 
     def _shown(self, channel: str, row: DirectRow) -> DisplayMessage:
         state = AckState(row.state) if row.own else None
@@ -185,6 +206,8 @@ class DirectHistory:
             _SENT,
             None,
             "",
+            row.kind,
+            row.reply_to,
         )
 
 
@@ -205,7 +228,7 @@ class MembersHistory:
         """Mark all present posts as seen."""
         self._read()
 
-    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
+    def wanted(self, wanted: WantedHistory) -> Iterable[DisplayMessage]:
         self._read()
         chosen = matching(map(self._shown, self._posts.values()), wanted)
         return chosen if wanted.last is None else deque(chosen, wanted.last)
@@ -227,6 +250,10 @@ class MembersHistory:
         line = {"event": "delivered", "channel": self._channel, "time": post.sent_at, "message": post_object(post)}
         line |= {"via": _VIA, "settled": post.settled} | ({"state": "queued"} if post.waiting else {})
         return json.dumps(line, separators=(",", ":"))
+
+    def message(self, message_id: str) -> DisplayMessage | None:
+        post = self._posts.get(message_id)
+        return None if post is None else self._shown(post)
 
     def _read(self) -> None:
         self._version = self._reader.data_version()
@@ -250,6 +277,7 @@ class MembersHistory:
             0,
             None,
             "",
+            reply_to=post.reply_to,
         )
 
 

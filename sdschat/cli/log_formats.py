@@ -12,8 +12,9 @@ from itertools import islice
 from typing import Any, Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.json_events import described, state_name
+from sdschat.cli.json_events import described, manner, state_name
 from sdschat.cli.output import moment, safe
+from sdschat.identity.content import ContentKind
 from sdschat.sds.values import AckState, Codec, Message
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.journal import JournalRow
@@ -28,7 +29,13 @@ def who(message: DisplayMessage) -> str:
     return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
 
 
-def as_text(message: DisplayMessage) -> str:
+def is_action(message: DisplayMessage) -> bool:
+    """True if its text goes on from the name of its author: "ann waves"."""
+    return message.kind in (ContentKind.ACTION, ContentKind.OPERATION)
+
+
+def as_text(message: DisplayMessage, name: str = "", answered: str = "") -> str:
+    """`name`: of its author, if the nick alone does not tell; `answered`: the message that it answers, in words."""
     marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
     if message.verdict in ("bad_signature", "mismatched", "not_member"):
         marks += f" [{message.verdict.replace('_', ' ')}]"
@@ -37,7 +44,9 @@ def as_text(message: DisplayMessage) -> str:
     if message.via == DIRECT and message.dependencies:
         marks += f" [{len(message.dependencies)} before it lost]"
     text = safe(message.text or "", lines=True).replace("\n", "\n    ")
-    return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
+    answers = f" (answers {answered})" if answered else ""
+    colon = "" if is_action(message) else ":"
+    return f"{moment(message.lamport)} {name or who(message)}{answers}{colon} {text}{marks}"
 
 
 def _fate(state: AckState, sends: int) -> str:
@@ -45,10 +54,12 @@ def _fate(state: AckState, sends: int) -> str:
     return "queued" if state is AckState.UNACKED and not sends else state_name(state)
 
 
-def as_markdown(message: DisplayMessage) -> str:
-    name = _literal(safe(message.nick or message.sender_id[:8]))
+def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> str:
+    """As `as_text`."""
+    name = _literal(name or safe(message.nick or message.sender_id[:8]))
     quoted = _literal(safe(message.text or "", lines=True)).replace("\n", "  \n")
-    return f"**{name}** ({moment(message.lamport)}): {quoted}\n"
+    answers = f", answers {_literal(answered)}" if answered else ""
+    return f"**{name}** ({moment(message.lamport)}{answers}){'' if is_action(message) else ':'} {quoted}\n"
 
 
 def _literal(text: str) -> str:
@@ -72,7 +83,7 @@ def as_json(codec: Codec) -> Callable[[DisplayMessage], str]:
             content,
             own=message.own,
             verdict=message.verdict or "",
-        )
+        ) | manner(message.kind, message.reply_to)
         line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
         line["via"] = message.via
         if message.state is not None:
@@ -95,7 +106,7 @@ def direct_as_json(other: str, me: str) -> Callable[[DisplayMessage], str]:
             b"",
             own=message.own,
             verdict=message.verdict or "",
-        )
+        ) | manner(message.kind, message.reply_to)
         line: dict[str, Any] = {
             "event": DIRECT,
             "channel": message.channel,
@@ -127,6 +138,8 @@ _MESSAGE: Final = {
     "nick": "string",
     "lamport": "int64",
     "text": "string",
+    "action": "bool",
+    "reply_to": "string",
     "verdict": "string",
     "own": "bool",
     "via": "string",
@@ -171,6 +184,7 @@ def write_journal(rows: Iterable[JournalRow]) -> None:
 
 def _message(message: DisplayMessage) -> dict[str, Any]:
     found = message._asdict() | {"state": None if message.state is None else state_name(message.state)}
+    found |= {"action": is_action(message), "reply_to": message.reply_to or None}
     return found | {"lamport": None} if message.via == DIRECT else found
 
 

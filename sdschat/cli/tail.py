@@ -8,7 +8,8 @@ from typing import Final
 import click
 
 from sdschat.cli.histories import WantedHistory, open_reader
-from sdschat.cli.log import print_history, which_options
+from sdschat.cli.history_lines import print_history
+from sdschat.cli.log import which_options
 from sdschat.cli.options import Chosen, local_options
 
 _LAST: Final = 10

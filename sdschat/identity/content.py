@@ -19,6 +19,7 @@ from sdschat.identity.signing import (
     signed_bytes,
     verify,
 )
+from sdschat.sds.values import Codec, Message
 from sdschat.wire.chat_codec import (
     MAX_NICK_BYTES,
     MAX_REPLY_TO_BYTES,
@@ -135,6 +136,12 @@ def open_content(content: bytes, channel: str, sender_id: str, message_id: str, 
         # Whoever passes such a message on chooses its place, and the messages that it seems to answer.
         return opened._replace(verdict=Verdict.UNSIGNED, why="its author signed its text, but not its place in the log")
     return opened
+
+
+def envelope_of(codec: Codec, packet: bytes | None) -> Envelope | None:
+    """Return the envelope in a saved packet, which is not verified again; None if there is none."""
+    message = None if packet is None else codec.decode(packet)
+    return decode_envelope(message.content) if isinstance(message, Message) and message.content else None
 
 
 def is_of_kind(content: bytes, kind: ContentKind) -> bool:

@@ -41,6 +41,8 @@ class DisplayMessage(NamedTuple):
     sends: int  # number of sendings of an own message; 0 while it is queued
     raw: bytes | None  # the packet, if the query wants it
     damaged: str  # the part that was altered and is therefore not shown, in words; empty if all is intact
+    kind: int = 0  # of its content, as its packet has it: the database keeps no column of it, nor of `reply_to`
+    reply_to: str = ""  # id of the message that it answers
 
     @property
     def key(self) -> Key:

@@ -71,9 +71,7 @@ def _logged(member: Member) -> list[str]:
     store = member.node.profile.store
     with contextlib.closing(store.open_read_only(store.path, member.node.profile.codec)) as reader:
         history = MembersHistory(reader, "garden", member.node.sender_id, member.node.nick)
-        return [
-            as_text(one) for one in history.wanted(WantedHistory("garden", "", None, None, "", None), with_raw=False)
-        ]
+        return [as_text(one) for one in history.wanted(WantedHistory("garden", "", None, None, "", None))]
 
 
 def _files_with(member: Member, text: str) -> list[str]:

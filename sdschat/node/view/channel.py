@@ -8,18 +8,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from sdschat.identity.content import ContentKind, Verdict
+from sdschat.identity.content import ContentKind, Verdict, envelope_of
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.tags import tag_of, tagged
 from sdschat.node.view.user_texts import UserTexts, silent_nicks
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.node.view.verifying import is_verified
-from sdschat.sds.values import Message
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.positions import Positions
 from sdschat.store.reader import Reader
-from sdschat.wire.chat_codec import decode_envelope
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
@@ -121,14 +119,12 @@ class ChannelConversation:
             from sdschat.node.channel.copies import difference_to_copy  # likewise
 
             other_copy = difference_to_copy(self._reader, self.name, stored.message_id)
-        packet = None if stored.raw is None else self._codec.decode(stored.raw)
-        if isinstance(packet, Message) and packet.content:
-            envelope = decode_envelope(packet.content)
-            if envelope is not None:
-                from sdschat.node.channel.author_chains import said_twice  # needed once messages are shown
+        envelope = envelope_of(self._codec, stored.raw)
+        if envelope is not None:
+            from sdschat.node.channel.author_chains import said_twice  # needed once messages are shown
 
-                kind, reply_to = envelope.kind, envelope.reply_to
-                twice = said_twice(self._reader, self.name, stored.sender_id, envelope.place)
+            kind, reply_to = envelope.kind, envelope.reply_to
+            twice = said_twice(self._reader, self.name, stored.sender_id, envelope.place)
         return Shown(
             stored.message_id,
             stored.lamport,

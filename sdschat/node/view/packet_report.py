@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from sdschat.identity.content import open_content
+from sdschat.identity.content import envelope_of, open_content
 from sdschat.identity.key_book import KeyBook
 from sdschat.identity.place import refusal_of
 from sdschat.node.view.timber_report import timber_report
@@ -216,8 +216,7 @@ def _entry(entry: HistoryEntry) -> dict[str, Any]:
 
 def answered_by(raw: bytes | None) -> str:
     """Return the id of the message that a packet answers; empty if none, or if its content is sealed."""
-    message = None if raw is None else SdsCodec().decode(raw)
-    envelope = decode_envelope(message.content) if isinstance(message, Message) and message.content else None
+    envelope = envelope_of(SdsCodec(), raw)
     return "" if envelope is None else envelope.reply_to
 
 

@@ -1,0 +1,86 @@
+"""Printing of a history, with names that tell its authors apart, and what an answer answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import click
+
+from sdschat.cli.errors import say
+from sdschat.cli.histories import WantedHistory, matching, with_senders
+from sdschat.cli.local_histories import LocalHistory, asked_history
+from sdschat.cli.log_formats import as_markdown, as_text, is_action, who, write_messages
+from sdschat.cli.options import Chosen
+from sdschat.cli.output import safe
+from sdschat.store.display_rows import DisplayMessage
+from sdschat.store.reader import Reader
+
+_QUOTED: Final = 40  # letters of the message that is answered
+_ID: Final = 8
+_NOTHING: Final = "nothing was said there yet"
+_NOTHING_FOUND: Final = "no message fits: --search takes whole words or their beginnings, --since and --until a time"
+_PAUSE: Final = 0.25  # seconds between two looks for new messages
+
+
+def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
+    """Print the history to standard output; with `follows`, go on until the program is interrupted."""
+    wanted = with_senders(chosen, reader, wanted)
+    history = asked_history(chosen, reader, wanted)
+    if follows:
+        history.start()
+    found = history.wanted(wanted)
+    if form == "parquet":
+        write_messages(found)
+        return
+    show = history.as_json if form == "json" else _Naming(chosen, reader, history).lines(form)
+    if not follows:
+        if not print_lines(map(show, found)) and form == "text":
+            narrowed = wanted.search or wanted.since or wanted.until or wanted.senders is not None
+            say(_NOTHING_FOUND if narrowed else _NOTHING)
+        return
+    found = list(found)
+    print_lines(map(show, found))
+    printed = {(message.message_id, message.text) for message in found}  # some of them may be yielded once more
+    while True:
+        for message in matching(history.more(), wanted):
+            if (message.message_id, message.text) not in printed:
+                click.echo(show(message))
+        time.sleep(_PAUSE)
+
+
+def print_lines(lines: Iterator[str]) -> int:
+    """Print lines. Return their number."""
+    number = 0
+    for number, line in enumerate(lines, 1):  # noqa: B007
+        click.echo(line)
+    return number
+
+
+class _Naming:
+    """Names the authors of one history."""
+
+    def __init__(self, chosen: Chosen, reader: Reader, history: LocalHistory) -> None:
+        self._history = history
+
+    def lines(self, form: str) -> Callable[[DisplayMessage], str]:
+        """Return the function that makes the lines of a message, as "text" or "md"."""
+        show = {"text": as_text, "md": as_markdown}[form]
+        return lambda message: show(message, self._name(message), self._answered(message.reply_to))
+
+    def _name(self, message: DisplayMessage) -> str:
+        """Return the name of the author where more than the nick is needed, else an empty text."""
+        return ""
+
+    def _answered(self, message_id: str) -> str:
+        """Return author and beginning of the message that is answered; its id, if it is not here."""
+        if not message_id:
+            return ""
+        original = self._history.message(message_id)
+        if original is None or original.text is None:
+            return safe(message_id[:_ID])
+        words = " ".join(safe(original.text, lines=True).split())
+        if len(words) > _QUOTED:
+            words = f"{words[: _QUOTED - 1].rstrip()}…"
+        return f"{self._name(original) or who(original)}{' ' if is_action(original) else ': '}{words}"
