@@ -26,6 +26,7 @@ class Section(NamedTuple):
 
 COMMANDS: Final = Section("tui/README.md", "Commands")
 LENS: Final = Section("tui/README.md", "The Lens")
+PREFERENCES: Final = Section("tui/README.md", "Preferences")
 SIGNS: Final = Section("tui/README.md", "Signs")
 KEYS_FOR_LINES: Final = Section("tui/README.md", "Keys for lines")
 SIGNS_FOR_LINES: Final = Section("tui/README.md", "Signs for lines")
@@ -36,6 +37,7 @@ TOPICS: Final[Mapping[str, Section]] = {
     "signs": SIGNS,
     "plain": Section("tui/README.md", "Line after line"),
     "lens": LENS,
+    "preferences": PREFERENCES,
     "private": Section("node/private/README.md", "Private channels"),
     "members": Section("node/members/README.md", "Members' channels"),
     "store": Section("node/store_server/README.md", "Store nodes"),

@@ -21,7 +21,8 @@ LEVELS: Final = ("all", "mentions", "none")
 _HERE: Final = "the broker of this machine"
 KEPT_AS: Final = "preferences"
 FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
-_OF_THE_FILE: Final = ("notify_terminal", "notify_command", "palettes", "of_file")
+_NO_VALUES: Final = ("palettes", "file", "of_file")
+_OF_THE_FILE: Final = ("notify_terminal", "notify_command", *_NO_VALUES)
 
 
 class PreferenceError(ValueError):
@@ -42,6 +43,7 @@ class Preferences:
     log: dict[str, str] = field(default_factory=dict)  # by channel: "on", "off" or the file of its text log
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
     palettes: dict[str, Palette] = field(default_factory=lambda: dict(PALETTES))  # by name: the themes there are
+    file: Path | None = None  # where they may stand on this machine
     of_file: dict[str, Any] = field(default_factory=dict)  # by name: the value in the file, or the default
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class Preferences:
 
     def change(self, name: str, value: object) -> None:
         """Change one preference. Raises PreferenceError."""
-        names = [each for each in self.__slots__ if each not in ("palettes", "of_file")]
+        names = [each for each in self.__slots__ if each not in _NO_VALUES]
         if name not in names:
             raise PreferenceError(f"There is no preference {name}; there are {', '.join(names)}.")
         before = getattr(self, name)
@@ -114,7 +116,7 @@ class Preferences:
 
 def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
     """Load the file, then the changes made by commands. Return them with the problems of unusable ones."""
-    found = Preferences()
+    found = Preferences(file=path)
     problems: list[str] = []
     if path is not None and (themes := path.with_name("themes")).is_dir():
         from sdschat.tui.theme_files import load_themes

@@ -53,7 +53,7 @@ async def test_help_lists_every_command(s: Stage) -> None:
         assert f"/{name}" in s.text(), name
 
 
-@staged(size=(99, 60))
+@staged(size=(99, 66))
 async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
     page = lines_of(TOPICS["signs"])
     assert page[2].split()[:5] == ["●", "known", "known", "to", "have"]
@@ -71,6 +71,23 @@ def test_a_page_can_be_written_in_ascii_signs() -> None:
     assert any("= stands behind the nick" in line for line in page)
     assert page[2].split()[:2] == ["+", "known"]
     assert not any(sign in line for line in page for sign in UNICODE if not sign.isascii())
+
+
+@staged(size=(120, 40))
+async def test_help_tells_of_the_file_of_preferences(s: Stage) -> None:
+    """The page on the chat was named for it, which has nothing on it; only the page of the repository told of it."""
+    s.app.preferences.file = s.world.folder / "tui.toml"
+    await s.enter("/help preferences")
+    text = "\n".join(s.app.sheet.page.lines if s.app.sheet.page is not None else ())
+    for told in (str(s.world.folder / "tui.toml"), "notify_command", "themes/NAME.toml", "[aliases]", "mention"):
+        assert told in text
+    for command in ("theme", "notify", "bell"):
+        await s.enter_instead(f"/help {command}")
+        assert "/help preferences" in s.hint() + s.text()
+    await s.press("escape", "f1", *"tui.toml")
+    assert "On another page (Tab): commands" in s.text()
+    await s.press("tab", "tab", *"tui.toml")
+    assert "notify_command" in s.text()
 
 
 @staged()

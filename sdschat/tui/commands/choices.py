@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean
@@ -84,15 +86,17 @@ def _highlight(host: Host, argument: str) -> None:
     host.warn(f"{clean(word, limit=40)} {'counts as your nick does' if word in words else 'counts no more'}")
 
 
+OF_COMMAND: Final = "notify_command in tui.toml is run for each message to you: /help preferences tells of it."
 COMMANDS = (
     Command(
         "theme",
         "/theme [NAME]",
-        "Other colours: dark, light, contrast, plain",
+        "Other colours: auto, dark, light, contrast, plain",
         _theme,
         group="screen",
         complete=lambda host, argument: host.preferences.themes,
-        details="A file themes/NAME.toml beside tui.toml is a theme of your own: `sdschat help chat` tells of it.",
+        details="auto is dark or light, as the terminal is. A file themes/NAME.toml beside tui.toml is a theme of your own: "
+        "/help preferences tells what stands in it.",
     ),
     Command(
         "alias",
@@ -103,7 +107,7 @@ COMMANDS = (
         details="/alias hi say hello $* makes /hi bob say: hello bob. /alias NAME takes it away.",
     ),
     Command("ids", "/ids", "Show or hide the ids of messages", _toggle_ids, group="screen"),
-    Command("bell", "/bell", "Ring, or do not ring, when somebody speaks to you", _bell, group="screen"),
+    Command("bell", "/bell", "Ring, or do not ring, when somebody speaks to you", _bell, group="screen", details=OF_COMMAND),
     Command(
         "highlight",
         "/highlight [WORD]",

@@ -9,6 +9,7 @@ from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import (
     FIRST_STEPS,
     KEYS_FOR_LINES,
+    PREFERENCES,
     SIGNS,
     SIGNS_FOR_LINES,
     TOPICS,
@@ -128,6 +129,7 @@ def _command_lines(host: Host) -> list[str]:
             lines.append(line)
     if not host.has_keys:
         return [*(without_keys(line) or line for line in lines), *_topic_lines(host)]
+    lines.append("/help preferences: what may stand in tui.toml: theme, keys, aliases, notify_command; files in themes/")
     lines.append(
         f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /keys lists the keys, /legend the "
         "signs. //x sends /x."
@@ -188,6 +190,8 @@ def _page(host: Host, name: str) -> list[str]:
     """Return the lines of a topic of the manual; of none, nothing."""
     topics = _topics(host)
     page = lines_of(topics[name], host.glyphs) if name in topics else []
+    if topics.get(name) == PREFERENCES and host.preferences.file is not None:
+        page.insert(1, f"tui.toml is {host.preferences.file} on this machine.")
     if host.has_keys or _told_of_lines(topics, name):
         return page
     return [kept for line in page if (kept := without_keys(line))]
