@@ -340,8 +340,7 @@ class ChatApp(EscInOrder, KeyedHost):
         if not focus:
             return
         away, self.away = self.away, None
-        text = "" if away is None else away.told(self.desktop.models, self.view.now().wall)
-        if text:
+        if away is not None and (text := away.told(self.desktop.models, self.view.now().wall)):
             self.warn(text)
         for name in filter(None, (self.desktop.shown, self.desktop.beside)):
             self.look_at(self.desktop.models[name])

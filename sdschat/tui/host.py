@@ -242,8 +242,8 @@ class Host:
         """Mark these words in the log, and no others."""
 
     @abstractmethod
-    def toggle_bare(self) -> None:
-        """Show the log alone, or everything again."""
+    def show_bare(self, argument: str) -> None:
+        """Show the log alone, or everything again: `on`, `off`, or the other way round."""
 
     @abstractmethod
     def restyle(self) -> None:

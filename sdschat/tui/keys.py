@@ -18,6 +18,7 @@ from sdschat.tui.model.words import fitted, nick_text, short, tagged_nick
 from sdschat.tui.screen_host import ScreenHost
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
+_PAGES: Final = {"pageup": -1, "pagedown": 1}
 _QUOTED: Final = 40  # letters of a message that is answered
 _MOST: Final = 24  # columns of a name in a list
 
@@ -59,7 +60,11 @@ class KeyedHost(ScreenHost):
     async def on_key(self, event: events.Key) -> None:
         """Give a key to the input that was typed for it: one that is no key of what has the focus, and one that went to
         the log, which had the focus a moment before."""
+        if self.panes.bare and event.key in _PAGES:
+            self.log_view.action_pages(_PAGES[event.key])
         if self._begins_a_message(event):
+            if self.panes.bare:
+                self.show_bare("off")
             self.screen.set_focus(self.composer)
         late = self.focused is self.composer and (event.is_printable or event.key == "enter")
         if late and event.key not in self._bindings.key_to_bindings:
@@ -69,7 +74,7 @@ class KeyedHost(ScreenHost):
 
     def _begins_a_message(self, event: events.Key) -> bool:
         """True for a letter that is no key of what has the focus."""
-        if not event.is_printable or event.key == "space" or self.panes.bare:
+        if not event.is_printable or event.key == "space":
             return False
         if self.screen is not self.composer.screen:  # such as the palette
             return False
@@ -196,7 +201,7 @@ class KeyedHost(ScreenHost):
         if self.end_finding(marks=False):
             pass  # at the hit; another Esc goes to the end
         elif self.panes.bare:
-            self.toggle_bare()
+            self.show_bare("off")
         elif self.lens.is_open:
             self.lens.close()
         elif self.input_handler.reply_to:

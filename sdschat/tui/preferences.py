@@ -21,7 +21,7 @@ LEVELS: Final = ("all", "mentions", "none")
 _HERE: Final = "the broker of this machine"
 KEPT_AS: Final = "preferences"
 FORMS: Final = ("auto", "off", "9", "99", "777")  # of notifications: the numbers of the sequences
-_NO_VALUES: Final = ("palettes", "file", "of_file")
+_NO_VALUES: Final = ("palettes", "theme_problems", "file", "of_file")
 _OF_THE_FILE: Final = ("notify_terminal", "notify_command", *_NO_VALUES)
 
 
@@ -43,6 +43,7 @@ class Preferences:
     log: dict[str, str] = field(default_factory=dict)  # by channel: "on", "off" or the file of its text log
     aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
     palettes: dict[str, Palette] = field(default_factory=lambda: dict(PALETTES))  # by name: the themes there are
+    theme_problems: dict[str, str] = field(default_factory=dict)  # by name: why a file is no theme, or hard to read
     file: Path | None = None  # where they may stand on this machine
     of_file: dict[str, Any] = field(default_factory=dict)  # by name: the value in the file, or the default
 
@@ -53,6 +54,15 @@ class Preferences:
     def themes(self) -> tuple[str, ...]:
         """Return the names that a theme can have."""
         return (AUTO, *self.palettes)
+
+    def read_themes(self) -> None:
+        """Read the files of the user's own themes as they are now."""
+        folder = None if self.file is None else self.file.with_name("themes")
+        if folder is not None and folder.is_dir():
+            from sdschat.tui.theme_files import load_themes
+
+            own, self.theme_problems = load_themes(folder)
+            self.palettes = {**PALETTES, **own}
 
     def level(self, channel: str) -> str:
         return self.notify.get(channel, "all")
@@ -82,6 +92,8 @@ class Preferences:
         if type(value) is not type(before):
             raise PreferenceError(f"{name} has to be {'true or false' if isinstance(before, bool) else 'a text'}.")
         if name == "theme" and value not in self.themes:
+            if value in self.theme_problems:
+                raise PreferenceError(self.theme_problems[value])
             raise PreferenceError(f"There is no theme {value}; there are {', '.join(self.themes)}.")
         if name == "notify_terminal" and value not in FORMS:
             raise PreferenceError(f"notify_terminal is {value!r}, and must be one of {', '.join(FORMS)}.")
@@ -118,11 +130,7 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
     """Load the file, then the changes made by commands. Return them with the problems of unusable ones."""
     found = Preferences(file=path)
     problems: list[str] = []
-    if path is not None and (themes := path.with_name("themes")).is_dir():
-        from sdschat.tui.theme_files import load_themes
-
-        own, problems = load_themes(themes)
-        found.palettes |= own
+    found.read_themes()
     if path is not None and path.is_file():
         try:
             _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
@@ -134,6 +142,8 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
             _take(found, json.loads(kept), "the profile", problems)
         except (ValueError, TypeError):
             problems.append("the preferences of this profile cannot be read; the defaults are in force")
+    if found.theme in found.theme_problems:
+        problems.append(found.theme_problems[found.theme])
     return found, problems
 
 

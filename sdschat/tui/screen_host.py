@@ -19,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from sdschat.node.view.conversations import Conversations
+from sdschat.tui.commands.choices import switched
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from sdschat.tui.finder import Finder
 
 _BESIDE_PICTURE: Final = 12  # lines of the screen beside a picture on the sheet and a long text above it
+_BACK: Final = "Esc brings everything back, and so does a letter, which goes into the input"
 _SHORT: Final = 3  # lines of an answer that has room above the input
 _READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
 
@@ -233,11 +235,11 @@ class ScreenHost(Window, App[int]):
         self._show_beside()
         self.panes.fit()  # two logs leave less room for lists
 
-    def toggle_bare(self) -> None:
-        self.panes.bare = not self.panes.bare
+    def show_bare(self, argument: str) -> None:
+        self.panes.bare = switched("bare", argument, self.panes.bare)
+        self.screen.set_focus(None if self.panes.bare else self.composer)
         self.panes.fit()
-        if self.panes.bare:
-            self.warn("Esc brings everything back")
+        self.panes.hint(_BACK if self.panes.bare else "")
 
     def end_finding(self, *, marks: bool) -> bool:
         """End the search, if one is under way. `marks`: keep its words marked. Return True if one ended."""

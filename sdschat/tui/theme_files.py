@@ -40,22 +40,23 @@ class ThemeError(ValueError):
     """A file is no theme. The text says why, and what is possible."""
 
 
-def load_themes(folder: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Return the themes of a folder by name, and the problems of files: of those that cannot be used, and of colours
-    that are hard to read."""
+def load_themes(folder: Path) -> tuple[dict[str, Palette], dict[str, str]]:
+    """Return the themes of a folder by name, and the problems of files by name: of those that cannot be used, and of
+    colours that are hard to read."""
     found: dict[str, Palette] = {}
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     try:
         files = sorted(folder.glob("*.toml"))[:_MOST]
-    except OSError as error:
-        return {}, [f"{folder} cannot be read: {error.strerror}"]
+    except OSError:
+        return {}, {}
     for file in files:
         try:
             found[file.stem] = palette = _load(file)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ThemeError) as error:
-            problems.append(f"{file} is not used as a theme: {unread_words(error)}")
+            problems[file.stem] = f"{file} is not used as a theme: {unread_words(error)}"
             continue
-        problems += _hard_to_read(file.stem, palette)
+        if poor := _hard_to_read(file.stem, palette):
+            problems[file.stem] = poor
     return found, problems
 
 
@@ -122,8 +123,8 @@ def _nicks(given: object, background: Colour) -> tuple[Style, ...]:
     return tuple(Style.parse(_colour("a colour of nicks", each)) for each in given)
 
 
-def _hard_to_read(name: str, palette: Palette) -> Iterator[str]:
-    """Yield one line about the colours that have too little contrast with the background."""
+def _hard_to_read(name: str, palette: Palette) -> str:
+    """Return a line about the colours that have too little contrast with the background; empty if there are none."""
     background = _parts(palette.theme.background or "#000000")
     lines = {f"nick {number}": style for number, style in enumerate(palette.nicks, 1)}
     lines |= {each: style for each, style in palette.styles.items() if each not in _NO_TEXT}
@@ -133,6 +134,5 @@ def _hard_to_read(name: str, palette: Palette) -> Iterator[str]:
         if style.color is not None and not style.reverse
     }
     poor = sorted((value, each) for each, value in measured.items() if value < _ENOUGH.get(each, READABLE))
-    if poor:
-        named = ", ".join(f"{each} ({value:.1f})" for value, each in poor[:6])
-        yield f"theme {name}: hard to read on its background: {named}; {READABLE:g} is well read"
+    named = ", ".join(f"{each} ({value:.1f})" for value, each in poor[:6])
+    return f"theme {name}: hard to read on its background: {named}; {READABLE:g} is well read" if poor else ""

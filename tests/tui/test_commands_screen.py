@@ -184,7 +184,9 @@ async def test_theme_changes_the_colours_and_is_kept(s: Stage) -> None:
     await s.enter("/theme light")
     assert s.app.theme == "chat-light"
     await s.enter("/theme")
-    assert s.app.theme == "chat-contrast"
+    assert s.hint().startswith("theme: light\n/theme NAME takes another one of auto, dark, light, contrast, plain")
+    assert s.app.theme == "chat-light"
+    await s.enter("/theme contrast")
     assert '"theme": "contrast"' in s.app.view.value("preferences")
     await s.enter("/theme pink")
     assert "There is no theme pink" in s.hint()
@@ -250,6 +252,35 @@ async def test_clear_takes_out_the_lines_of_the_program_alone(s: Stage) -> None:
     await s.enter("/clear")
     assert "a line of the program" not in s.text()
     assert "a message" in s.text()
+
+
+@staged()
+async def test_a_switch_takes_on_and_off_and_nothing_else(s: Stage) -> None:
+    """Whatever stood behind it, it changed to the other one: `/bell on` switched the bell off."""
+    for name in ("bell", "ids"):
+        for argument, wanted in (("on", True), ("ON", True), ("off", False), ("off", False), ("", True)):
+            await s.enter_instead(f"/{name} {argument}".strip())
+            assert getattr(s.app.preferences, name) is wanted
+        await s.enter_instead(f"/{name} loud")
+        assert s.hint().startswith(f"/{name} takes on or off")
+        assert getattr(s.app.preferences, name) is True
+    await s.enter_instead("/bare off")
+    assert not s.app.panes.bare
+    await s.enter("/bare on")
+    assert s.app.panes.bare
+
+
+@staged()
+async def test_a_letter_brings_the_input_back_from_the_bare_log(s: Stage) -> None:
+    """What was typed went nowhere, and the line that names the key went after some seconds."""
+    await s.enter("/bare")
+    s.app._forget("another line")
+    assert s.hint().startswith("Esc brings everything back")
+    assert s.app._reading is None or s.app._reading.cancelled()
+    await s.press(*"good")
+    assert s.app.composer.text == "good"
+    assert "F1 help" in s.text()
+    assert s.hint() == ""
 
 
 @staged()

@@ -60,7 +60,10 @@ def test_a_file_is_a_theme_and_has_the_rest_from_its_base(tmp_path: Path) -> Non
     ],
 )
 def test_a_bad_file_is_named_with_the_reason(tmp_path: Path, text: str, why: str) -> None:
-    preferences, (problem,) = load(themes(tmp_path, bad=text), "")
+    file = themes(tmp_path, bad=text)
+    assert load(file, "")[1] == [], "it stood in the log of every profile"
+    file.write_text('theme = "bad"')
+    preferences, (problem,) = load(file, "")
     assert "bad.toml" in problem
     assert why in problem
     assert "bad" not in preferences.palettes
@@ -70,20 +73,33 @@ def test_what_is_no_file_of_text_is_named_in_plain_words(tmp_path: Path) -> None
     file = themes(tmp_path)
     (tmp_path / "themes" / "folder.toml").mkdir()
     (tmp_path / "themes" / "latin.toml").write_bytes("# Stra\u00dfe".encode("latin-1"))
-    folder, latin = load(file, "")[1]
+    problems = load(file, "")[0].theme_problems
+    folder, latin = problems["folder"], problems["latin"]
     assert folder.endswith("folder.toml is not used as a theme: Is a directory")
     assert latin.endswith("latin.toml is not used as a theme: it is no text in UTF-8, at byte 6")
 
 
 def test_colours_that_are_hard_to_read_are_named(tmp_path: Path) -> None:
-    preferences, (warning,) = load(themes(tmp_path, mud="[log]\ntime = '#333333'\n"), "")
+    file = themes(tmp_path, mud="[log]\ntime = '#333333'\n")
+    assert load(file, "")[1] == []
+    preferences, (warning,) = load(file, '{"theme": "mud"}')
     assert "mud" in preferences.palettes
     assert "hard to read on its background: time (1." in warning
 
 
 def test_colours_of_nicks_suit_a_background_of_ones_own(tmp_path: Path) -> None:
-    _, problems = load(themes(tmp_path, paper="base = 'light'\n[screen]\nbackground = '#f4ecd8'\n"), "")
-    assert not any("nick" in problem for problem in problems)
+    preferences, _ = load(themes(tmp_path, paper="base = 'light'\n[screen]\nbackground = '#f4ecd8'\n"), "")
+    assert "nick" not in preferences.theme_problems.get("paper", "")
+
+
+@staged()
+async def test_a_theme_that_was_written_meanwhile_is_taken(s: Stage) -> None:
+    """It counted from the next start on."""
+    s.app.preferences.file = themes(s.world.folder, sea=SEA, bad="colour = 1")
+    await s.enter("/theme sea")
+    assert s.app.theme == "own-sea"
+    await s.enter("/theme bad")
+    assert "it has 'colour'; there are base" in s.hint()
 
 
 @staged()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from sdschat.tui.host import Command, Host
@@ -9,23 +10,38 @@ from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
+_NO_SCREEN: Final = "; it counts where there is a screen"
+
+
+def switched(name: str, argument: str, now: bool) -> bool:
+    """Return what a switch is to be: as the argument says, else the other way round. Raises CommandError."""
+    word = argument.lower()
+    if word not in ("", "on", "off"):
+        raise CommandError(f"/{name} takes on or off; alone it changes from one to the other.")
+    return not now if not word else word == "on"
+
 
 def _theme(host: Host, argument: str) -> None:
+    preferences = host.preferences
+    preferences.read_themes()
+    named = ", ".join(preferences.themes)
+    problem = preferences.theme_problems.get(argument, "")
     if not argument:
-        names = list(host.preferences.palettes)
-        now = theme_in_force(host.preferences.theme, host.light_terminal)
-        argument = names[(names.index(now) + 1) % len(names)]
-    if argument not in host.preferences.themes:
-        named = ", ".join(host.preferences.themes)
-        raise CommandError(f"There is no theme {clean(argument, limit=40)}; there are {named}.")
-    host.preferences.theme = argument
+        now = theme_in_force(preferences.theme, host.light_terminal)
+        is_auto = f"{preferences.theme}, which is {now} here" if now != preferences.theme else now
+        shows = "; Ctrl+P shows each while you move over it" if host.has_keys else ""
+        host.answer(f"theme: {is_auto}\n/theme NAME takes another one of {named}{shows}", "theme")
+        return
+    if argument not in preferences.themes:
+        raise CommandError(problem or f"There is no theme {clean(argument, limit=40)}; there are {named}.")
+    preferences.theme = argument
     host.save_preferences()
     if host.colours_off:
         host.warn(f"NO_COLOR is set, so colours are off now. Theme at a start without it: {argument}.")
         return
     host.theme_now = None
     host.restyle()
-    host.warn(f"theme: {argument}")
+    host.warn(problem or f"theme: {argument}{'' if host.has_keys else _NO_SCREEN}")
 
 
 def _alias(host: Host, argument: str) -> None:
@@ -53,16 +69,25 @@ def _alias(host: Host, argument: str) -> None:
     host.warn(f"/{clean(name, limit=40)} is now /{clean(aliases[name], limit=80)}" if name in aliases else "gone")
 
 
-def _toggle_ids(host: Host, argument: str) -> None:
-    host.preferences.ids = not host.preferences.ids
+def _ids(host: Host, argument: str) -> None:
+    preferences = host.preferences
+    preferences.ids = switched("ids", argument, preferences.ids)
     host.save_preferences()
     host.restyle()
+    told = "the first letters of ids stand beside messages" if preferences.ids else "no ids beside messages"
+    host.warn(f"{told}{'' if host.has_keys else _NO_SCREEN}")
 
 
 def _bell(host: Host, argument: str) -> None:
-    host.preferences.bell = not host.preferences.bell
+    preferences = host.preferences
+    preferences.bell = switched("bell", argument, preferences.bell)
     host.save_preferences()
-    host.warn(f"the bell {'rings when somebody speaks to you' if host.preferences.bell else 'is off'}")
+    told = f"the bell {'rings when somebody speaks to you' if preferences.bell else 'is off'}"
+    host.warn(f"{told}{'' if host.has_keys else _NO_SCREEN}")
+
+
+def _on_off(host: Host, argument: str) -> Iterable[str]:
+    return ("on", "off")
 
 
 def _highlight(host: Host, argument: str) -> None:
@@ -95,8 +120,8 @@ COMMANDS = (
         _theme,
         group="screen",
         complete=lambda host, argument: host.preferences.themes,
-        details="auto is dark or light, as the terminal is. A file themes/NAME.toml beside tui.toml is a theme of your own: "
-        "/help preferences tells what stands in it.",
+        details="Alone it tells the theme of now. auto is dark or light, as the terminal is. A file themes/NAME.toml "
+        "beside tui.toml is a theme of your own: /help preferences tells what stands in it.",
     ),
     Command(
         "alias",
@@ -106,8 +131,16 @@ COMMANDS = (
         group="screen",
         details="/alias hi say hello $* makes /hi bob say: hello bob. /alias NAME takes it away.",
     ),
-    Command("ids", "/ids", "Show or hide the ids of messages", _toggle_ids, group="screen"),
-    Command("bell", "/bell", "Ring, or do not ring, when somebody speaks to you", _bell, group="screen", details=OF_COMMAND),
+    Command("ids", "/ids [on, off]", "Show or hide the ids of messages", _ids, group="screen", complete=_on_off),
+    Command(
+        "bell",
+        "/bell [on, off]",
+        "Ring, or do not ring, when somebody speaks to you",
+        _bell,
+        group="screen",
+        complete=_on_off,
+        details=OF_COMMAND,
+    ),
     Command(
         "highlight",
         "/highlight [WORD]",

@@ -129,7 +129,7 @@ def _command_lines(host: Host) -> list[str]:
             lines.append(line)
     if not host.has_keys:
         return [*(without_keys(line) or line for line in lines), *_topic_lines(host)]
-    lines.append("/help preferences: what may stand in tui.toml: theme, keys, aliases, notify_command; files in themes/")
+    lines.append("/help preferences tells of tui.toml: theme, keys, aliases, notify_command; and of themes/NAME.toml.")
     lines.append(
         f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /keys lists the keys, /legend the "
         "signs. //x sends /x."
@@ -284,7 +284,7 @@ def _clear(host: Host, argument: str) -> None:
 
 
 def _bare(host: Host, argument: str) -> None:
-    host.toggle_bare()
+    host.show_bare(argument)
 
 
 def _quit(host: Host, argument: str) -> None:
@@ -326,7 +326,11 @@ COMMANDS = (
     ),
     Command("clear", "/clear", "Take the program's own lines out of the log", _clear, group="screen"),
     Command(
-        "bare", "/bare", "The log alone, for marking text with the terminal's mouse; again: back", _bare, group="screen"
+        "bare",
+        "/bare [on, off]",
+        "The log alone, for marking text with the terminal's mouse; again: back",
+        _bare,
+        group="screen",
     ),
     Command("quit", "/quit", "Leave", _quit, aliases=("q", "exit"), group="screen"),
 )

@@ -193,7 +193,7 @@ class PlainHost(Host):
     def mark(self, words: str) -> None:
         """Do nothing: words are not marked here."""
 
-    def toggle_bare(self) -> None:
+    def show_bare(self, argument: str) -> None:
         raise CommandError("This is as bare as it gets.")
 
     def restyle(self) -> None:
