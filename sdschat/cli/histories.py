@@ -8,11 +8,14 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import counted, listed, safe
+from sdschat.identity.key_book import KeyBook, KeyRow, NickRow
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
+from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import goes_by, sender_id_of
 from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.node.private.record import full_name
@@ -62,6 +65,9 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
         known = f"It has {listed(names)}." if names else "It has none yet."
         raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
     return channel
+
+
+_TAG: Final = 4  # letters of an id beside a nick
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,34 @@ def own_id(chosen: Chosen) -> str:
     with contextlib.suppress(OSError, KeyFileError):
         return load(chosen.database.parent / KEY_FILE).sender_id
     return ""
+
+
+class Namesakes:
+    """Tells authors of one nick, or of nicks that look alike, apart as the chat does: by the beginnings of ids."""
+
+    def __init__(self, chosen: Chosen, reader: Reader) -> None:
+        self._reader = reader
+        self._me, self._nick = own_id(chosen), chosen.nick
+        self._tags: dict[tuple[str, str], str] = {}
+        self._version = -1  # of the database, when the keys were read last
+
+    def tag_of(self, sender_id: str, nick: str) -> str:
+        """Return the letters that stand beside a nick; empty if nobody else goes by it."""
+        tag = self._tags.get((sender_id, nick))
+        if tag is None:
+            self._read()  # with --follow, the keys of new participants
+            like_us = sender_id != self._me and skeleton(nick) == skeleton(self._nick)
+            tag = sender_id[:_TAG] if like_us or self._book.others_called(nick, sender_id) else ""
+            self._tags[sender_id, nick] = tag
+        return tag
+
+    def _read(self) -> None:
+        if (version := self._reader.data_version()) == self._version:
+            return
+        self._version = version
+        self._tags.clear()
+        keys = (KeyRow(*row) for row in self._reader.keys())  # noqa: SIM118
+        self._book = KeyBook([*keys, *(NickRow(*row) for row in self._reader.nicks())])
 
 
 def tell_strangers(reader: Reader, channel: str) -> None:

@@ -13,7 +13,7 @@ from sdschat.identity.content import ContentKind
 from sdschat.node.events import DirectSaid, MessageDelivered, PresenceChanged
 from tests.cli.processes import run
 from tests.node.catching import start
-from tests.node.test_direct import direct
+from tests.node.test_direct import _second_bob, direct
 from tests.node.test_private import creator
 from tests.node.worlds import world
 
@@ -109,3 +109,30 @@ def test_in_a_private_channel_as_well(tmp_path: Path) -> None:
     there = ("--name", "ann", "--data-dir", str(tmp_path / "data"))
     lines = [line[20:] for line in printed(tmp_path, "log", "garden", *there).splitlines()]
     assert lines[-2:] == ["ann waves [unacked]", "ann (answers ann waves): that was me [unacked]"]
+
+
+def test_two_keys_of_one_nick_have_the_beginnings_of_their_ids(tmp_path: Path) -> None:
+    tags: list[str] = []
+
+    async def story() -> None:
+        async with world(tmp_path / "data") as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            other = await _second_bob(w)
+            for each in (bob, other):
+                await each.until(PresenceChanged, lambda told: told.nick == "ann")
+            bob.node.send("lobby", "tiny hello")
+            asked = await ann.until(MessageDelivered)
+            other.node.send("lobby", "I am the real bob", reply_to=asked.said.message.message_id)
+            ann.node.send("lobby", "who is who?")
+            await ann.until(MessageDelivered, lambda told: told.said.opened.text == "I am the real bob")
+            tags.extend(each.node.sender_id[:4] for each in (bob, other))
+
+    asyncio.run(story())
+    there = ("--name", "ann", "--data-dir", str(tmp_path / "data"))
+    first, second = tags
+    text = printed(tmp_path, "log", "lobby", *there)
+    assert f" bob {first}: tiny hello\n" in text
+    assert f" bob {second} (answers bob {first}: tiny hello): I am the real bob\n" in text
+    assert " ann: who is who?" in text
+    assert f"**bob {first}** (" in printed(tmp_path, "log", "lobby", "--format", "md", *there)
+    assert "(answers bob: " not in text
