@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.model.own_keys import key_problem
+from sdschat.tui.model.own_keys import key_problem, written_key
 from sdschat.tui.model.words import clean, unread_words
 from sdschat.tui.themes import AUTO, PALETTES, Palette
 
@@ -80,6 +80,8 @@ class Preferences:
                 raise PreferenceError(f"notify is {sorted(wrong)[0]!r}, and must be one of {', '.join(LEVELS)}.")
             if name == "keys":
                 self._take_keys(value)
+            elif name == "aliases":  # with or without their slashes
+                before.update((each.lstrip("/").lower(), line.lstrip("/ ")) for each, line in value.items())
             else:
                 before.update(value)
             return
@@ -101,6 +103,7 @@ class Preferences:
 
     def _take_keys(self, keys: Mapping[str, str]) -> None:
         """Take the keys that can be given to an action. Raises PreferenceError for the first other one."""
+        keys = {action: written_key(key) for action, key in keys.items()}
         unusable = {action: problem for action, key in keys.items() if (problem := key_problem(key))}
         self.keys.update((action, key) for action, key in keys.items() if action not in unusable)
         for action, problem in unusable.items():

@@ -25,11 +25,24 @@ async def test_join_refuses_what_is_no_name(s: Stage) -> None:
     assert "100" in s.hint()
 
 
+@staged()
+async def test_join_takes_several_channels_with_quotes_as_in_a_shell(s: Stage) -> None:
+    """All of it was the name of one channel."""
+    await s.enter('/join dev ops "my room"')
+    assert list(s.app.order) == ["lobby", "dev", "ops", "my room"]
+    assert s.app.channel == "dev"
+    await s.enter('/join attic "my')
+    assert s.hint().startswith("A quote is not closed.")
+    await s.enter_instead("/join attic " + "x" * 200)
+    assert "attic" not in s.app.order, "none is opened where one is no name"
+
+
 @staged("lobby", "dev")
 async def test_part_leaves_a_channel_and_keeps_its_history(s: Stage) -> None:
     await s.enter("remember this")
     await s.enter("/part")
     assert list(s.app.order) == ["dev"]
+    assert s.hint().startswith("lobby is closed; its history stays")
     assert "lobby" not in s.app.node.sessions
     await s.enter("/leave")  # the same in an open channel
     assert "only channel" in s.hint()

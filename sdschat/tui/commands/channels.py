@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from typing import Final
 
 from rich.cells import cell_len
 
 from sdschat.node.view.roles import roles_of
-from sdschat.node.view.values import Participant
+from sdschat.node.view.values import Participant, split_id
 from sdschat.tui.commands.choices import OF_COMMAND
 from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
@@ -24,17 +25,25 @@ def _join(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/join needs a channel: /join lobby.")
     try:
-        name = host.open_channel(argument)
+        names = shlex.split(argument)
+    except ValueError:
+        raise CommandError('A quote is not closed. /join takes several channels: /join dev "my room".') from None
+    try:
+        names = [host.view.written(name) for name in names]  # all are names, before one is opened
+        opened = [host.open_channel(name) for name in names]
     except ValueError as error:
         raise CommandError(str(error)) from error
-    host.show_channel(name)
+    host.show_channel(opened[0])
 
 
 async def _part(host: Host, argument: str) -> None:
     name = _named(host, argument) if argument else host.channel
     if len(host.order) == 1:
         raise CommandError("This is the only channel that is open. /quit leaves the program.")
+    label = host.label(name)
     await host.close_channel(name)
+    history = "" if split_id(name)[1] else "; its history stays, and /join opens it again"
+    host.warn(f"{label} is closed{history}")
 
 
 def _go(host: Host, argument: str) -> None:
@@ -128,7 +137,15 @@ def _open_names(host: Host, argument: str) -> Iterable[str]:
 
 
 COMMANDS = (
-    Command("join", "/join CHANNEL", "Open another channel", _join, aliases=("j",), group="channels"),
+    Command(
+        "join",
+        "/join CHANNEL [MORE]",
+        "Open another channel, or several",
+        _join,
+        aliases=("j",),
+        group="channels",
+        details='A name with spaces stands in quotes: /join dev "my room".',
+    ),
     Command(
         "part",
         "/part [CHANNEL]",

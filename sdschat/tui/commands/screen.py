@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from sdschat.tui.host import Command, Host
+from sdschat.identity.suggest import did_you_mean
+from sdschat.tui.host import ABSENT, Command, Host
 from sdschat.tui.manual import (
     FIRST_STEPS,
     KEYS_FOR_LINES,
@@ -19,11 +20,12 @@ from sdschat.tui.manual import (
     whole_rows,
     without_keys,
 )
-from sdschat.tui.model.own_keys import key_problem
-from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.own_keys import key_problem, written_key
+from sdschat.tui.model.results import CommandError, Page, UnknownCommand
 from sdschat.tui.model.words import clean, key_words
 
 _ALL: Final = "all"
+_AT_FIRST: Final = "default"  # in place of a key: the one that the action had at first
 _OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
 _FIRST: Final = ("who", "why", "end", "reply", "search", "msg", "join", "go", "channels", "invite", "me", "quit")
 _USAGE: Final = 22  # columns of a command and its arguments
@@ -45,6 +47,8 @@ _IN_INPUT: Final = (
     ("Ctrl+R", "searches what you wrote"),
     ("PgUp, PgDn", "scroll"),
     ("Esc", "goes one step back"),
+    ("Ctrl+Z, Ctrl+Y", "takes back what was typed, and brings it back"),
+    ("Ctrl+U", "empties the line from the cursor back"),
     ("Ctrl+X Ctrl+E", "writes in your editor"),
 )
 _FIXED: Final = (
@@ -212,7 +216,14 @@ def _explained(host: Host, name: str) -> list[str]:
     page = _page(host, name)
     if page and (host.registry.get(name) is None or _told_of_lines(_topics(host), name)):
         return page
-    command = host.registry.find(name)
+    try:
+        command = host.registry.find(name)
+    except UnknownCommand as error:
+        known = [*host.registry.names(), *_topics(host)]
+        hint = ABSENT.get(name.lower()) or did_you_mean(
+            name.lower(), known, "/help lists the commands and the topics.", prefix="/help "
+        )
+        raise CommandError(f"There is no command or topic {clean(name, limit=40)}. {hint}") from error
     also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
     return [*page, *_about(host, command), *also]
 
@@ -244,20 +255,20 @@ def _set_key(host: Host, argument: str) -> None:
     if not host.has_keys:
         raise CommandError("There are no keys to change here. /keys lists those that there are.")
     action, _, key = argument.partition(" ")
-    key = key.strip()
+    action, key = action.lower(), written_key(key)
     known = {name: keys for name, keys, _ in host.key_table()}
     if action not in known:
         raise CommandError(f"There is no action {clean(action, limit=40)}. /keys lists them.")
     if not key:
         raise CommandError(f"/keys {action} needs a key, such as f9 or ctrl+g; default: the one it had at first.")
-    if key == "default":
+    if key == _AT_FIRST:
         host.preferences.keys.pop(action, None)
     else:
         _check_key(action, key, known)
         host.preferences.keys[action] = key
     host.save_preferences()
     host.apply_keys()
-    host.warn(f"{action}: {key}")
+    host.warn(f"{action}: {key if key == _AT_FIRST else key_words(key)}")
 
 
 def _check_key(action: str, key: str, known: Mapping[str, str]) -> None:

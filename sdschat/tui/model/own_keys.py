@@ -10,6 +10,7 @@ from sdschat.tui.model.words import key_words
 _MODIFIERS: Final = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _MOVING: Final = frozenset({"up", "down", "left", "right", "home", "end", "pageup", "pagedown"})
 _WRITING: Final = frozenset({"enter", "tab", "space", "escape", "backspace", "delete", "insert"})
+_SHORT: Final = {"esc": "escape", "pgup": "pageup", "pgdn": "pagedown", "del": "delete", "ins": "insert"}
 _FUNCTION: Final = re.compile(r"f([1-9]|1[0-9]|2[0-4])")
 # Without these one could not write, or not change channels. Terminals send the same byte for Ctrl+H as for Backspace,
 # for Ctrl+I as for Tab, for Ctrl+M as for Enter.
@@ -18,6 +19,12 @@ _FIXED: Final = (
     | {f"alt+{digit}" for digit in range(1, 10)}
     | {"ctrl+up", "ctrl+down", "alt+enter", "ctrl+enter"}
 )
+
+
+def written_key(keys: str) -> str:
+    """Return keys as they are kept, of keys in any case, also as help writes them: `Alt+Up, PgDn`."""
+    parts = (part.strip().lower() for part in keys.split(","))
+    return ",".join("+".join(_SHORT.get(each, each) for each in part.split("+")) for part in parts)
 
 
 def key_problem(keys: str) -> str:

@@ -23,3 +23,7 @@ class Page(NamedTuple):
 
 class CommandError(Exception):
     """The command cannot be done. The text says what, why and what to do; the typed line stays in the input."""
+
+
+class UnknownCommand(CommandError):
+    """No command is called so."""
