@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
@@ -21,6 +22,7 @@ from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.timber import in_a_line, statuses
+from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
 from sdschat.store.errors import StoreError
@@ -124,9 +126,9 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
             why = f"{path} cannot be made: {error.strerror}: {there}. Choose another place with --data-dir"
             yield CheckResult(False, "profile", why, WRONG_USE)
         return
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
+    if _is_open_to_others(path):
         yield CheckResult(False, "profile", f"others may read {path}. Close it with: chmod 600 {path}", PROFILE)
+    yield _key(path.parent / KEY_FILE)
     try:
         with open_reader(chosen) as reader:
             channels, rejections = reader.channels(), reader.rejections()
@@ -151,6 +153,27 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
         if refused:
             counts = ", ".join(f"{count} {reason}" for reason, count in refused.items())
             yield CheckResult(True, "refused", f"{safe(info.channel)}: {counts}")
+
+
+def _key(path: Path) -> CheckResult:
+    """Look at a key file without closing it to others, as `load` does: a key that others have read is theirs too."""
+    try:
+        is_open = _is_open_to_others(path)
+        if not is_open:
+            return CheckResult(True, "key", f"{path}: {load(path).sender_id}")
+    except FileNotFoundError:
+        why = f"{path} is not there: the next start makes another one, under which others will not know you"
+        return CheckResult(False, "key", f"{why}. Put a copy of it back", PROFILE)
+    except OSError as error:
+        return CheckResult(False, "key", f"{path} cannot be read: {error.strerror}", PROFILE)
+    except KeyFileError as error:
+        return CheckResult(False, "key", str(error), PROFILE)
+    why = f"others may read {path}, and with it write in your name. Close it with: chmod 600 {path}"
+    return CheckResult(False, "key", why, PROFILE)
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 class _Probe:

@@ -142,7 +142,7 @@ def own_id(chosen: Chosen) -> str:
     return ""
 
 
-class Namesakes:
+class AuthorTags:
     """Tells authors of one nick, or of nicks that look alike, apart as the chat does: by the beginnings of ids."""
 
     def __init__(self, chosen: Chosen, reader: Reader) -> None:

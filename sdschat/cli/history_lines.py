@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.histories import Namesakes, WantedHistory, matching, with_senders
+from sdschat.cli.histories import AuthorTags, WantedHistory, matching, with_senders
 from sdschat.cli.local_histories import LocalHistory, asked_history
 from sdschat.cli.log_formats import as_markdown, as_text, is_action, who, write_messages
 from sdschat.cli.options import Chosen
@@ -63,7 +63,7 @@ class _Naming:
 
     def __init__(self, chosen: Chosen, reader: Reader, history: LocalHistory) -> None:
         self._history = history
-        self._namesakes = Namesakes(chosen, reader)
+        self._tags = AuthorTags(chosen, reader)
 
     def lines(self, form: str) -> Callable[[DisplayMessage], str]:
         """Return the function that makes the lines of a message, as "text" or "md"."""
@@ -72,7 +72,7 @@ class _Naming:
 
     def _name(self, message: DisplayMessage) -> str:
         """Return the name of the author where more than the nick is needed, else an empty text."""
-        tag = self._namesakes.tag_of(message.sender_id, message.nick) if message.nick else ""
+        tag = self._tags.tag_of(message.sender_id, message.nick) if message.nick else ""
         return f"{who(message)} {safe(tag)}" if tag else ""
 
     def _answered(self, message_id: str) -> str:

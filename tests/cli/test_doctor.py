@@ -1,0 +1,58 @@
+"""What `doctor` finds in the files of a profile."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.profile import database_path, open_profile
+from sdschat.node.settings import make_settings
+from tests.cli.processes import run
+
+_NOWHERE = ("--broker", "mqtt://127.0.0.1:1")
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    """The key file of a profile of ann."""
+    open_profile(database_path(tmp_path / "data", "ann"), make_settings({})).store.close()
+    return tmp_path / "data" / "profiles" / "ann" / "identity.key"
+
+
+def doctor(home: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return run(home, "doctor", "--data-dir", str(home / "data"), "--profile", "ann", *_NOWHERE, *more)
+
+
+def found(home: Path, what: str) -> list[str]:
+    return [line for line in doctor(home).stdout.splitlines() if line[6:].startswith(f"{what} ")]
+
+
+def test_the_key_is_told_with_its_id(tmp_path: Path, key: Path) -> None:
+    (line,) = found(tmp_path, "key")
+    assert line.startswith("ok")
+    assert str(key) in line
+
+
+def test_a_damaged_key_is_told_as_join_tells_it(tmp_path: Path, key: Path) -> None:
+    key.write_text("garbage\n")
+    (line,) = found(tmp_path, "key")
+    assert line.startswith("FAIL")
+    assert f"The key file {key} is damaged" in line
+    assert doctor(tmp_path).returncode == 5
+
+
+def test_a_key_that_others_may_read_is_told_and_left_as_it_is(tmp_path: Path, key: Path) -> None:
+    key.chmod(0o644)
+    (line,) = found(tmp_path, "key")
+    assert line.startswith("FAIL")
+    assert line.endswith(f"chmod 600 {key}")
+    assert key.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_key_that_is_gone_is_told(tmp_path: Path, key: Path) -> None:
+    key.unlink()
+    (line,) = found(tmp_path, "key")
+    assert line.startswith("FAIL")
+    assert "is not there" in line
