@@ -25,7 +25,7 @@ from sdschat.cli.timber import in_a_line, statuses
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import StoreDamaged, StoreError
 from sdschat.transport import base
 
 _PATIENCE: Final = 15.0
@@ -72,7 +72,15 @@ def _salvage(chosen: Chosen, name: str) -> int:
     source = chosen.database
     if not source.exists():
         raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
-    rescued = salvage(source, target, chosen.settings, lambda packets: show_progress(packets, "reading", None))
+    try:
+        rescued = salvage(source, target, chosen.settings, lambda packets: show_progress(packets, "reading", None))
+    except StoreDamaged as error:
+        raise CommandProblem(
+            f"Nothing of {source} can be read ({safe(error.detail)}), so no profile is made. Move {source.name} away, "
+            f"with all files beside it whose names begin so, and leave {KEY_FILE}: you stay the same person. The next "
+            "join begins a new database, and others send the history again. Private channels need a new invite.",
+            PROFILE,
+        ) from error
     for channel, count in rescued.channels.items():
         click.echo(f"{safe(channel)}: {count} messages")
     if rescued.unreadable:

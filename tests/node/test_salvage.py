@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.node.events import MessageDelivered
+from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
 from sdschat.node.tools.salvage import salvage
 from sdschat.sds.events import StateChanged
@@ -165,4 +166,12 @@ def test_doctor_says_what_was_rescued(folder: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "doctor", *there, "--salvage", "new").returncode != 0
     noise = database(folder, "ann")
     noise.write_bytes(b"\xa5" * 20_000)
-    assert run(tmp_path, "doctor", *there, "--salvage", "newer").returncode == 5
+    nothing = run(tmp_path, "doctor", *there, "--salvage", "newer")
+    assert nothing.returncode == 5
+    assert f"Nothing of {noise} can be read" in nothing.stderr
+    assert "--salvage" not in nothing.stderr  # which is what was just done
+    assert not database(folder, "newer").parent.exists()
+    for file in noise.parent.glob("sdschat.db*"):  # as it advises
+        file.unlink()
+    open_profile(noise, SETTINGS).store.close()
+    assert texts(noise) == []
