@@ -17,7 +17,7 @@ from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import Chosen
 from sdschat.cli.output import listed, show_progress
 from sdschat.identity.content import envelope_of
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import ids_called, sender_id_of
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
@@ -27,7 +27,6 @@ from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
 from sdschat.store.reader import Reader
 
 _LATE: Final = 500  # late messages are noticed only among so many last messages of the log
-_SHORTEST_ID: Final = 6
 _SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
 
 
@@ -136,9 +135,7 @@ def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
     for key, nick, _ in reader.keys():  # noqa: SIM118
         if (sender_id := sender_id_of(key)) in nicks:
             nicks[sender_id].add(nick)
-    found = [name] if name in nicks else sorted(peer for peer, known in nicks.items() if name in known)
-    if not found and len(name) >= _SHORTEST_ID:
-        found = sorted(peer for peer in nicks if peer.startswith(name))
+    found = ids_called(name, ((peer, nick) for peer, known in nicks.items() for nick in known or {""}))
     if len(found) > 1:
         raise CommandProblem(
             f"Direct messages with several participants called {name}: {', '.join(found)}. Give the id.", WRONG_USE

@@ -205,9 +205,9 @@ class KeyBook:
         held = self._nicks.get(skeleton(nick))
         return None if held is None else sender_id_of(held.public_key)
 
-    def called(self, nick: str) -> list[str]:
-        """List the sender ids of all keys that last went by this nick."""
-        return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
+    def nicks(self) -> Iterator[tuple[str, str]]:
+        """Yield the sender ids of all keys, with the nick that each went by last."""
+        return ((sender_id, self._keys[key].nick) for sender_id, key in self._senders.items())
 
     def others_called(self, nick: str, sender_id: str) -> set[str]:
         """Return the sender ids of other keys that go or went by this nick, or by one that looks like it."""

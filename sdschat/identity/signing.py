@@ -52,8 +52,26 @@ def nicks_by_sender(keys: Iterable[tuple[bytes, str, int]]) -> dict[str, str]:
 
 
 def goes_by(sender_id: str, nick: str, name: str) -> bool:
-    """True if somebody has this name, in letters of any case, or an id that begins with it."""
-    return nick.casefold() == name.casefold() or (len(name) >= _PREFIX and sender_id.startswith(name))
+    """True if somebody has this name, in letters of any case, or an id that begins with it, or both: `ann 4cb9`."""
+    return nick.casefold() == name.casefold() or _has_id(sender_id, nick, name)
+
+
+def ids_called(name: str, known: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the sender ids of all whom a name may mean. `known`: sender ids with nicks. The same letters of a nick
+    come before those of another case. Anybody may take another's id for a nick, so that both are found by the beginning
+    of an id; a whole id means one alone."""
+    pairs = list(known)
+    if any(sender_id == name for sender_id, _ in pairs):
+        return [name]
+    found = {one for one, nick in pairs if nick == name or _has_id(one, nick, name)}
+    return sorted(found or {one for one, nick in pairs if goes_by(one, nick, name)})
+
+
+def _has_id(sender_id: str, nick: str, name: str) -> bool:
+    """True if a name is the beginning of this id, alone or behind the nick."""
+    head, _, beginning = name.rpartition(" ")
+    theirs = not head or head.casefold() == nick.casefold()
+    return theirs and len(beginning) >= _PREFIX and sender_id.startswith((beginning, beginning.lower()))
 
 
 def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 from sdschat.tui.host import Host
 from sdschat.tui.model.line_input import Completion, matching, nick_completion
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import nick_text
+from sdschat.tui.model.words import whole_nick
 
 _NAME: Final = re.compile(r"\s")  # ends the name of a command
 
@@ -85,7 +85,7 @@ class InputHandler:
         """Return the nicks of the others, the one heard last first."""
         host = self._host
         people = sorted(host.conversation.people(), key=lambda person: -person.heard_at)
-        return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
+        return [nick for person in people if not person.own and (nick := whole_nick(person.nick))]
 
 
 def expanded(line: str, aliases: Mapping[str, str]) -> str:

@@ -71,7 +71,7 @@ def test_a_name_with_an_at_sign_is_somebody_on_any_channel(tmp_path: Path, there
     assert printed(tmp_path, "@bob", *there) == expected
     assert printed(tmp_path, "--to", "bob", *there) == expected
     other = as_json(tmp_path, "@bob", *there)[1]["message"]["sender_id"]
-    assert printed(tmp_path, "--to", other[:8], *there) == expected
+    assert printed(tmp_path, "--to", other[:4], *there) == expected
 
 
 def test_json_has_what_pipe_prints_and_the_state(tmp_path: Path, there: tuple[str, ...]) -> None:

@@ -96,3 +96,83 @@ async def test_a_long_nick_is_cut_in_front_of_the_id(s: Stage) -> None:
     assert sum(tag in line[:24] for line in s.lines()[1:]) == 1
     assert tag in s.lines()[0]
     assert any(tag in line[-24:] for line in s.lines()[1:])
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_what_the_screen_shows_of_an_id_is_taken_as_a_name(s: Stage) -> None:
+    bob, other = await two_bobs(s)
+    for one in (bob, other):
+        one.node.send("lobby", f"known by {one.node.sender_id}")
+        await s.until_text(f"known by {one.node.sender_id}")
+    for one in (bob, other):
+        sender_id = one.node.sender_id
+        for name in (tagged(one), sender_id[:4], sender_id[:8], sender_id):
+            await s.enter_instead(f"/mute {name}")
+            assert f"nothing that {tagged(one)} says is shown" in s.hint()
+            await s.enter_instead(f"/unmute {name}")
+            assert f"what {tagged(one)} says is shown again" in s.hint()
+            await s.enter_instead(f"/verify {name}")
+            assert f"Does bob ({sender_id[:8]}) see the same six words?" in s.text()
+            await s.press("escape")
+            await s.enter_instead(f"/msg {name}")
+            assert s.app.conversation.peer == sender_id
+            await s.press("alt+1")
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_somebody_who_is_away_is_named_by_the_beginning_of_the_id(s: Stage) -> None:
+    s.say("good bye")
+    await s.until_text("good bye")
+    bob = s.peers["bob"]
+    await stop(s.world, bob)
+    await s.until(lambda: bob.node.sender_id not in s.app.node.sessions["lobby"].presence.keys)
+    await s.enter(f"/msg {bob.node.sender_id[:4]} see you")
+    assert s.app.conversation.peer == bob.node.sender_id
+    assert any("see you" in line for line in s.log())
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 40))
+async def test_a_name_of_two_is_refused_with_both_ids(s: Stage) -> None:
+    bob, other = await two_bobs(s)
+    third = s.world.start(bob.node.sender_id[:4], profile="third", changes=CALM, before=extension.install)
+    for one in (bob, other, third):
+        one.node.send("lobby", f"known by {one.node.sender_id}")
+        await s.until_text(f"known by {one.node.sender_id}")
+    for name, ids in ("bob", (bob, other)), (bob.node.sender_id[:4], (bob, third)):
+        for command in "msg", "verify", "mute":
+            await s.enter_instead(f"/{command} {name}")
+            assert all(one.node.sender_id in s.hint() for one in ids)
+    await s.enter_instead(f"/verify {bob.node.sender_id} yes")
+    await s.enter_instead("/msg bob hi")
+    assert f"{bob.node.sender_id} (verified, here)" in s.hint()
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_tab_offers_names_that_are_taken(s: Stage) -> None:
+    both = await two_bobs(s)
+    for command in "msg", "verify", "mute":
+        s.app.composer.put("")
+        await s.type(f"/{command} b")
+        found = set()
+        for _ in both:
+            await s.press("tab")
+            found.add(s.app.composer.text)
+        assert found == {f"/{command} {tagged(one)} " for one in both}
+
+
+@staged(peers=("y" * 60,), syncs=True, size=(140, 30))
+async def test_tab_completes_a_long_nick_whole(s: Stage) -> None:
+    await s.until(lambda: bool(s.app.node.sessions["lobby"].presence.keys))
+    await s.type("/verify y")
+    await s.press("tab")
+    assert s.app.composer.text == f"/verify {'y' * 60} "
+    s.app.composer.put("")
+    await s.type("yy")
+    await s.press("tab")
+    assert s.app.composer.text == f"{'y' * 60}: "
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_who_mutes_oneself_is_not_told_of_writing(s: Stage) -> None:
+    await s.enter("/mute ann")
+    assert s.hint() == "That is yourself. Choose somebody else."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.key_book import KeyBook, KeyEvent
+from sdschat.identity.signing import ids_called
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare
 from sdschat.node.events import StrangersChanged
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from sdschat.sds.state import Ready
 
 EVERY: Final = 1_000  # milliseconds between two events
-_SHORTEST_ID: Final = 4
 
 
 class Stranger(NamedTuple):
@@ -104,8 +104,8 @@ def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
         raise ValueError("Nobody waits here: everybody who speaks is shown.")
     if name == "all":
         return list(strangers)
-    found = [one for one in strangers if one.sender_id.startswith(name) and len(name) >= _SHORTEST_ID]
-    found = found or [one for one in strangers if one.nick == name]
+    called = ids_called(name, ((one.sender_id, one.nick) for one in strangers))
+    found = [one for one in strangers if one.sender_id in called]
     if not found:
         raise ValueError(f"No stranger who waits here is called {name}, or has an id that begins so.")
     if len(found) > 1:

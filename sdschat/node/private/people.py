@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import ids_called, sender_id_of
 from sdschat.node.private.record import private_state
 from sdschat.node.private.rights import require_right_to_remove
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def member_called(private: PrivateChannel, name: str) -> str:
     """Return the sender id of the one member with this nick, or whose sender id begins so. Raises ValueError."""
     named = {sender_id_of(key): private.nick_of(key) for key in private.roster.members}
-    found = [sender_id for sender_id, nick in named.items() if nick == name] or [
-        sender_id for sender_id in named if len(name) >= 4 and sender_id.startswith(name)
-    ]
+    found = ids_called(name, named.items())
     if len(found) == 1:
         return found[0]
     known = ", ".join(f"{nick or 'somebody without a nick'} ({sender_id[:8]})" for sender_id, nick in named.items())
@@ -36,9 +34,7 @@ def removable_called(private: PrivateChannel, name: str) -> str:
         return member_called(private, name)
     except ValueError:
         outsiders = private.outsiders()
-        found = [one for one, outsider in outsiders.items() if outsider.nick == name] or [
-            one for one in outsiders if len(name) >= 4 and one.startswith(name)
-        ]
+        found = ids_called(name, ((one, outsider.nick) for one, outsider in outsiders.items()))
         if len(found) != 1:
             raise
         return found[0]

@@ -3,15 +3,17 @@ only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
+
+from sdschat.identity.key_book import KeyStanding
+from sdschat.identity.signing import goes_by, ids_called
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.presence import ChannelPresence
 
-_SHORTEST_ID = 6
-_YOURSELF = "That is yourself. Choose somebody else to write to."
+_YOURSELF = "That is yourself. Choose somebody else."
 
 
 class DirectPeer(NamedTuple):
@@ -35,21 +37,22 @@ class DirectPeers:
         return None if row is None else row.public_key
 
     def find(self, name: str) -> DirectPeer:
-        """By nick, or by id or the beginning of one. Raises ValueError, in words for a person."""
+        """By nick, by id or the beginning of one, or by both. Raises ValueError, in words for a person."""
+        own_id = self._gate.identity.sender_id
         # An id comes first: anybody may take another's id for a nick.
-        found = [name] if self._is_id(name) else self._by_nick(name) or self._by_id(name)
+        found = [name] if self._is_id(name) else ids_called(name, self._known())
         if len(found) > 1:
             raise ValueError(
                 f"More than one participant is called {name}: {self._listed(name, found)}. Give the id instead."
             )
-        if not found and name == self._gate.nick:
+        if not found and goes_by(own_id, self._gate.nick, name):
             raise ValueError(_YOURSELF)
         if not found:
             here = sorted({nick for nick in self._presence.online.values() if nick})
             who = f"Here are: {', '.join(here)}." if here else "Nobody else is here."
             raise ValueError(f"Nobody called {name} is known on this channel. {who}")
         sender_id = found[0]
-        if sender_id == self._gate.identity.sender_id:
+        if sender_id == own_id:
             raise ValueError(_YOURSELF)
         key = self.key_of(sender_id)
         if key is None:
@@ -60,18 +63,26 @@ class DirectPeers:
         """True if this participant is online."""
         return sender_id in self._presence.online
 
-    def _by_nick(self, name: str) -> list[str]:
-        here = [sender_id for sender_id, nick in self._presence.online.items() if nick == name]
-        # Who had a name first may be away. Another one of that name is not written to by mistake.
-        return sorted({*here, *self._gate.book.called(name)})
+    def split(self, text: str) -> tuple[str, str]:
+        """Split a text into the name in front and the rest. A nick may have spaces, so the longest one that fits is
+        taken, with the beginning of an id behind it if somebody of that nick has it; else the first word."""
+        known = list(self._known())
+        fitting = [nick for _, nick in known if nick and f"{text} ".startswith(f"{nick} ")]
+        name = max(fitting, key=len, default=text.partition(" ")[0])
+        tagged = " ".join((name, text[len(name) :].strip().partition(" ")[0]))
+        if text.startswith(tagged) and ids_called(tagged, known):
+            name = tagged
+        return name, text[len(name) :].strip()
+
+    def _known(self) -> Iterator[tuple[str, str]]:
+        """Yield the others with their nicks. Who had a name first may be away: another one of that name is not written
+        to by mistake."""
+        for sender_id, nick in (*self._presence.online.items(), *self._gate.book.nicks()):
+            if sender_id != self._gate.identity.sender_id:
+                yield sender_id, nick
 
     def _is_id(self, name: str) -> bool:
         return name == self._gate.identity.sender_id or self.key_of(name) is not None
-
-    def _by_id(self, name: str) -> list[str]:
-        if len(name) < _SHORTEST_ID:
-            return []
-        return sorted(sender_id for sender_id in self._presence.online if sender_id.startswith(name))
 
     def _listed(self, name: str, ids: list[str]) -> str:
         """Each with what tells them apart; a key that was never met stands beside one that was."""
@@ -79,6 +90,7 @@ class DirectPeers:
         known = {sender_id: "known" for sender_id in ids if book.row(sender_id) is not None}
         if (first := book.holder(name)) in known:
             known[first] = "known first"
+        known |= dict.fromkeys((one for one in known if book.is_any(one, KeyStanding.VERIFIED)), "verified")
         return ", ".join(f"{sender_id} ({self._standing(sender_id, known)})" for sender_id in ids)
 
     def _standing(self, sender_id: str, known: Mapping[str, str]) -> str:

@@ -79,12 +79,14 @@ class Conversations:
         extension = self.channel(channel).extension()
         return None if extension is None else extension.direct
 
-    def find_person(self, channel: str, name: str) -> str:
-        """Return the sender id behind a nick or an id. Raises ValueError with a sentence."""
+    def find_person(self, channel: str, text: str) -> tuple[str, str]:
+        """Return the sender id behind the nick or the id in front of a text, and the rest of the text. Raises
+        ValueError with a sentence."""
         messaging = self._messaging(channel)
         if messaging is None:
             raise ValueError(_NONE)
-        return messaging.people.find(name).sender_id
+        name, rest = messaging.people.split(text)
+        return messaging.people.find(name).sender_id, rest
 
     def mute(self, sender_id: str, muted: bool) -> None:
         """Show nothing of a participant from now on, or everything again. Raises ValueError with a sentence."""

@@ -34,9 +34,9 @@ class SearchQuery(NamedTuple):
 
 def senders_called(view: Conversations, channel: str, name: str) -> tuple[str, ...]:
     """Return the ids of all who go by this nick, here or earlier, or whose id begins so."""
-    people = view.channel(channel).people()
-    here = {person.sender_id for person in people if goes_by(person.sender_id, person.nick, name)}
-    return tuple(sorted({*here, *view.node.gate.book.called(name)}))
+    here = ((person.sender_id, person.nick) for person in view.channel(channel).people())
+    known = (*here, *view.node.gate.book.nicks())
+    return tuple(sorted({sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)}))
 
 
 class HistorySearch:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.safety_words import safety_words
+from sdschat.identity.signing import goes_by, ids_called
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node
@@ -14,9 +15,12 @@ __all__ = ["is_verified", "person_called", "set_verified", "verified_people", "w
 
 
 def person_called(node: Node, name: str) -> str:
-    """Return the sender id of the one person with this nick or this id. Raises ValueError for nobody or several."""
-    book = node.gate.book
-    found = [name] if book.signs(name) else [one for one in book.called(name) if one != node.sender_id]
+    """Return the sender id of the one person with this nick, or whose id begins so. Raises ValueError for nobody or
+    several."""
+    others = ((one, nick) for one, nick in node.gate.book.nicks() if one != node.sender_id)
+    found = ids_called(name, others)
+    if not found and goes_by(node.sender_id, node.nick, name):
+        return node.sender_id
     if len(found) == 1:
         return found[0]
     if found:

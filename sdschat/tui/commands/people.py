@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sdschat.tui.commands.talk import addressed, people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import count, nick_text, reason_text, short
+from sdschat.tui.model.words import count, reason_text
 
 
 def _mute(host: Host, argument: str) -> None:
@@ -71,8 +71,7 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
         raise CommandError(reason_text(error)) from error
     host.desktop.reload()
     host.log_view.refresh_rows()
-    here = {person.sender_id: person.nick for person in host.view.channel(host.room).people()}
-    return nick_text(here.get(sender_id) or host.view.nick_of(sender_id)) or f"<{short(sender_id, 8)}>", sender_id
+    return host.model.name_of(sender_id), sender_id
 
 
 COMMANDS = (

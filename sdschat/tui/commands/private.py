@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sdschat.node.settings import duration
 from sdschat.node.view import members, private
 from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
+from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean_name, nick_text
+from sdschat.tui.model.words import clean_name
 
 _SINCE_JOIN = "since-join"
 _CREATED, _INVITE = "channel", "invite"  # titles of answers
@@ -153,10 +152,6 @@ def _admin(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
 
 
-def _people(host: Host, argument: str) -> Iterable[str]:
-    return [nick_text(person.nick) for person in host.conversation.people() if person.nick and not person.own]
-
-
 COMMANDS = (
     Command(
         "create",
@@ -177,7 +172,7 @@ COMMANDS = (
         "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link. An open "
         "channel needs no invite: whoever reaches the broker joins it. The broker of this machine is for this machine "
         "alone; for others, run sdschat broker --listen 0.0.0.0:1883, which prints the line that they type.",
-        complete=_people,
+        complete=people,
         group="private",
     ),
     Command(
@@ -188,7 +183,7 @@ COMMANDS = (
         details="It asks first; yes does it. The creator may, and admins. It also takes who came by a link that lets "
         "nobody in any more, and reads along. Who is removed reads nothing afterwards, and "
         "keeps what they have.",
-        complete=_people,
+        complete=people,
         group="private",
     ),
     Command(
@@ -198,7 +193,7 @@ COMMANDS = (
         _ban,
         details="It asks first; yes does it. Only the creator of the channel bans. It is a key that is banned: whoever "
         "has an unused link can come back with another one, so links that were given away are of no use after it.",
-        complete=_people,
+        complete=people,
         group="private",
     ),
     Command(
@@ -207,7 +202,7 @@ COMMANDS = (
         "Let a member remove others, or no longer",
         _admin,
         details="Only the creator of the channel appoints admins.",
-        complete=_people,
+        complete=people,
         group="private",
     ),
 )

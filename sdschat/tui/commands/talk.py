@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sdschat.node.view.values import conversation_id
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import count, nick_text, reason_text, short
+from sdschat.tui.model.words import count, reason_text, short, tagged_nick, whole_nick
 
 
 def _msg(host: Host, argument: str) -> None:
@@ -22,12 +22,9 @@ def _msg(host: Host, argument: str) -> None:
 
 
 def addressed(host: Host, argument: str) -> tuple[str, str]:
-    """Split an argument into sender id and text. A nick may have spaces: the longest one that fits is taken."""
-    nicks = [person.nick for person in host.view.channel(host.room).people() if person.nick and not person.own]
-    fitting = [nick for nick in nicks if f"{argument} ".startswith(f"{nick} ")]
-    name = max(fitting, key=len, default=argument.partition(" ")[0])
+    """Split an argument into sender id and text."""
     try:
-        return host.view.find_person(host.room, name.removeprefix("@")), argument[len(name) :].strip()
+        return host.view.find_person(host.room, argument.removeprefix("@"))
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
 
@@ -46,11 +43,12 @@ def _list(host: Host) -> None:
 
 
 def people(host: Host, argument: str) -> Iterable[str]:
-    """Return the nicks to complete, the one heard last first. Only the first word is a nick."""
+    """Return the names to complete, the one heard last first, whole and with what tells them from others of that nick.
+    Only the first word is a nick."""
     if " " in argument:
         return ()
     people = sorted(host.view.channel(host.room).people(), key=lambda person: -person.heard_at)
-    return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
+    return [tagged_nick(whole_nick(one.nick), one.tag) for one in people if one.nick and not one.own]
 
 
 COMMANDS = (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sdschat.node.view.verifying import is_verified, person_called, set_verified, verified_people, words_with
+from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import nick_text, short
@@ -39,16 +38,12 @@ def _verify(host: Host, argument: str) -> None:
 
 
 def _list(host: Host) -> None:
-    people = verified_people(host.view.node)
-    if not people:
+    verified = verified_people(host.view.node)
+    if not verified:
         host.answer("You have verified nobody yet. /verify NICK shows six words to compare.", "verify")
         return
-    found = "\n".join(f"verified: {nick_text(nick)} {short(sender_id, 8)}" for sender_id, nick in people)
+    found = "\n".join(f"verified: {nick_text(nick)} {short(sender_id, 8)}" for sender_id, nick in verified)
     host.answer(found, "verified")
-
-
-def _people(host: Host, argument: str) -> Iterable[str]:
-    return [nick_text(person.nick) for person in host.conversation.people() if person.nick and not person.own]
 
 
 COMMANDS = (
@@ -58,7 +53,7 @@ COMMANDS = (
         "Six words to compare with somebody, so that you know their key",
         _verify,
         details="Read them to each other on the telephone, say. If they are the same: /verify NICK yes.",
-        complete=_people,
+        complete=people,
         group="private",
     ),
 )

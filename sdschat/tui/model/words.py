@@ -63,6 +63,11 @@ def nick_text(nick: str) -> str:
     return clean_name(nick)
 
 
+def whole_nick(nick: str) -> str:
+    """Return a nick as `nick_text` does, and not cut: to be written into the input."""
+    return clean_name(nick, limit=TEXT_LIMIT)
+
+
 def tagged_nick(nick: str, tag: str) -> str:
     """Return a nick with what tells its key from another one of that nick, if there is such a tag."""
     return f"{nick} {clean_name(tag)}" if tag else nick

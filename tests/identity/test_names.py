@@ -1,0 +1,45 @@
+"""Whom a name means: a nick, an id or the beginning of one, or both."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.identity.signing import ids_called
+
+_ANN, _OTHER, _BOB = "4cb9ec7e" * 4, "1bdaeadd" * 4, "4cb9ffff" * 4
+_KNOWN = ((_ANN, "ann"), (_OTHER, "ann"), (_BOB, "Bob"))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("ann", [_OTHER, _ANN]),
+        ("ann 4cb9", [_ANN]),
+        ("ANN 1BDA", [_OTHER]),
+        ("bob", [_BOB]),
+        ("1bda", [_OTHER]),
+        ("4cb9", [_ANN, _BOB]),
+        ("4cb9f", [_BOB]),
+        ("bob 1bda", []),
+        ("4cb", []),
+        ("ann 4c", []),
+        ("carol", []),
+        (_ANN, [_ANN]),
+    ],
+)
+def test_a_name_means_all_whom_it_fits(name: str, found: list[str]) -> None:
+    assert ids_called(name, _KNOWN) == found
+
+
+def test_a_nick_of_the_same_letters_comes_before_one_of_another_case() -> None:
+    known = ((_ANN, "ann"), (_BOB, "Ann"))
+    assert ids_called("ann", known) == [_ANN]
+    assert ids_called("ANN", known) == [_ANN, _BOB]
+
+
+def test_whoever_takes_an_id_for_a_nick_is_not_taken_for_its_holder() -> None:
+    known = ((_ANN, "ann"), (_OTHER, _ANN), (_BOB, "1bda"))
+    assert ids_called(_ANN, known) == [_ANN]
+    assert ids_called("1bda", known) == [_OTHER, _BOB]
+    taken = ((_ANN, "ann"), (_OTHER, "ann 4cb9"))
+    assert ids_called("ann 4cb9", taken) == [_OTHER, _ANN]
