@@ -266,7 +266,7 @@ class ChatApp(EscInOrder, KeyedHost):
         if await self.input_handler.submit(message.text) or self.composer.text:
             self.composer.input_history.add(message.text, saved=saved)
         else:
-            self.composer.put(message.text)  # for the user to correct
+            self.keep_refused(message.text)
         self.draw_prompt()
 
     @on(TextArea.Changed)

@@ -21,6 +21,7 @@ _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
+_KEYS_OF_REFUSED: Final = ("Enter try again", "Esc empty the input")
 _KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Ctrl+C twice leaves", "Shift+F9 back", "F10 faster")
 
 
@@ -96,6 +97,8 @@ class Frames:
         keys: Sequence[str] | None = getattr(self._focused, "named_keys", None)
         if keys is not None:
             return keys
+        if self._screen.refused:
+            return _KEYS_OF_REFUSED
         if self._answered:
             return _KEYS_OF_ANSWER
         if self._screen.view.recorded:

@@ -7,7 +7,7 @@ what does is abstract here, and implemented by `ScreenHost` in a terminal window
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, Protocol
 
@@ -16,7 +16,7 @@ from sdschat.node.view.members import standing_words
 from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.results import CommandError, Page, UnknownCommand
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean_name, count, reason_text, tagged_nick
 from sdschat.tui.model.workspace import Workspace
@@ -30,7 +30,7 @@ _RECEIPT: Final = "Nobody tells that a message was read. Who has it is known: /w
 _PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and notify_command runs one for each mention."
 _BROKER: Final = "The broker is named at the start, with --broker. /reconnect connects to it now."
 _SETTINGS: Final = "/keys, /theme, /alias, /bell and /notify change what you see; `sdschat config` lists all settings."
-ABSENT: Final = {
+_ABSENT: Final = {
     "react": _REACTION,
     "reaction": _REACTION,
     "away": "Who goes is shown as not here, and finds what was said meanwhile.",
@@ -108,17 +108,18 @@ class CommandRegistry:
         """Return the names of all commands, without aliases."""
         return sorted(command.name for command in self.commands)
 
-    def find(self, name: str) -> Command:
-        """Return the command with this name or alias. Raises CommandError."""
+    def find(self, name: str, topics: Collection[str] = ()) -> Command:
+        """Return the command with this name or alias. Raises CommandError. `topics`: what else help tells of."""
         found = self._named.get(name.lower())
         if found is not None:
             return found
         if any(name.lower() in (each.name, *each.aliases) for each in self._all):
             raise CommandError(f"/{name} reaches files or programs of the machine that runs this chat: not for guests.")
-        hint = ABSENT.get(name.lower()) or did_you_mean(
-            name.lower(), self._named, "/help lists all of them.", prefix="/"
-        )
-        raise UnknownCommand(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
+        known, prefix = [*self._named, *topics], "/help " if topics else "/"
+        hint = _ABSENT.get(name.lower()) or did_you_mean(name.lower(), known, "/help lists all of them.", prefix=prefix)
+        if topics:
+            raise CommandError(f"There is no command or topic {name}. {hint}")
+        raise CommandError(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
 
     def get(self, name: str) -> Command | None:
         return self._named.get(name.lower())

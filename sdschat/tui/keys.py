@@ -83,6 +83,20 @@ class KeyedHost(ScreenHost):
                 return not log.takes(event.key)
         return event.key not in self.screen.active_bindings
 
+    def keep_refused(self, text: str) -> None:
+        """Leave a refused text in the input for the user to correct, and the reason above it until it changes."""
+        self.composer.put(text)
+        self.refused = text
+        if self._reading is not None:
+            self._reading.cancel()
+        self.panes.frames.draw()
+
+    def on_text_area_changed(self) -> None:
+        if self.refused and self.composer.text != self.refused:
+            self.refused = ""
+            self.panes.hint("")
+            self.panes.frames.draw()
+
     def on_paste(self, event: events.Paste) -> None:
         """Give what was pasted where nothing takes it, such as in the log, to the filter of a sheet, else to the
         input."""
@@ -191,8 +205,8 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Go one step back: out of a filter, a sheet, the bare log, the Lens, an answer, a selection, scrolling, or a
-        conversation of two."""
+        """Go one step back: out of a filter, a sheet, the bare log, a refused text, the Lens, an answer, a selection,
+        scrolling, or a conversation of two."""
         self.panes.hint("")
         if self.sheet.page is not None:
             if not self.sheet.clear_filter():
@@ -202,6 +216,8 @@ class KeyedHost(ScreenHost):
             pass  # at the hit; another Esc goes to the end
         elif self.panes.bare:
             self.show_bare("off")
+        elif self.refused:
+            self.composer.put("")
         elif self.lens.is_open:
             self.lens.close()
         elif self.input_handler.reply_to:

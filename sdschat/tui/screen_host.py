@@ -19,7 +19,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from sdschat.node.view.conversations import Conversations
-from sdschat.tui.commands.choices import switched
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
@@ -29,7 +28,7 @@ from sdschat.tui.manual import FIRST_STEPS, for_visitors
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.line_input import InputHistory
-from sdschat.tui.model.results import CommandError, Page
+from sdschat.tui.model.results import CommandError, Page, switched
 from sdschat.tui.model.taken_back import TakenBack
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII, UNICODE, Glyphs

@@ -16,6 +16,7 @@ class Window(Host):
     line_style: LineStyle
     logs: Widget  # the log, or both logs of a split
     entry: Widget  # the input with its prompt
+    refused = ""  # the text that stays in the input because it could not be sent or run
 
     @property
     @abstractmethod

@@ -205,5 +205,5 @@ async def test_the_keys_of_the_search_stand_there_as_long_as_there_is_room(s: St
 @staged(size=(80, 24))
 async def test_without_a_hit_no_key_of_hits_is_named(s: Stage) -> None:
     await _find(s, "nothing like this")
-    await s.until_text("not found as a word or its beginning ⋅ Esc ends")
+    await s.until_text("not in this channel as a word or its beginning ⋅ Esc ends")
     assert "Tab list" not in s.text()

@@ -203,3 +203,19 @@ async def test_a_draft_is_saved_at_a_pause_and_not_only_every_few_seconds(s: Sta
         return s.app.conversation.draft() == "half a thought"
 
     await s.until(saved, "the draft")
+
+
+@staged()
+async def test_the_reason_of_a_refused_text_stays_until_it_changes_and_escape_empties_the_input(s: Stage) -> None:
+    """The reason went after some seconds and the text stayed, so that the next line was appended to it."""
+    await s.enter("/serch rope")
+    assert s.app._reading is not None
+    assert s.app._reading.cancelled()
+    assert "Esc empty the input" in s.text()
+    await s.press("x")
+    assert (s.app.composer.text, s.hint()) == ("/serch ropex", "")
+    assert "Esc empty the input" not in s.text()
+    await s.press("enter")
+    assert "There is no command /serch" in s.hint()
+    await s.press("escape")
+    assert (s.app.composer.text, s.hint()) == ("", "")

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 
 from sdschat.node.view.roles import roles_of
 from sdschat.node.view.values import Participant, split_id
-from sdschat.tui.commands.choices import OF_COMMAND
 from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
@@ -187,6 +186,6 @@ COMMANDS = (
         _notify,
         group="channels",
         complete=lambda host, argument: LEVELS,
-        details=OF_COMMAND,
+        details="With notify_command in tui.toml a program of yours tells of it too: /help preferences.",
     ),
 )

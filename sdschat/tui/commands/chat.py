@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
 from sdschat.tui.host import Command, Host
@@ -73,12 +73,11 @@ def _outbox(host: Host, argument: str) -> None:
     host.answer("\n".join(lines), "outbox")
 
 
-def _listed(host: Host, ids: Sequence[str]) -> Iterator[MessageItem]:
-    """Yield the first of these messages, as far as they are here."""
-    for message_id in ids[:_LISTED]:
-        shown = host.conversation.message(message_id)
-        if shown is not None:
-            yield host.model.entry_for(shown)
+def _listed(host: Host, ids: Sequence[str]) -> list[MessageItem]:
+    """Return the first of these messages by the time at which they were written, as far as they are here."""
+    found = [shown for message_id in ids if (shown := host.conversation.message(message_id)) is not None]
+    found.sort(key=lambda shown: shown.received_at)
+    return [host.model.entry_for(shown) for shown in found[:_LISTED]]
 
 
 def _line(host: Host, entry: MessageItem, state: str) -> str:

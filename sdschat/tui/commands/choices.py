@@ -6,19 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, switched
 from sdschat.tui.model.words import clean
 from sdschat.tui.themes import theme_in_force
 
 _NO_SCREEN: Final = "; it counts where there is a screen"
-
-
-def switched(name: str, argument: str, now: bool) -> bool:
-    """Return what a switch is to be: as the argument says, else the other way round. Raises CommandError."""
-    word = argument.lower()
-    if word not in ("", "on", "off"):
-        raise CommandError(f"/{name} takes on or off; alone it changes from one to the other.")
-    return not now if not word else word == "on"
 
 
 def _theme(host: Host, argument: str) -> None:
@@ -111,7 +103,6 @@ def _highlight(host: Host, argument: str) -> None:
     host.warn(f"{clean(word, limit=40)} {'counts as your nick does' if word in words else 'counts no more'}")
 
 
-OF_COMMAND: Final = "notify_command in tui.toml is run for each message to you: /help preferences tells of it."
 COMMANDS = (
     Command(
         "theme",
@@ -139,7 +130,7 @@ COMMANDS = (
         _bell,
         group="screen",
         complete=_on_off,
-        details=OF_COMMAND,
+        details="notify_command in tui.toml is run for each message to you: /help preferences tells of it.",
     ),
     Command(
         "highlight",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from sdschat.identity.suggest import did_you_mean
-from sdschat.tui.host import ABSENT, Command, Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.manual import (
     FIRST_STEPS,
     KEYS_FOR_LINES,
@@ -21,7 +20,7 @@ from sdschat.tui.manual import (
     without_keys,
 )
 from sdschat.tui.model.own_keys import key_problem, written_key
-from sdschat.tui.model.results import CommandError, Page, UnknownCommand
+from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import clean, key_words
 
 _ALL: Final = "all"
@@ -216,14 +215,7 @@ def _explained(host: Host, name: str) -> list[str]:
     page = _page(host, name)
     if page and (host.registry.get(name) is None or _told_of_lines(_topics(host), name)):
         return page
-    try:
-        command = host.registry.find(name)
-    except UnknownCommand as error:
-        known = [*host.registry.names(), *_topics(host)]
-        hint = ABSENT.get(name.lower()) or did_you_mean(
-            name.lower(), known, "/help lists the commands and the topics.", prefix="/help "
-        )
-        raise CommandError(f"There is no command or topic {clean(name, limit=40)}. {hint}") from error
+    command = host.registry.find(name, _topics(host))
     also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
     return [*page, *_about(host, command), *also]
 

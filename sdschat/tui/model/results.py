@@ -25,5 +25,9 @@ class CommandError(Exception):
     """The command cannot be done. The text says what, why and what to do; the typed line stays in the input."""
 
 
-class UnknownCommand(CommandError):
-    """No command is called so."""
+def switched(name: str, argument: str, now: bool) -> bool:
+    """Return what a switch is to be: as the argument says, else the other way round. Raises CommandError."""
+    word = argument.lower()
+    if word not in ("", "on", "off"):
+        raise CommandError(f"/{name} takes on or off; alone it changes from one to the other.")
+    return not now if not word else word == "on"
