@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 from io import TextIOWrapper
 from pathlib import Path
+
+from sdschat.node.files import make_private, open_private
 
 
 def log_folder() -> Path:
@@ -14,7 +15,7 @@ def log_folder() -> Path:
     import platformdirs
 
     folder = Path(platformdirs.user_log_dir("sdschat", appauthor=False))
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     return folder
 
 
@@ -22,8 +23,7 @@ class _PrivateFile(logging.FileHandler):
     """A log file, made with the first record and readable by its owner only."""
 
     def _open(self) -> TextIOWrapper:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+        return open_private(Path(self.baseFilename), "a", errors="backslashreplace")
 
 
 def log_to_file() -> None:

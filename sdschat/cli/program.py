@@ -231,11 +231,11 @@ def _keep_traceback(error: BaseException) -> Path | None:
     import traceback
 
     from sdschat.cli.logs import log_folder
+    from sdschat.node.files import open_private
 
     try:
         path = log_folder() / f"failure-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open_private(path, "w", errors="backslashreplace") as file:
             file.write(f"sdschat {__version__}, Python {sys.version}\n")
             traceback.print_exception(error, file=file)
     except OSError:

@@ -18,6 +18,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
+from sdschat.node.files import open_private
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command
@@ -185,7 +186,8 @@ class ScreenHost(Window, App[int]):
         where = ""
         if self.copies is not None:
             try:
-                self.copies.write_text(text, encoding="utf-8", errors="replace")
+                with open_private(self.copies, "w", errors="replace") as file:
+                    file.write(text)
                 where = f" and to {self.copies}"
             except OSError as error:
                 where = f"; it could not be written to {self.copies}: {error.strerror}"

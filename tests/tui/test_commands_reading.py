@@ -242,6 +242,7 @@ async def test_copy_puts_the_message_into_the_clipboard_and_a_file(s: Stage) -> 
     assert s.app.clipboard == "two\nlines https://a.example/x"
     assert s.app.copies is not None
     assert s.app.copies.read_text() == s.app.clipboard
+    assert s.app.copies.stat().st_mode & 0o777 == 0o600
     await s.enter("/copy id")
     assert s.app.clipboard == s.app.selection
     await s.enter("/copy link 1")
@@ -254,6 +255,7 @@ async def test_export_writes_the_log_and_never_over_a_file(s: Stage) -> None:
     await talk(s, 3, "line {}\nand more")
     await s.enter(f"/export {path}")
     lines = path.read_text().splitlines()
+    assert path.stat().st_mode & 0o777 == 0o600
     assert len(lines) == 6
     assert lines[0].endswith("ann: line 0")
     assert lines[1] == "    and more"

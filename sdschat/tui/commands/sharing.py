@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.node.files import open_private
 from sdschat.node.sharing.events import folder_for_pages, page_name
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view.private import privacy
@@ -53,7 +53,7 @@ async def _share(host: Host, argument: str) -> None:
     since = host.view.now().wall - wanted.minutes * 60_000
     try:
         made = await asyncio.to_thread(page_of, host.view.node, host.channel, since, has_texts=wanted.has_texts)
-        with open(path, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with open_private(path, "x") as file:
             file.write(made)
     except ValueError as error:
         raise CommandError(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from sdschat.node.files import open_private
 from sdschat.node.view.members import has_members
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
@@ -21,7 +22,7 @@ def _export(host: Host, argument: str) -> None:
         raise CommandError(f"{path} is there already. Choose another name.")
     after, written = (-1, ""), 0
     try:
-        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+        with open_private(path, "x", errors="backslashreplace") as file:
             while found := host.conversation.messages(after=after, limit=500):
                 for shown in found:
                     file.write(message_lines(host.model.entry_for(shown), host.model))
