@@ -195,8 +195,8 @@ def strangers_words(keys: int, messages: int) -> str:
 def bodies_words(fetched: int, left: int) -> str:
     """Return the line that ends the fetching of texts that were kept as ids."""
     if not left:
-        return f"{count(fetched, 'text')} over the limit fetched"
-    return f"{count(fetched, 'text')} over the limit fetched; nobody here has the other {left}"
+        return f"{count(fetched, 'text')} fetched"
+    return f"{count(fetched, 'text')} fetched; nobody here has the other {left}"
 
 
 def own_over_limit_words(messages: int) -> str:
