@@ -16,7 +16,6 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.options import channel_options, data_set_option, user_file
 from sdschat.cli.terminal import has_signs, require_screen
-from sdschat.node.files import make_private
 
 if TYPE_CHECKING:
     from sdschat.cli.options import Chosen
@@ -189,7 +188,7 @@ def _copies() -> Path | None:
 
     folder = Path(platformdirs.user_state_dir("sdschat", appauthor=False))
     try:
-        make_private(folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         say(f"warning: {folder} cannot be made, so copies are not kept there: {error.strerror}")
         return None
