@@ -42,7 +42,8 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
       sdschat export lobby lobby.parquet --since 30d --name ann
       sdschat export @bob bob.txt --name ann
 
-    The same as `sdschat log CHANNEL --format … > FILE`, but the file appears whole or not at all.
+    The end of the name says the format; .json is the same as .jsonl and .ndjson: JSON lines, one object a line. It is
+    the same as `sdschat log CHANNEL --format … > FILE`, but the file appears whole or not at all.
     """
     chosen_form = form or _SUFFIXES.get(file.suffix.lower())
     if chosen_form is None:
@@ -54,4 +55,4 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
         raise CommandProblem(f"{file} is a database, or beside that of the profile. Choose another name.", WRONG_USE)
     with open_reader(chosen) as reader, writable(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
-    say(f"{file} is written")
+    say(f"{file} is written{', one JSON object a line' if chosen_form == 'json' else ''}")

@@ -21,6 +21,8 @@ from sdschat.store.journal import JournalRow
 
 _MARKDOWN_SIGNS: Final = re.compile(r"[\\`*_{}\[\]<>#|!&~]")
 _MARKDOWN_LINES: Final = re.compile(r"(?m)^(\s*)([-+=])")  # signs at the beginning of a line only
+_SPACES: Final = re.compile(r"(?m)^ +| {2,}")  # Markdown would draw none of them, or one
+_TAB: Final = 4  # columns
 DIRECT = "direct"  # the `via` of a direct message, which is not in the log
 
 
@@ -57,7 +59,8 @@ def _fate(state: AckState, sends: int) -> str:
 def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> str:
     """As `as_text`."""
     name = _literal(name or safe(message.nick or message.sender_id[:8]))
-    quoted = _literal(safe(message.text or "", lines=True)).replace("\n", "  \n")
+    text = safe((message.text or "").expandtabs(_TAB), lines=True)
+    quoted = _SPACES.sub(lambda run: "&nbsp;" * len(run[0]), _literal(text)).replace("\n", "  \n")
     answers = f", answers {_literal(answered)}" if answered else ""
     return f"**{name}** ({moment(message.lamport)}{answers}){'' if is_action(message) else ':'} {quoted}\n"
 

@@ -48,6 +48,12 @@ def test_a_text_makes_no_heading_and_no_list_in_markdown() -> None:
     assert shown.endswith("title  \n\\=====  \n\\- one  \n\\+ two  \nthree - four\n")
 
 
+def test_what_is_set_in_stays_so_in_markdown() -> None:
+    shown = as_markdown(said("ann", "def f():\n    return  1\n\t- x"))
+    space = "&nbsp;" * 4
+    assert shown.endswith(f"def f():  \n{space}return{'&nbsp;' * 2}1  \n{space}\\- x\n")
+
+
 def test_a_direct_message_names_how_many_before_it_are_lost() -> None:
     without = said("ann", "hi")._replace(via=DIRECT, dependencies=("p" * 64,))
     assert as_text(without).endswith("ann: hi [1 before it lost]")
