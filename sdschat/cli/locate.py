@@ -24,6 +24,8 @@ def command(chosen: Chosen, as_json: bool) -> None:
     Examples:
       sdschat locate --name ann
       cp "$(sdschat locate --name ann --json | jq -r 'select(.name == "database") | .path')" copy.db
+
+    texts: what /log on writes; chat: colours, keys and aliases of the chat; logs: of the program, for its faults.
     """
     for name, path in _files(chosen):
         try:
@@ -46,6 +48,9 @@ def _files(chosen: Chosen) -> Iterator[tuple[str, Path]]:
     yield "profile", database.parent
     yield "database", database
     yield "key", database.parent / KEY_FILE
+    yield "texts", database.parent / "logs"
     yield "config", user_file()
+    yield "chat", user_file().with_name("tui.toml")
+    yield "themes", user_file().with_name("themes")
     yield "project", Path(PROJECT_FILE).absolute()
     yield "logs", Path(platformdirs.user_log_dir("sdschat", appauthor=False))

@@ -163,7 +163,19 @@ def test_the_plain_page_has_no_escapes() -> None:
 def test_locate_names_every_file(home: Path) -> None:
     done = run(home, "locate", "--name", "ann", "--json")
     found = {line["name"]: line for line in map(json.loads, done.stdout.splitlines())}
-    assert found.keys() == {"profile", "database", "key", "config", "project", "logs"}
+    assert found.keys() == {
+        "profile",
+        "database",
+        "key",
+        "texts",
+        "config",
+        "chat",
+        "themes",
+        "project",
+        "logs",
+    }
+    assert found["texts"]["path"] == str(home / "data/sdschat/profiles/ann/logs")
+    assert found["chat"]["path"].endswith("/tui.toml")
     assert [name for name, line in found.items() if line["exists"]] == ["profile", "database", "key"]
     assert found["database"]["path"] == str(home / "data/sdschat/profiles/ann/sdschat.db")
     assert "others" not in run(home, "locate", "--name", "ann").stdout
