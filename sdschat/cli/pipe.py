@@ -12,7 +12,8 @@ from sdschat.cli.json_events import INPUT_REFUSED, InputLine, json_line, named_l
 from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import LineWriter
-from sdschat.node.channel.strangers import named_strangers, strangers_of
+from sdschat.node.channel.strangers import strangers_of
+from sdschat.node.channel.strangers_share import named_strangers
 from sdschat.node.events import (
     ConnectionChanged,
     DeliveryChanged,

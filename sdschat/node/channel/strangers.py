@@ -3,13 +3,11 @@ user opens them, or they speak again when there is room for new people (see `ide
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.key_book import KeyBook, KeyEvent
-from sdschat.identity.signing import ids_called
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
-from sdschat.node.channel.strangers_share import FORGOTTEN, StrangerAccounts, StrangersShare
+from sdschat.node.channel.strangers_share import FORGOTTEN, Stranger, StrangerAccounts, StrangersShare
 from sdschat.node.events import StrangersChanged
 from sdschat.sds.values import Append, Now
 from sdschat.store.store import Store
@@ -19,15 +17,6 @@ if TYPE_CHECKING:
     from sdschat.sds.state import Ready
 
 EVERY: Final = 1_000  # milliseconds between two events
-
-
-class Stranger(NamedTuple):
-    """A stranger who waits, and the number of their messages in the log."""
-
-    sender_id: str
-    nick: str
-    messages: int
-    heard_at: int  # epoch milliseconds
 
 
 class ChannelStrangers(PassiveExtension):
@@ -96,21 +85,6 @@ class ChannelStrangers(PassiveExtension):
         waiting = [*self.accounts.known.values(), self.accounts.forgotten]
         senders, messages = sum(one.senders for one in waiting), sum(one.messages for one in waiting)
         return (*facts, StrangersChanged(senders, messages, tuple(opened)))
-
-
-def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
-    """Return the one of this nick, or of an id that begins so, or `all` of them. Raises ValueError with a sentence."""
-    if not strangers:
-        raise ValueError("Nobody waits here: everybody who speaks is shown.")
-    if name == "all":
-        return list(strangers)
-    called = ids_called(name, ((one.sender_id, one.nick) for one in strangers))
-    found = [one for one in strangers if one.sender_id in called]
-    if not found:
-        raise ValueError(f"No stranger who waits here is called {name}, or has an id that begins so.")
-    if len(found) > 1:
-        raise ValueError(f"{len(found)} strangers are called {name}. Give the id of one.")
-    return found
 
 
 def is_waiting(session: ExtendedChannel, sender_id: str) -> bool:

@@ -1,15 +1,16 @@
-"""Room of the strangers who wait: their accounts in one channel, and their share of the disk in all channels.
+"""The strangers who wait: their names, their accounts in one channel, and their share of the disk in all channels.
 
 An account counts the messages of a stranger, and the room that they take. The share is of a whole profile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
 from sdschat.identity.key_book import MAX_STRANGERS, KeyStanding
+from sdschat.identity.signing import ids_called
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -158,3 +159,27 @@ def saved_strangers(reader: Reader, channel: str) -> tuple[int, int]:
     saved = {name.removeprefix(prefix): account_from(kept) for name, kept in reader.values(prefix).items()}
     found = [one for sender_id, one in saved.items() if sender_id in waiting or sender_id == FORGOTTEN]
     return sum(one.senders for one in found), sum(one.messages for one in found)
+
+
+class Stranger(NamedTuple):
+    """A stranger who waits, and the number of their messages in the log."""
+
+    sender_id: str
+    nick: str
+    messages: int
+    heard_at: int  # epoch milliseconds
+
+
+def named_strangers(strangers: Sequence[Stranger], name: str) -> list[Stranger]:
+    """Return the one of this nick, or of an id that begins so, or `all` of them. Raises ValueError with a sentence."""
+    if not strangers:
+        raise ValueError("Nobody waits here: everybody who speaks is shown.")
+    if name == "all":
+        return list(strangers)
+    called = ids_called(name, ((one.sender_id, one.nick) for one in strangers))
+    found = [one for one in strangers if one.sender_id in called]
+    if not found:
+        raise ValueError(f"No stranger who waits here is called {name}, or has an id that begins so.")
+    if len(found) > 1:
+        raise ValueError(f"{len(found)} strangers are called {name}. Give the id of one.")
+    return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from sdschat.node.channel.strangers import Stranger, named_strangers, strangers_of
+from sdschat.node.channel.strangers import strangers_of
+from sdschat.node.channel.strangers_share import Stranger, named_strangers
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.direct import DirectConversation
