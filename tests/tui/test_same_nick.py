@@ -176,3 +176,12 @@ async def test_tab_completes_a_long_nick_whole(s: Stage) -> None:
 async def test_who_mutes_oneself_is_not_told_of_writing(s: Stage) -> None:
     await s.enter("/mute ann")
     assert s.hint() == "That is yourself. Choose somebody else."
+
+
+@staged(peers=("bob",), syncs=True, size=(140, 30))
+async def test_the_lens_tells_two_keys_of_one_nick_apart(s: Stage) -> None:
+    both = await two_bobs(s)
+    s.app.node.send("lobby", "hello")
+    await s.until_text("hello")
+    await s.enter("/events")
+    assert all(f"{tagged(one)} is here" in s.text() or f"from {tagged(one)}" in s.text() for one in both)

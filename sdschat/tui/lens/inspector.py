@@ -19,7 +19,7 @@ from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, members, packet, peers, repair, why
 from sdschat.tui.lens.trace import LensTrace, LogLine
 from sdschat.tui.lens.view_input import VIEW_NAMES, Line, ViewInput, folded
-from sdschat.tui.model.words import UNICODE, Glyphs, count, cutting_with
+from sdschat.tui.model.words import NAME_LIMIT, UNICODE, Glyphs, clean_name, count, cutting_with, tagged_nick
 
 T = TypeVar("T")
 View = Callable[[ViewInput], list[Line]]
@@ -145,7 +145,9 @@ class LensInspector:
 
         def nick_of(sender_id: str) -> str:
             here = session.presence.online.get(sender_id)
-            return here or log.nick_of(sender_id) or log.presence_nick(sender_id)
+            nick = here or log.nick_of(sender_id) or log.presence_nick(sender_id)
+            tag = log.tag_of(sender_id, nick)
+            return tagged_nick(clean_name(nick, limit=NAME_LIMIT - len(tag) - 1), tag)
 
         def raw(message_id: str) -> bytes | None:
             held = session.channel.state.incoming.buffered.get(message_id)
