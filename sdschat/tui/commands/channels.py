@@ -28,7 +28,8 @@ def _join(host: Host, argument: str) -> None:
     except ValueError:
         raise CommandError('A quote is not closed. /join takes several channels: /join dev "my room".') from None
     try:
-        names = [host.view.written(name) for name in names]  # all are names, before one is opened
+        for name in names:
+            host.view.written(name)  # all are names or links, before one is opened
         opened = [host.open_channel(name) for name in names]
     except ValueError as error:
         raise CommandError(str(error)) from error
