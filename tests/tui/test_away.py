@@ -62,7 +62,7 @@ async def test_what_came_while_away_is_read_once_one_is_back_and_sees_it(s: Stag
 
 @staged(peers=("bob",), size=(80, 24))
 async def test_a_key_ends_an_absence_that_the_terminal_does_not_end(s: Stage) -> None:
-    """What came meanwhile stayed unread for good, also after an answer, and so did all that came later on disk."""
+    """News of the meantime stayed unread for good, also after an answer, and so did all that came later on disk."""
     await s.until_text("2 here")
     await _away(s, 120_000)
     s.say("the ferry is late")

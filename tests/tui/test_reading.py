@@ -379,7 +379,7 @@ def test_who_said_nothing_keeps_the_nick_over_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_nick_has_the_colour_of_the_last_run(tmp_path: Path) -> None:
-    """Where two wanted one colour, who was seen first got it: after a start that could be the other one."""
+    """The one seen first got a colour that two wanted: after a start that could be the other one."""
 
     async def story(seen_before: dict[str, int] | None = None) -> dict[str, int]:
         async with stage(tmp_path, peers=("bob", "eve")) as s:
