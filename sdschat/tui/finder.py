@@ -28,7 +28,7 @@ _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 _KEYS_OF_NOTHING: Final = ("Esc ends", "")
 _NOTHING_FOUND: Final = "not in this channel as a word or its beginning"
-_FEW_NOT_FOUND: Final = "not in this channel"
+_FEW_NOT_FOUND: Final = "none"
 
 
 class FindInput(Input):

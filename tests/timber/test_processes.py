@@ -50,7 +50,11 @@ def test_create_knock_invite_chat_edit_and_delete(chatted: dict[str, Any]) -> No
 @pytest.mark.usefixtures("chatted")
 def test_commands_beside_a_running_node_know_the_channel(group: Group, people: tuple[Pipe, Pipe, Pipe]) -> None:
     found = look_from_outside(group, people[1])
-    assert found["tail"] == ["bob: I saw nothing (edited)", "cid: good morning", "bob: I saw it all (edited)"]
+    assert found["tail"] == [
+        "bob: I saw nothing (edited)",
+        "cid (answers bob: I saw nothing (edited)): good morning",
+        "bob: I saw it all (edited)",
+    ]
     listed = found["listed"]
     assert (listed["messages"], listed["unread"], listed["peers"]) == (2, 2, 2)
     assert listed["members"] == [pipe.sender_id for pipe in people]

@@ -11,6 +11,7 @@ _AGO: Final = re.compile(r"(\d+)\s*([smhdw])")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _EPOCH: Final = re.compile(r"[0-9]{11,}")
 _EXAMPLES: Final = "10:02, 2026-01-31, 2026-01-31T15:00, 30m or 2d for so long ago, yesterday, or epoch milliseconds"
+_SEARCHED: Final = "10:02, 2025-11-20, 2h, 3d or yesterday"
 _NAMES: Final = ("from", "since", "before")
 
 
@@ -66,5 +67,8 @@ def parse_search(line: str, now: int) -> SearchWords:
         elif name == "from":
             names.append(value.removeprefix("@"))
         else:
-            times[name] = parse_moment(value, now)
+            try:
+                times[name] = parse_moment(value, now)
+            except ValueError:
+                raise ValueError(f"{value} is no time, such as {_SEARCHED}.") from None
     return SearchWords(" ".join(words).lstrip(), tuple(names), times.get("since"), times.get("before"))
