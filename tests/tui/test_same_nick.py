@@ -10,10 +10,11 @@ from tests.tui.stage import CALM, Stage, staged
 
 
 async def two_bobs(s: Stage) -> tuple[Member, Member]:
-    """Let a second bob come, who is heard but says nothing. Return both."""
+    """Let a second bob come, who is heard but says nothing. Return both, once they are here."""
     other = s.world.start("bob", profile="other", changes=CALM, before=extension.install)
-    await s.until(lambda: other.node.sender_id in s.app.node.sessions["lobby"].presence.keys)
-    return s.peers["bob"], other
+    both = s.peers["bob"], other
+    await s.until(lambda: all(one.node.sender_id in s.app.node.sessions["lobby"].presence.keys for one in both))
+    return both
 
 
 def tagged(member: Member) -> str:
