@@ -66,6 +66,17 @@ def test_since_when_somebody_is_here_lasts_until_they_go() -> None:
     assert mine.came == {}
 
 
+def test_those_of_one_nick_are_found_while_they_are_here_and_when_they_left() -> None:
+    mine, theirs = presence(ME), presence(OTHER)
+    assert mine.called("ann") == set()
+    mine.heard(OTHER.sender_id, here(theirs, 1, nick="Ann"), at(1))
+    assert mine.called("ann") == {OTHER.sender_id}
+    mine.heard(OTHER.sender_id, here(theirs, 3, nick="bob"), at(3))
+    assert (mine.called("ann"), mine.called("bob")) == (set(), {OTHER.sender_id})
+    mine.heard(OTHER.sender_id, left(theirs), at(4))
+    assert mine.called("bob") == {OTHER.sender_id}
+
+
 def test_a_role_ends_with_the_presence_or_with_another_one() -> None:
     mine, theirs = presence(ME), presence(OTHER, STORE)
     mine.heard(OTHER.sender_id, here(theirs), at(0))

@@ -7,9 +7,12 @@ again brings nobody back; and only what a participant signed ends its presence b
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
+from collections.abc import Set
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import Keys
+from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, SignedPresence, decode_presence, seal_presence
 from sdschat.identity.signing import Identity
 from sdschat.node.events import PresenceChanged
@@ -95,6 +98,9 @@ class ChannelPresence:
         self._identity = identity
         self._keys = keys
         self._seen: dict[str, _Seen] = {}
+        self._called: dict[str, set[str]] | None = (
+            None  # ids by how their nicks look; None: somebody came or went since
+        )
         self._strangers: set[str] = set()
         self._left: dict[str, tuple[tuple[int, int, int], int]] = {}  # order, and until when to remember it
         self._wrong: dict[str, tuple[int, int]] = {}  # date and time of arrival, of those whose clock is wrong
@@ -225,6 +231,7 @@ class ChannelPresence:
             return None
         self.came.setdefault(participant, now.wall)
         self.online[participant] = nick
+        self._called = None
         return PresenceChanged(participant, nick, True)
 
     # Time.
@@ -265,11 +272,28 @@ class ChannelPresence:
         nick = self.online.pop(participant, None)
         if nick is None:
             return None
+        self._called = None
         self.left.pop(participant, None)
         self.left[participant] = nick
         if len(self.left) > STRANGERS:
             del self.left[next(iter(self.left))]
         return PresenceChanged(participant, nick, False)
+
+    def replay(self, participant: str, nick: str, online: bool) -> None:
+        """Take a change that was judged when it was recorded."""
+        if online:
+            self.online[participant] = nick
+        else:
+            self.online.pop(participant, None)
+        self._called = None
+
+    def called(self, nick: str) -> Set[str]:
+        """Return the ids of those who are online, or left lately, by this nick or by one that looks like it."""
+        if self._called is None:
+            self._called = defaultdict(set)
+            for participant, other in (*self.online.items(), *self.left.items()):
+                self._called[skeleton(other)].add(participant)
+        return self._called.get(skeleton(nick), frozenset())
 
     def nick_of(self, participant: str) -> str:
         """Return the nick that the last presence proved; empty for somebody who was not here."""

@@ -249,11 +249,7 @@ class ReplayNode(Node):
                     transaction.index_text(*indexed(said))
                 self.gate.meet(said, self.time.at)
             case PresenceChanged(sender_id=sender_id, nick=nick, online=online):
-                online_now = self._session(channel).presence.online
-                if online:
-                    online_now[sender_id] = nick
-                else:
-                    online_now.pop(sender_id, None)
+                self._session(channel).presence.replay(sender_id, nick, online)
             case ConnectionChanged(state=state):
                 self._session(channel).connection(state == "connected")
             case Joined():

@@ -20,12 +20,9 @@ def tag_of(node: Node, sender_id: str, nick: str) -> str:
     else an empty text."""
     if not nick:
         return ""
-    form = skeleton(nick)
     others = _others(node, sender_id, nick)
     for session in node.sessions.values():
-        presence = session.presence
-        named = (*presence.online.items(), *presence.left.items())
-        others.update(one for one, other in named if one != sender_id and skeleton(other) == form)
+        others |= session.presence.called(nick) - {sender_id}
     return _beginning(sender_id, nick, others)
 
 
