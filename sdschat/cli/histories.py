@@ -8,19 +8,18 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import counted, listed, safe
 from sdschat.identity.key_book import KeyBook, KeyRow, NickRow
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
-from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import goes_by, sender_id_of
 from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
 from sdschat.node.view.moments import parse_moment, parse_search
+from sdschat.node.view.tags import are_alike, beginning
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
@@ -65,9 +64,6 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
         known = f"It has {listed(names)}." if names else "It has none yet."
         raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
     return channel
-
-
-_TAG: Final = 4  # letters of an id beside a nick
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +152,8 @@ class AuthorTags:
         tag = self._tags.get((sender_id, nick))
         if tag is None:
             self._read()  # with --follow, the keys of new participants
-            like_us = sender_id != self._me and skeleton(nick) == skeleton(self._nick)
-            tag = sender_id[:_TAG] if like_us or self._book.others_called(nick, sender_id) else ""
+            like_us = {self._me} if sender_id != self._me and are_alike(nick, self._nick) else set()
+            tag = beginning(sender_id, nick, like_us | self._book.others_called(nick, sender_id))
             self._tags[sender_id, nick] = tag
         return tag
 

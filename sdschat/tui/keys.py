@@ -10,11 +10,12 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 
+from sdschat.tui.commands.channels import person_name
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import heard_words
-from sdschat.tui.model.words import fitted, nick_text, short, tagged_nick
+from sdschat.tui.model.words import fitted, short
 from sdschat.tui.screen_host import ScreenHost
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
@@ -298,11 +299,7 @@ def _people_page(host: Host) -> Page:
     now, glyphs = host.view.now().wall, host.glyphs
     connected = host.view.connected(host.room)
     people = host.view.channel(host.room).people()
-    nicks = [
-        (tagged_nick(nick_text(person.nick), person.tag) or "(nothing signed yet)")
-        + (f" {glyphs.verified}" if person.verified else "")
-        for person in people
-    ]
+    nicks = [f"{person_name(person)}{f' {glyphs.verified}' if person.verified else ''}" for person in people]
     width = min(_MOST, max(map(cell_len, nicks), default=0))
     lines, marks, runs = [], list[list[Mark]](), []
     for person, nick in zip(people, nicks, strict=True):

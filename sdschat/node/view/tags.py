@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.lookalikes import skeleton
-from sdschat.node.node import Node
 from sdschat.node.view.values import Participant
+
+if TYPE_CHECKING:
+    from sdschat.node.node import Node
 
 _LOOKS_TAGGED: Final = re.compile(r"\s[0-9a-f]{4,}$")  # a nick that would be taken for one with a tag
 _DIGITS: Final = 4  # shown at first; as many more where two ids begin with the same ones
@@ -23,7 +25,7 @@ def tag_of(node: Node, sender_id: str, nick: str) -> str:
     others = _others(node, sender_id, nick)
     for session in node.sessions.values():
         others |= session.presence.called(nick) - {sender_id}
-    return _beginning(sender_id, nick, others)
+    return beginning(sender_id, nick, others)
 
 
 def tagged(node: Node, people: Sequence[Participant]) -> list[Participant]:
@@ -36,7 +38,7 @@ def tagged(node: Node, people: Sequence[Participant]) -> list[Participant]:
         if person.nick:
             others = _others(node, person.sender_id, person.nick)
             others.update(one for one in users[skeleton(person.nick)] if one != person.sender_id)
-            person = person._replace(tag=_beginning(person.sender_id, person.nick, others))
+            person = person._replace(tag=beginning(person.sender_id, person.nick, others))
         found.append(person)
     return found
 
@@ -56,7 +58,7 @@ def _others(node: Node, sender_id: str, nick: str) -> set[str]:
     return own | node.gate.book.others_called(nick, sender_id)
 
 
-def _beginning(sender_id: str, nick: str, others: Iterable[str]) -> str:
+def beginning(sender_id: str, nick: str, others: Iterable[str]) -> str:
     """Return as much of an id as no other one begins with; nothing where there is no other one."""
     others, digits = list(others), _DIGITS
     while digits < len(sender_id) and any(one[:digits] == sender_id[:digits] for one in others):

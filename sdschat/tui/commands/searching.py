@@ -13,7 +13,7 @@ from sdschat.tui.model.words import clean, count, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
-WHOLE_WORDS: Final = "Words are found whole, or by their beginning."
+_WHOLE_WORDS: Final = "Words are found whole, or by their beginning."
 
 
 def wanted_by(host: Host, text: str) -> SearchQuery:
@@ -37,7 +37,7 @@ async def _search(host: Host, argument: str) -> None:
     model, wanted = host.model, wanted_by(host, argument)
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
-        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}. {WHOLE_WORDS}")
+        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}. {_WHOLE_WORDS}")
     model.hits, model.hit_at = found, len(found)
     if host.model is model:
         host.mark(wanted.words)
