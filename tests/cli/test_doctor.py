@@ -1,4 +1,4 @@
-"""What `doctor` finds in the files of a profile."""
+"""The faults that `doctor` finds in the files of a profile."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sdschat.identity.content import ContentKind
 from sdschat.node.events import DirectSaid, MessageDelivered, PresenceChanged
 from tests.cli.processes import run
 from tests.node.catching import start
-from tests.node.test_direct import _second_bob, direct
+from tests.node.test_direct import direct, two_bobs
 from tests.node.test_private import creator
 from tests.node.worlds import world
 
@@ -116,10 +116,7 @@ def test_two_keys_of_one_nick_have_the_beginnings_of_their_ids(tmp_path: Path) -
 
     async def story() -> None:
         async with world(tmp_path / "data") as w:
-            ann, bob = start(w, "ann"), start(w, "bob")
-            other = await _second_bob(w)
-            for each in (bob, other):
-                await each.until(PresenceChanged, lambda told: told.nick == "ann")
+            ann, bob, other = await two_bobs(w)
             bob.node.send("lobby", "tiny hello")
             asked = await ann.until(MessageDelivered)
             other.node.send("lobby", "I am the real bob", reply_to=asked.said.message.message_id)

@@ -22,7 +22,7 @@ from sdschat.wire.nim_codec import EitherCodec
 from tests.cli.processes import command, environment, run
 from tests.needs import needs_module
 from tests.node.catching import say, start, stop
-from tests.node.test_direct import _second_bob, direct
+from tests.node.test_direct import direct, two_bobs
 from tests.node.worlds import world
 
 
@@ -129,10 +129,8 @@ def test_two_of_one_name_are_told_apart_by_id(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with world(tmp_path / "data") as w:
-            ann, bob = start(w, "ann"), start(w, "bob")
-            other = await _second_bob(w)
-            for each in (bob, other):
-                await each.until(PresenceChanged, lambda told: told.nick == "ann")
+            ann, *bobs = await two_bobs(w)
+            for each in bobs:
                 direct(each).send("ann", "it is me")
                 ids.append(each.node.sender_id)
                 await ann.until(DirectSaid, partial(_is_of, each.node.sender_id))

@@ -169,6 +169,15 @@ def test_nobody_acknowledges_in_another_s_name(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+async def two_bobs(w: World) -> tuple[Member, Member, Member]:
+    """Return ann, and two who go by bob and know her."""
+    ann, bob = start(w, "ann"), start(w, "bob")
+    other = await _second_bob(w)
+    for each in (bob, other):
+        await each.until(PresenceChanged, lambda told: told.nick == "ann")
+    return ann, bob, other
+
+
 async def _second_bob(w: World) -> Member:
     folder, w.folder = w.folder, w.folder / "elsewhere"
     try:

@@ -335,14 +335,19 @@ def test_admins_who_remove_while_apart_agree_and_share_a_key(tmp_path: Path) -> 
     run(scenario)
 
 
+async def by_one_link(here: World) -> tuple[Member, str, Member, Member]:
+    """Return ann, her channel, and bob and carol, who come by a link for one: carol is no member."""
+    ann, name = creator(here)
+    link = link_of(ann, uses=1)
+    bob = here.start("bob", link)
+    await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
+    return ann, name, bob, here.start("carol", link)
+
+
 def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, _ = creator(here)
-            link = link_of(ann, uses=1)
-            bob = here.start("bob", link)
-            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
-            carol = here.start("carol", link)
+            ann, _, bob, carol = await by_one_link(here)
             say(carol, "let me in")
             found = await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
             assert found.said.opened.text == (
@@ -364,11 +369,7 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
 def test_whoever_reads_by_a_used_up_link_is_removed_with_a_new_key(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, name = creator(here)
-            link = link_of(ann, uses=1)
-            bob = here.start("bob", link)
-            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
-            carol = here.start("carol", link)
+            ann, name, bob, carol = await by_one_link(here)
             await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
             say(ann, "carol reads this by the link")
             await until_said(carol, "carol reads this by the link")
@@ -392,11 +393,7 @@ def test_whoever_reads_by_a_used_up_link_is_removed_with_a_new_key(tmp_path: Pat
 def test_the_reason_why_one_is_no_member_is_told_again_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, name = creator(here)
-            link = link_of(ann, uses=1)
-            here.start("bob", link)
-            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
-            carol = here.start("carol", link)
+            _, name, _, carol = await by_one_link(here)
             why = (await carol.until(NotAMember)).why
             assert why.startswith("your invite is of no use: the invite was used up.")
             await carol.node.close(0.1)

@@ -286,7 +286,7 @@ async def test_a_switch_takes_on_and_off_and_nothing_else(s: Stage) -> None:
 
 @staged()
 async def test_a_letter_brings_the_input_back_from_the_bare_log(s: Stage) -> None:
-    """What was typed went nowhere, and the line that names the key went after some seconds."""
+    """Typed letters went nowhere, and the line that names the key went after some seconds."""
     await s.enter("/bare")
     s.app._forget("another line")
     assert s.hint().startswith("Esc brings everything back")
