@@ -197,12 +197,7 @@ class ChatApp(EscInOrder, KeyedHost):
 
             wanted = self.preferences
             self.notifier = Notifier(wanted.notify_terminal, wanted.notify_command, self.write_raw, self.warn)
-        for name, message_id in calls:
-            shown = self.view.conversation(name).message(message_id)
-            if shown is not None:
-                model = self.desktop.models[name]
-                entry = model.entry_for(shown)
-                self.notifier.tell(self.label(name), model.name_of(entry.sender_id, entry.nick), entry.text)
+        self.notifier.tell_all(calls, self.models, self.label)
 
     def _tell_of_talks(self, names: Iterable[str]) -> None:
         """Name the key of the last conversation of two in which something was said that is not on the screen."""

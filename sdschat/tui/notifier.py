@@ -90,6 +90,17 @@ class Notifier:
             }
             self.running = start(self._run(values), lambda error: self._complain(str(error)))
 
+    def tell_all(
+        self, calls: Sequence[tuple[str, str]], models: Mapping[str, ChannelModel], label: Callable[[str], str]
+    ) -> None:
+        """Tell of messages by conversation and id. `label`: how a conversation is named to the user."""
+        for name, message_id in calls:
+            model = models[name]
+            shown = model.conversation.message(message_id)
+            if shown is not None:
+                entry = model.entry_for(shown)
+                self.tell(label(name), model.name_of(entry.sender_id, entry.nick), entry.text)
+
     def close(self) -> None:
         if self.running is not None:
             self.running.cancel()

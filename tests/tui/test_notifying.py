@@ -182,6 +182,27 @@ def test_the_bell_reaches_the_terminal_unless_the_user_is_there_or_wants_none(tm
         assert _bells(ann) == 3
 
 
+def test_the_bell_rings_line_by_line_unless_it_is_off(tmp_path: Path) -> None:
+    broker = ("--timing", "demo", "--set", f"embedded.port={free_port()}")
+
+    def say(ann: Terminal, text: str) -> None:
+        assert run(tmp_path / "bob", "send", "lobby", text, "--name", "bob", *broker).returncode == 0
+        ann.until_text(text)
+
+    with Terminal(command("join", "lobby", "--plain", "--name", "ann", *broker), tmp_path) as ann:
+        ann.until_text("/quit leaves")
+        say(ann, "for nobody")
+        assert _bells(ann) == 0
+        say(ann, "ann: you are called")
+        ann.until(lambda: _bells(ann) == 1, "the bell")
+        ann.enter("/bell off")
+        ann.until_text("the bell is off")
+        say(ann, "ann: you hear nothing")
+        ann.enter("/quit")
+        assert ann.wait() == 0
+        assert _bells(ann) == 1
+
+
 CONTENT = re.compile(rb"\x1b\](9|99|777);([^\x1b\x07\x9c]*)\x1b\\")
 
 

@@ -337,6 +337,35 @@ def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_silence_about_a_message_for_one_alone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.tui.plain.host._SILENT", 0.01)
+
+    async def story(s: Lines) -> None:
+        await s.until("bob is here")
+        assert await s.enter("/msg bob hello")
+        await s.until("acked 1: your message")
+        await s.bob.node.close(0.1)
+        await s.until("bob is gone")
+        assert await s.enter("are you there?")
+        waits = await s.until("so it waits")
+        assert "bob is not here, so it waits: your message" in waits
+        assert "are you there?" in waits
+
+    plain(tmp_path, story)
+
+
+def test_the_command_runs_for_what_is_to_the_user(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.host.preferences.notify_command = ["/nowhere/hook"]
+        s.bob.node.send("lobby", "for all")
+        await s.until("for all")
+        assert "/nowhere/hook" not in s.text()
+        s.bob.node.send("lobby", "ann: for you")
+        await s.until("notify_command /nowhere/hook cannot be started")
+
+    plain(tmp_path, story)
+
+
 def test_an_answer_names_what_it_answers(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         asked = s.bob.node.send("lobby", "what time is it?")

@@ -85,8 +85,7 @@ class Workspace:
         for model in concerned:
             model.hear(event, looking(model.name))
             if before is not None:
-                self._attend(model, before.get(model.name, 0), event)
-                self.ring = self.ring or (not is_there and self._is_to_user(model, event))
+                self._attend(model, before.get(model.name, 0), event, is_there)
         return any(model.changes for model in concerned)
 
     def concerned(self, event: NodeEvent) -> list[ChannelModel]:
@@ -114,19 +113,12 @@ class Workspace:
             return [self.models[event.channel]] if owner is None else [owner]
         return [self.models[event.channel], *talks]
 
-    def _attend(self, model: ChannelModel, mentions_before: int, event: NodeEvent) -> None:
-        level = self._level(model.name)
-        if level == "none":
+    def _attend(self, model: ChannelModel, mentions_before: int, event: NodeEvent, is_there: bool) -> None:
+        if self._level(model.name) == "none":
             model.mentions = mentions_before
-        elif model.mentions > mentions_before:
+        elif model.mentions > mentions_before or (not is_there and _is_to_user(model, event)):
             self.ring = True
             self.calls = [*self.calls[1 - _CALLS :], (model.name, _message_id(event))]
-
-    def _is_to_user(self, model: ChannelModel, event: NodeEvent) -> bool:
-        entry = model.timeline.entries.get(_message_id(event))
-        if entry is None or entry.own or self._level(model.name) == "none":
-            return False
-        return entry.mention or bool(model.conversation.peer)
 
     def counted(self, name: str) -> tuple[int, int]:
         """Return the numbers of unread messages and of mentions that the user wants to be told of."""
@@ -173,6 +165,11 @@ def _message_id(event: NodeEvent) -> str:
     body = event.body
     found: str = body.said.message.message_id if isinstance(body, MessageDelivered) else getattr(body, "message_id", "")
     return found
+
+
+def _is_to_user(model: ChannelModel, event: NodeEvent) -> bool:
+    entry = model.timeline.entries.get(_message_id(event))
+    return entry is not None and not entry.own and (entry.mention or bool(model.conversation.peer))
 
 
 def _is_news(event: NodeEvent) -> bool:

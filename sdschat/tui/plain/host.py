@@ -23,7 +23,7 @@ from sdschat.node.events import (
     ev,
 )
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Key, shown_of
+from sdschat.node.view.values import Key, conversation_id, shown_of
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
@@ -33,6 +33,7 @@ from sdschat.tui.model.items import MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, apart, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
+from sdschat.tui.plain.alerts import Alerts
 from sdschat.tui.plain.lens import PlainLens
 from sdschat.tui.plain.lines import INDENT, ConnectionLines, StateLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
@@ -105,6 +106,7 @@ class PlainHost(Host):
         self._states = StateLines()
         self._history: dict[str, str] = {}
         self._waiting: set[str] = set()  # channels of which it was told that a message waits for somebody
+        self._alerts = Alerts(self, out, self._write)
         self._posts = PostLines(
             lambda model, entry: self._say_entry(entry, model.name),
             lambda model, text: self._tell_of(model.name, text),
@@ -247,7 +249,7 @@ class PlainHost(Host):
 
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
-        self.desktop.hear(event, lambda name: name == self.desktop.shown)
+        self.desktop.hear(event, lambda name: name == self.desktop.shown, is_there=False)
         self.text_log.hear(event)
         body = event.body
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
@@ -283,6 +285,7 @@ class PlainHost(Host):
             self._skip_notes(model)  # it was told when their presence said so
         for each in self.desktop.models.values():
             self._say_notes(each)
+        self._alerts.tell()
 
     def _say_presence(self, name: str, told: PresenceChanged) -> None:
         """Write who comes and goes, and the nick of somebody who came without one, once each."""
@@ -290,7 +293,7 @@ class PlainHost(Host):
         who = model.name_of(told.sender_id, nick) if nick and model is not None else nick
         who = apart(who) or f"<{short(told.sender_id, 8)}>"
         key = (name, told.sender_id)
-        self._waiting.discard(name)
+        self._waiting -= {name, conversation_id(name, told.sender_id)}
         before = self._here.pop(key, "")
         session = self.node.sessions.get(name)
         if not before and session is not None and session.is_outsider(told.sender_id):
@@ -311,6 +314,8 @@ class PlainHost(Host):
         entry = model.timeline.entries.get(message_id)
         if entry is not None:
             self._say_entry(entry, model.name)
+            if entry.own:
+                self._watch(model, entry)
 
     def _say_history(self, name: str, what: CatchingUp) -> None:
         """Write when history has come, or is not fetched any further; that it is being fetched if there is much."""
@@ -359,7 +364,10 @@ class PlainHost(Host):
             self._watch(model, entry)
         elif fate.phase is Phase.UNACKED and model.name not in self._waiting:
             self._waiting.add(model.name)
-            why = "nobody is known to have it yet" if model.present else "nobody else is here, so it waits"
+            peer = self.label(model.name)[1:] if model.conversation.peer else ""
+            why = f"{peer or 'nobody'} is {'not ' if peer else ''}known to have it yet"
+            if not model.present:
+                why = f"{f'{peer} is not' if peer else 'nobody else is'} here, so it waits"
             self._tell_of(model.name, f"{why}: your message {short(entry.message_id)}, {beginning(entry.text)}")
 
     def _say_gaps(self, name: str, model: ChannelModel) -> None:
