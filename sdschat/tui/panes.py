@@ -173,6 +173,8 @@ class Panes:
         late = len(model.late.unseen)
         if late:
             yield (f"{late} late: Alt+L",), screen.line_style.style("late")
+        if model.conversation.channel in screen.view.node.recorded:
+            yield ("recording",), plain
         partner, people = model.conversation.partner(), model.conversation.people()
         if partner is not None:
             yield (f"only {name_of(partner) if partner.nick else 'the other one'} and you read this",), plain

@@ -262,6 +262,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_node(tmp_path: Path) -> None
             assert [body.detail.partition(":")[0] for body in ann.of(TroubleMet)] == [
                 "recording to /dev/full has stopped"
             ]
+            assert not ann.node.recorded
 
     asyncio.run(story())
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished
+from sdschat.node.node import Node
+from sdschat.node.recording.recorder import Recorder
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.history import as_started
 from sdschat.tui.widgets.sheet import Sheet
-from tests.tui.stage import Stage, staged
+from tests.tui.stage import Stage, stage, staged
 
 
 @staged(size=(80, 24))
@@ -49,6 +54,24 @@ async def test_the_keys_of_the_head_are_those_of_now(s: Stage) -> None:
     assert "F9 help  Alt+G lens" in s.lines()[0]
     await s.press("f9")
     assert s.app.sheet.page is not None
+
+
+def test_a_channel_that_is_recorded_says_so_until_the_recording_ends(tmp_path: Path) -> None:
+    """The first lines alone told of it: a day later nothing said that all is kept in a file."""
+
+    async def story() -> None:
+        recorders: list[Recorder] = []
+
+        def record(node: Node) -> None:
+            recorders.append(Recorder(node, tmp_path / "run.jsonl"))
+
+        async with stage(tmp_path, extends=record) as s:
+            await s.until(lambda: "recording" in s.lines()[0], "the sign")
+            recorders[0].close()
+            await s.enter("/clear")
+            await s.until(lambda: "recording" not in s.lines()[0], "no sign")
+
+    asyncio.run(story())
 
 
 @staged()

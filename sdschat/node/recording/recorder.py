@@ -55,7 +55,7 @@ class Recorder:
         self._file: TextIO | None = _made(path)
         self._faults: dict[str, str] = {}
         self._left_out: set[str] = set()
-        self._open: set[str] = set()  # channels of which something is recorded, and not yet that they were left
+        self._open = node.recorded  # until it is recorded that they were left
         self._write(
             v=VERSION,
             sender_id=node.sender_id,
@@ -100,7 +100,7 @@ class Recorder:
 
     def _begin(self, channel: str) -> None:
         """Record the state and the log that the channel had before it was joined."""
-        if not self._leaves_out(channel):
+        if self._file is not None and not self._leaves_out(channel):
             self._open.add(channel)
         store = self._node.profile.store
         snapshot = store.channel(channel).snapshot()
@@ -140,6 +140,7 @@ class Recorder:
 
     def _stop(self) -> None:
         file, self._file = self._file, None
+        self._open.clear()
         if file is not None:
             with contextlib.suppress(OSError):  # what could not be written was said already
                 file.close()
