@@ -10,12 +10,15 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from sdschat.node.events import NodeEvent, ev
 from sdschat.node.tasks import start
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.words import clean, clean_name, count, duration, listed
+
+if TYPE_CHECKING:
+    from sdschat.tui.host import Host
 
 _TITLE, _TEXT = 60, 300
 _SECONDS: Final = 10.0  # that a command may take
@@ -137,6 +140,28 @@ class Notifier:
         if not self._warned:
             self._warned = True
             self._warn(f"notify_command {self._command[0]} {what}. This is said once.")
+
+
+class LineAlerts:
+    """Rings on a terminal, and runs the user's command, for each message that is to the user: line by line nothing
+    tells whether another window has the keys."""
+
+    def __init__(self, host: Host, out: TextIO, write: Callable[[str], object]) -> None:
+        self._host, self._out, self._write = host, out, write
+        self._notifier: Notifier | None = None  # from the first notification on
+
+    def tell(self) -> None:
+        """Tell of what came since this was last called."""
+        desktop, wanted = self._host.desktop, self._host.preferences
+        if desktop.take_ring() and wanted.bell and self._out.isatty():
+            self._write("\a")
+        calls = desktop.take_calls()
+        if not calls:
+            return
+        if self._notifier is None:
+            form = "off" if wanted.notify_terminal == "auto" else wanted.notify_terminal
+            self._notifier = Notifier(form, wanted.notify_command, self._write, self._host.warn)
+        self._notifier.tell_all(calls, desktop.models, self._host.label)
 
 
 _LEAST: Final = 60_000  # milliseconds; who was away for less has seen nothing pass

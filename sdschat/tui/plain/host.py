@@ -33,7 +33,7 @@ from sdschat.tui.model.items import MessageItem, NoteItem, Phase, gap_words
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, apart, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
-from sdschat.tui.plain.alerts import Alerts
+from sdschat.tui.notifier import LineAlerts
 from sdschat.tui.plain.lens import PlainLens
 from sdschat.tui.plain.lines import INDENT, ConnectionLines, StateLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
@@ -106,7 +106,7 @@ class PlainHost(Host):
         self._states = StateLines()
         self._history: dict[str, str] = {}
         self._waiting: set[str] = set()  # channels of which it was told that a message waits for somebody
-        self._alerts = Alerts(self, out, self._write)
+        self._alerts = LineAlerts(self, out, self._write)
         self._posts = PostLines(
             lambda model, entry: self._say_entry(entry, model.name),
             lambda model, text: self._tell_of(model.name, text),
