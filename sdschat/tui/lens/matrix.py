@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rich.cells import cell_len
+
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.trace import UNPROVEN
 from sdschat.tui.lens.view_input import Line, Span, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import short
 
 _MESSAGES: Final = 20
-_CELL: Final = 6
+_ID: Final = 5
+_CELL: Final = 6  # of a name: no fewer
 _WORDS: Final = 8  # columns from which the first words of a message have room
 _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 
@@ -24,16 +27,23 @@ def view(view: ViewInput) -> list[Line]:
     lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
-    widths = (5, 7, *(_CELL for _ in peers))
+    author = _width([view.who(entry.sender_id) for entry in entries], view.width // 4)
+    cell = _width([view.who(peer) for peer in peers], (view.width - _ID - author - 3 - _WORDS) // len(peers) - 1)
+    widths = (_ID, author, *(cell for _ in peers))
     left = view.width - sum(widths) - len(widths)  # for the first words
     lines += [line(""), columns(widths, "", ("author", "note"), *((view.who(peer), f"nick:{peer}") for peer in peers))]
     for entry in reversed(entries):
-        author = (view.who(entry.sender_id), f"nick:{entry.sender_id}")
+        wrote = (view.who(entry.sender_id), f"nick:{entry.sender_id}")
         cells = [_cell(view, peer, entry.message_id) for peer in peers]
         chosen = "mention" if entry.message_id == view.selection else "id"
         words = (view.text_of(entry.message_id, left) if left >= _WORDS else "", "note")
-        lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells, words))
+        lines.append(columns(widths, (short(entry.message_id), chosen), wrote, *cells, words))
     return [*lines, *_holders(view), line(""), *_signs(view)]
+
+
+def _width(names: list[str], room: int) -> int:
+    """Return the columns for names: as many as the longest one has, if there are so many."""
+    return max(_CELL, min(room, max(map(cell_len, names))))
 
 
 def known(view: ViewInput, peer: str, message_id: str) -> str:

@@ -220,6 +220,22 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_the_matrix_has_whole_names_where_there_is_room(tmp_path: Path) -> None:
+    """Names were cut to six letters at every width: two keys of one nick looked the same."""
+
+    async def story() -> None:
+        async with looking(tmp_path, "bartholomew", "eve") as look:
+            await look.own.until(PresenceChanged)
+            look.say("bartholomew", "by him")
+            await look.until("matrix", "by him")
+            head, row, *_ = (line for line in look.text("matrix", width=60).splitlines() if "bartholomew" in line)
+            assert "author" in head
+            assert row.endswith("by him")
+            assert "bartholomew" not in look.text("matrix", width=30)
+
+    asyncio.run(story())
+
+
 def test_why_without_a_selection_tells_of_the_newest_message_of_ours(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
