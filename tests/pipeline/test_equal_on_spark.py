@@ -47,6 +47,13 @@ COMPILED = "spark.sql.codegen.wholeStage"
 SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "60"))
 
 
+class Seen(NamedTuple):
+    """The session and the lake at one moment."""
+
+    compiled: bool
+    scratch: bool
+
+
 class Both(NamedTuple):
     silver: Silver
     log: list[Log]
@@ -54,6 +61,9 @@ class Both(NamedTuple):
     figures: Figures
     lake: Lake
     of_lake: Figures
+    before: Seen
+    amid: Seen
+    after: Seen
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["few rows", "many rows"])
@@ -71,13 +81,20 @@ def _answers(spark: SparkSession, folder: Path) -> Both:
     silver = conform(taken)
     log = consolidate(silver.copies)
     lake = lake_of(spark, folder, taken)
+    before = _seen(spark, lake)
     judge.refine(lake)
+    amid = _seen(spark, lake)
     judge.consolidate(lake)
     judge.audit(lake)
+    after = _seen(spark, lake)
     grain = of_lake.measure(lake, keep=True)
     found = of_lake.figures(lake, grain, wanted.channels)
     lake.forget()
-    return Both(silver, log, wanted, figures(silver, wanted), lake, found)
+    return Both(silver, log, wanted, figures(silver, wanted), lake, found, before, amid, after)
+
+
+def _seen(spark: SparkSession, lake: Lake) -> Seen:
+    return Seen(spark.conf.get(COMPILED) == "true", (Path(lake.tables.root) / "scratch").exists())
 
 
 def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
@@ -121,22 +138,11 @@ def test_metrics_are_kept_as_tables(both: Both, name: str) -> None:
     assert sorted(map(rounded, found), key=repr) == sorted(map(rounded, getattr(both.figures, name)), key=repr)
 
 
-@pytest.mark.parametrize("few", [10**6, 0])
-def test_an_audit_leaves_the_session_and_the_lake_as_they_were(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
+def test_an_audit_leaves_the_session_and_the_lake_as_they_were(both: Both, request: pytest.FixtureRequest) -> None:
     """The settings for few rows stayed in the session: the next audit of many rows was not compiled."""
-    monkeypatch.setattr("sdschat.pipeline.lake.FEW", few)
-    before = spark.conf.get(COMPILED)
-    taken, _ = together(1)
-    lake = lake_of(spark, tmp_path, taken)
-    judge.refine(lake)
-    assert (spark.conf.get(COMPILED) == "false") is bool(few)
-    assert (Path(lake.tables.root) / "scratch").exists() is not bool(few)
-    judge.consolidate(lake)
-    judge.audit(lake)
-    assert spark.conf.get(COMPILED) == before
-    assert not (Path(lake.tables.root) / "scratch").exists()
+    many = "many rows" in request.node.name
+    assert both.amid == Seen(compiled=many, scratch=many)
+    assert both.after == both.before == Seen(compiled=True, scratch=False)
 
 
 def rounded(row: Any) -> tuple[Any, ...]:
