@@ -186,3 +186,16 @@ async def test_the_lens_tells_two_keys_of_one_nick_apart(s: Stage) -> None:
     await s.until_text("hello")
     await s.enter("/events")
     assert all(f"{tagged(one)} is here" in s.text() or f"from {tagged(one)}" in s.text() for one in both)
+
+
+@staged(peers=("bob",), syncs=True, size=(100, 30))
+async def test_one_of_two_is_parted_by_nick_and_id(s: Stage) -> None:
+    """`/fault` read a name in a way of its own, which knew nothing of ids beside nicks."""
+    bob, other = await two_bobs(s)
+    await s.enter("/fault partition bob")
+    assert "Several participants go by that name" in s.hint()
+    assert all(tagged(one) in s.hint() for one in (bob, other))
+    await s.enter_instead(f"/fault partition {tagged(bob)}")
+    await s.until_text(f"without {tagged(bob)}")
+    await s.enter(f"/fault rejoin {tagged(bob)}")
+    await s.until_text("no faults")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.lookalikes import skeleton
+from sdschat.identity.signing import ids_called
 from sdschat.node.view.values import Participant
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def tagged(node: Node, people: Sequence[Participant]) -> list[Participant]:
 def are_alike(nick: str, other: str) -> bool:
     """True for two nicks that are the same, or look like each other."""
     return bool(nick) and skeleton(nick) == skeleton(other)
+
+
+def called(people: Sequence[Participant], name: str) -> list[Participant]:
+    """Return those whom a name may mean: a nick, the beginning of an id, or both."""
+    ids = set(ids_called(name, ((person.sender_id, person.nick) for person in people)))
+    return [person for person in people if person.sender_id in ids]
 
 
 def is_namesake(node: Node, sender_id: str, nick: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.lens.view_input import VIEW_NAMES, names_message
 
@@ -48,7 +49,7 @@ def _fault(host: Host, argument: str) -> None:
     if not argument:
         host.lens.open("faults")
         return
-    host.warn(inject(host.node, host.view, host.room, argument))
+    host.warn(inject(host.view, host.room, argument))
 
 
 def _lens_words(host: Host, argument: str) -> Iterable[str]:
@@ -60,7 +61,7 @@ def _fault_words(host: Host, argument: str) -> Iterable[str]:
     if len(words) == 1:
         return _FAULTS
     if words[0] in ("partition", "rejoin") and len(words) == 2:
-        return [person.nick for person in host.view.channel(host.room).people() if person.nick and not person.own]
+        return people(host, words[1])
     return _WAYS if len(words) == 3 else ()
 
 

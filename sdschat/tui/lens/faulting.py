@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.tools.fault_injection import SHARES, Injection
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.tags import called
 from sdschat.tui.lens.view_input import Line, ViewInput, columns, heading, line, paragraph
+from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean, nick_text, short
+from sdschat.tui.model.words import clean
 
 USES: Final = (
     ("/fault loss 30% in", "lose packets; in, out or both ways"),
@@ -45,11 +46,11 @@ _USES: Final = (
 )
 
 
-def inject(node: Node, view: Conversations, channel: str, argument: str) -> str:
+def inject(view: Conversations, channel: str, argument: str) -> str:
     """Inject or end a fault, and return in words the faults then in force. Raises CommandError."""
     what, *words = argument.split()
     what = {"dup": "duplicate", "drop": "loss", "cut": "partition"}.get(what.lower(), what.lower())
-    injection = Injection(node, channel)
+    injection = Injection(view.node, channel)
     try:
         _do(injection, view, channel, what, words)
     except ValueError as error:
@@ -105,12 +106,10 @@ def _way(words: list[str]) -> str:
 def _participant(view: Conversations, channel: str, name: str) -> tuple[str, str]:
     """Return sender id and name of the participant with this nick, or whose sender id begins so."""
     others = [person for person in view.channel(channel).people() if not person.own]
-    named = [person for person in others if person.nick.casefold() == name.casefold()]
-    found = named or [person for person in others if len(name) >= 4 and person.sender_id.startswith(name.lower())]
+    found = called(others, name)
     if len(found) == 1:
-        return found[0].sender_id, nick_text(found[0].nick) or short(found[0].sender_id, 8)
+        return found[0].sender_id, name_of(found[0])
+    known = ", ".join(map(name_of, (found or others)[:10]))
     if found:
-        ids = ", ".join(short(person.sender_id, 8) for person in found)
-        raise CommandError(f"Several participants go by that name. Name one by the beginning of its id: {ids}.")
-    known = ", ".join(nick_text(person.nick) or short(person.sender_id, 8) for person in others[:10])
+        raise CommandError(f"Several participants go by that name: {known}. Give the beginning of the id with it.")
     raise CommandError(f"Nobody here is called {clean(name, limit=40)!r}. Known: {known or 'nobody else'}.")
