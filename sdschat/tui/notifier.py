@@ -68,8 +68,8 @@ class Notifier:
         self,
         form: str,
         command: Sequence[str],
-        write: Callable[[str], None],
-        warn: Callable[[str], None],
+        write: Callable[[str], object],
+        warn: Callable[[str], object],
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._form = form_of(environment) if form == "auto" else form
