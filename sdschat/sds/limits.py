@@ -17,7 +17,6 @@ MAX_HINT_BYTES = 64  # a longer hint is dropped, the entry is kept
 ENTRY_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_HINT_BYTES + 16  # a history entry at its longest, with its tags
 ENVELOPE_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_CHANNEL_BYTES + 64  # what stands once in a packet
 MAX_UNKNOWN_BYTES = 512
-MAX_FILTER_BYTES = 32 * KIB
 
 # Clock.
 CLOCK_PUT_RIGHT = 7 * 24 * 3_600_000  # ms by which our clock may have been fast when we joined
@@ -53,6 +52,7 @@ ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can mak
 PUSH_BYTES_PER_MINUTE = 512 * KIB
 REMEMBERED_MISSES = 512  # own messages in a row, from the newest, that a filter lacks before older ones are left alone
 RESENDS_PER_SWEEP = 16
+MAX_FILTER_BYTES = 32 * KIB  # of a filter of ours with its range; a received one is bounded by the packet
 RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range
 QUESTIONED = 64  # own messages, from the oldest, that are asked about one after the other

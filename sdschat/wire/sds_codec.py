@@ -10,7 +10,6 @@ from google.protobuf.message import DecodeError
 from sdschat.sds.limits import (
     MAX_CAUSAL_HISTORY,
     MAX_CHANNEL_BYTES,
-    MAX_FILTER_BYTES,
     MAX_HINT_BYTES,
     MAX_ID_BYTES,
     MAX_REPAIR_ENTRIES,
@@ -87,9 +86,7 @@ class SdsCodec:
         content = parsed.content or None
         if lamport is None and content is None:
             return _refusal(parsed, Reason.NO_KIND, "has neither content nor a Lamport timestamp")
-        bloom_filter = parsed.bloom_filter or None
-        if bloom_filter is not None and len(bloom_filter) > MAX_FILTER_BYTES:
-            bloom_filter = None
+        bloom_filter = parsed.bloom_filter or None  # of any form: the engine reports the ones that it cannot use
         return Message(sender_id, message_id, channel_id, lamport, history, bloom_filter, requests, content)
 
 

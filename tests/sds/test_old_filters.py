@@ -1,4 +1,5 @@
-"""Filters of older versions of sdschat: their bits depended on the version of mmh3, so they say nothing."""
+"""Filters that say nothing: those of older versions of sdschat, whose bits depended on the version of mmh3, and others
+of no known form."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.events import FilterIgnored, RangeDiffered
+from sdschat.sds.limits import KIB
 from sdschat.sds.values import AckState, Message
 from tests.sds.group import CODEC, START, Group, forge
 from tests.sds.test_pushes import PUSHING, holding, pushed
@@ -42,6 +44,21 @@ def test_it_acknowledges_nothing() -> None:
         group.give("a", forge(sender, f"s-{sender}", group.now.wall + 1, content=None, bloom_filter=packed))
     assert group["a"].channel.state.outgoing.open[mine.message_id].state is AckState.UNACKED
     assert [event.reason for event in group["a"].of(FilterIgnored)] == [SAID, SAID]
+
+
+def test_a_filter_of_no_known_form_is_reported_whatever_its_length() -> None:
+    """Through the codec, which left out one of more than 32 KiB without a word."""
+    group = Group("a", config=PUSHING)
+    sizes = (20, 33 * KIB, 60 * KIB)
+    for at, size in enumerate(sizes):
+        message = forge("b", f"m{at}", group.now.wall + at, bloom_filter=bytes([7]) * size)
+        read = CODEC.decode(CODEC.encode(message))
+        assert isinstance(read, Message)
+        group.give("a", read)
+        group.tick(PUSHING.push_grace)
+    assert group["a"].delivered() == ["m0", "m1", "m2"]
+    told = [event.reason for event in group["a"].of(FilterIgnored)]
+    assert told == [f"unknown layout of {size} bytes" for size in sizes]
 
 
 def test_what_it_seems_to_lack_is_not_sent_again() -> None:
