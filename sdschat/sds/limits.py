@@ -1,4 +1,9 @@
-"""Every bound of the engine, by name. Overflow hurts the sender that causes it, never the others."""
+"""Every bound of the engine, by name. Overflow costs the sender that causes it.
+
+Unsigned sender ids cost nothing, so enough invented ones can use up what all senders share. About 22 fill the places
+for missing dependencies (`MISSING_PER_CHANNEL`): then an honest message is shown at once with its gap named. See *Gaps*
+in README.md.
+"""
 
 from __future__ import annotations
 
