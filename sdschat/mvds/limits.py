@@ -1,4 +1,8 @@
-"""All bounds of the engine, by name. Overflow hurts the peer that causes it, never the others."""
+"""All bounds of the engine, by name. Overflow costs the peer that causes it.
+
+All peers share two bounds. Only many of them together reach `WAITING_BYTES_TOTAL`. One can reach `AHEAD_TOTAL`; then a
+message that comes after its child counts as a head, which is one parent too many.
+"""
 
 from __future__ import annotations
 
