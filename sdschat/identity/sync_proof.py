@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.identity.signing import SYNC_DOMAIN, Identity, sender_id_of, signed_bytes, verify
 from sdschat.sds.values import Codec, Message, MessageKind, Refusal
-from sdschat.wire.sync_proof import SyncProof, split_proof, with_proof
+from sdschat.wire.sync_proof import MOST_BYTES, SyncProof, split_proof, with_proof
 
 _NO_SIGNATURE: Final = b""
 
@@ -39,15 +39,16 @@ class SigningCodec:
         self._codec = codec
         self._identity = identity
         self._channel = channel
-        self._counter = 0
 
     def encode(self, message: Message) -> bytes:
         packet = self._codec.encode(message)
         if message.kind is not MessageKind.SYNC:
             return packet
-        # The Lamport time of sync messages goes up with each, also over a restart.
-        self._counter = max(self._counter + 1, message.lamport_timestamp or 0)
-        return sign_sync(self._identity, self._channel, self._counter, packet)
+        # The counter: the Lamport time goes up with each sync message, also over a restart.
+        return sign_sync(self._identity, self._channel, message.lamport_timestamp or 0, packet)
+
+    def size(self, message: Message) -> int:
+        return self._codec.size(message) + (MOST_BYTES if message.kind is MessageKind.SYNC else 0)
 
     def decode(self, packet: bytes) -> Message | Refusal:
         return self._codec.decode(split_proof(packet)[0])

@@ -132,6 +132,9 @@ class Codec(Protocol):
 
     def encode(self, message: Message) -> bytes: ...
 
+    def size(self, message: Message) -> int:
+        """Return how many bytes `encode` makes at most."""
+
     def decode(self, packet: bytes) -> Message | Refusal: ...
 
 

@@ -202,12 +202,12 @@ class SimNode:
 class SharedCodec:
     """The production codec, but that equal bytes are decoded once: decoding is pure, and everyone hears the same."""
 
-    __slots__ = ("_codec", "_known", "encode")
+    __slots__ = ("_codec", "_known", "encode", "size")
 
     def __init__(self, max_message_bytes: int) -> None:
         self._codec = SdsCodec(max_message_bytes)
         self._known: dict[bytes, Message | Refusal] = {}
-        self.encode = self._codec.encode
+        self.encode, self.size = self._codec.encode, self._codec.size
 
     def decode(self, packet: bytes) -> Message | Refusal:
         known = self._known.get(packet)

@@ -61,6 +61,9 @@ class NimCodec:
     def encode(self, message: Message) -> bytes:
         return b"".join(_nim_fields(self._spec.encode(message)))
 
+    def size(self, message: Message) -> int:
+        return len(self.encode(message))
+
     def decode(self, packet: bytes) -> Message | Refusal:
         size = len(packet)
         if size > self._max_message_bytes:
@@ -86,6 +89,9 @@ class EitherCodec:
 
     def encode(self, message: Message) -> bytes:
         return self._spec.encode(message)
+
+    def size(self, message: Message) -> int:
+        return self._spec.size(message)
 
     def decode(self, packet: bytes) -> Message | Refusal:
         found = self._spec.decode(packet)

@@ -52,6 +52,9 @@ class SdsCodec:
                 add(message_id=message_id, retrieval_hint=hint or None, sender_id=sender_id or None)
         return packet.SerializeToString()
 
+    def size(self, message: Message) -> int:
+        return len(self.encode(message))
+
     def decode(self, packet: bytes) -> Message | Refusal:
         """Return the message, or a refusal with its reason. The engine judges clock values and the channel's name."""
         size = len(packet)

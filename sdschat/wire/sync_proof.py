@@ -12,7 +12,7 @@ from sdschat.wire.chat_pb2 import SyncProof as PbProof
 
 FIELD: Final = 15001
 _TAG: Final = b"\xca\xa9\x07"  # of the field, as bytes with their length before them
-_LONGEST: Final = 128  # bytes of a proof, with its tag; the length of what is shorter takes one byte
+MOST_BYTES: Final = 128  # of a proof, with its tag; the length of what is shorter takes one byte
 
 
 class SyncProof(NamedTuple):
@@ -30,7 +30,7 @@ def with_proof(packet: bytes, proof: SyncProof) -> bytes:
 def split_proof(packet: bytes) -> tuple[bytes, SyncProof | None]:
     """Return the packet without its proof, and the proof. Total: what is no whole, canonical proof stays in the
     packet."""
-    start = packet.rfind(_TAG, -_LONGEST)
+    start = packet.rfind(_TAG, -MOST_BYTES)
     if start < 0:
         return packet, None
     try:

@@ -98,7 +98,7 @@ _TOO_COARSE = 0.5
 def with_range(s: ChannelState, message: Message) -> bytes:
     """Return the filter of a message, and behind it a range of the history, as far as packet and filter may grow."""
     own, lamport = message.bloom_filter or b"", message.lamport_timestamp or 0
-    room = min(s.config.max_message_bytes - len(s.codec.encode(message)), MAX_FILTER_BYTES - len(own))
+    room = min(s.config.max_message_bytes - s.codec.size(message), MAX_FILTER_BYTES - len(own))
     return own + range_section(s, lamport, room)
 
 
