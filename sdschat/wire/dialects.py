@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire.nim_codec import TO_SPEC as NIM_TO_SPEC
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields, read_varint
+from sdschat.wire.sds_strict import MOST_FIELDS, is_nim
 
 SPEC: Final = "spec"
 WAKU_OLDER: Final = "waku-older"
@@ -51,10 +52,8 @@ _DEPARTURES: Final[Mapping[str, tuple[str, ...]]] = {
     NIM: ("the field numbers are those of nim-sds (message_id 1, lamport_timestamp 2)",),
     LOGOS_CHAT: ("sender_id has the number 7, not 1", "lamport_timestamp is an int32, not a uint64"),
 }
-_NIM_MARKS: Final = {(1, BYTES), (4, BYTES)}
 _IDS: Final = {(_SENDER, BYTES), (_MESSAGE, BYTES), (_CHANNEL, BYTES)}
 _COUNTED: Final = 10**9  # a clock below it counts messages; a clock in seconds passed it in 2001
-_MOST_FIELDS: Final = 2560
 
 
 class DialectReading(NamedTuple):
@@ -77,7 +76,7 @@ def counts_from_zero(lamport: int | None) -> bool:
 def read_any(packet: bytes) -> DialectReading | None:
     """Read a packet of any dialect. Return None if it is not protobuf, or lacks two of the three ids of a message."""
     try:
-        found = list(islice(fields(packet), _MOST_FIELDS))
+        found = list(islice(fields(packet), MOST_FIELDS))
     except Malformed:
         return None
     dialect = _dialect(packet, found)
@@ -86,7 +85,7 @@ def read_any(packet: bytes) -> DialectReading | None:
 
 def _dialect(packet: bytes, found: list[Field]) -> str | None:
     marks = {(field.number, field.wire) for field in found}
-    if marks >= _NIM_MARKS and (_MESSAGE, BYTES) not in marks:
+    if is_nim(marks):
         return NIM
     if {(7, BYTES), (_MESSAGE, BYTES)} <= marks and (_SENDER, BYTES) not in marks:
         return LOGOS_CHAT

@@ -22,7 +22,7 @@ from sdschat.sds.limits import MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Message, Reason, Refusal
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields, read_varint
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.sds_strict import refuse
+from sdschat.wire.sds_strict import MOST_FIELDS, SPEC_MARK, refuse
 
 ANONYMOUS: Final = "nim-sds"
 CANNOT: Final = (
@@ -46,7 +46,6 @@ _FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items
 _ID_TAG: Final = b"\x0a"  # an entry begins with its id, if it has one
 _OURS: Final = 100  # number of the field of our own filter, in the frame of a filter
 _LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
-_MOST_FIELDS: Final = 2560
 
 
 class NimCodec:
@@ -68,13 +67,13 @@ class NimCodec:
         size = len(packet)
         if size > self._max_message_bytes:
             detail = f"has {size} bytes; {self._max_message_bytes} are allowed"
-            return _refuse(Reason.TOO_LARGE, detail)
+            return Refusal(Reason.TOO_LARGE, detail)
         try:
             spec = b"".join(_spec_fields(packet))
         except _Foreign:
             return refuse(packet, Reason.FOREIGN_DIALECT, "has the field numbers of the specification, not of nim-sds")
         except Malformed as error:
-            return _refuse(Reason.UNREADABLE, str(error))
+            return Refusal(Reason.UNREADABLE, str(error))
         return self._spec.decode(spec)
 
 
@@ -104,10 +103,6 @@ class _Foreign(Exception):
     """The packet has the field numbers of the specification."""
 
 
-def _refuse(reason: Reason, detail: str) -> Refusal:
-    return Refusal(reason, detail)
-
-
 def _nim_fields(spec: bytes) -> Iterator[bytes]:
     """Yield the fields of a packet of the specification, in the numbers and the order of nim-sds."""
     found: list[tuple[int, bytes]] = []
@@ -127,10 +122,10 @@ def _spec_fields(packet: bytes) -> Iterator[bytes]:
     named = False
     unknown = 0
     for count, field in enumerate(fields(packet)):
-        if count >= _MOST_FIELDS:
-            raise Malformed(f"has more than {_MOST_FIELDS} fields")
+        if count >= MOST_FIELDS:
+            raise Malformed(f"has more than {MOST_FIELDS} fields")
         number = TO_SPEC.get(field.number)
-        if field.number == _LAMPORT and field.wire == BYTES:
+        if (field.number, field.wire) == SPEC_MARK:
             raise _Foreign
         if number is None:
             unknown += field.end - field.start

@@ -19,7 +19,7 @@ from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
 from sdschat.wire.names import has_control, longer_than, readable
 from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
 from sdschat.wire.sds_pb2 import Message as PbMessage
-from sdschat.wire.sds_strict import examine, explain, refuse
+from sdschat.wire.sds_strict import examine, explain, foreign, refuse
 
 _DEFAULT_MAX_MESSAGE_BYTES: Final = 65536
 
@@ -75,7 +75,7 @@ class SdsCodec:
         if parsed.ByteSize() != size and (refusal := examine(packet)) is not None:
             return refusal
         if (bad := _bad_names(sender_id, message_id, channel_id)) is not None:
-            return _refusal(parsed, *bad)
+            return foreign(packet) or _refusal(parsed, *bad)
         history = _entries(causal) if causal else ()
         requests = _entries(repair) if repair else ()
         if history is None or requests is None:

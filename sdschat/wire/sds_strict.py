@@ -5,6 +5,7 @@ Packets of honest writers hardly ever need it. Every loop is bounded, because a 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ from sdschat.sds.values import Reason, Refusal
 from sdschat.wire.names import readable
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields
 
-_MOST_FIELDS: Final = 2560  # more fields than full histories and the allowed unknown bytes can have
+MOST_FIELDS: Final = 2560  # more fields than full histories and the allowed unknown bytes can have
 _LOOK_AT: Final = 256  # fields of a refused packet that are searched for its ids
 
 
@@ -39,9 +40,11 @@ _MESSAGE: Final = {
     13: _Known("repair_request", repeated=True),
     20: _Known("content"),
 }
-# Three fields of nim-sds, whose numbers are: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4,
-# content 5, bloom_filter 6, sender_id 7. Field 2 is a number there, and the text message_id in the specification.
-_NIM_MARKS: Final = {(1, BYTES), (2, VARINT), (4, BYTES)}
+# The numbers of nim-sds are: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4, content 5,
+# bloom_filter 6, sender_id 7. Field 2 is a number there, if it has a value, and the text message_id in the
+# specification.
+_NIM_MARKS: Final = {(1, BYTES), (4, BYTES)}
+SPEC_MARK: Final = (2, BYTES)
 _NIM_MESSAGE_ID: Final = 1
 _NIM_SENDER_ID: Final = 7
 
@@ -82,10 +85,15 @@ def refuse(packet: bytes, reason: Reason, detail: str) -> Refusal:
     return Refusal(reason, detail, sender, message)
 
 
+def is_nim(marks: Set[tuple[int, int]]) -> bool:
+    """True if fields with these numbers and wire types are those of nim-sds."""
+    return marks >= _NIM_MARKS and SPEC_MARK not in marks
+
+
 def foreign(packet: bytes) -> Refusal | None:
     """Return a refusal if this is a packet of nim-sds, else None."""
     found = {(field.number, field.wire): field for field in _first_fields(packet)}
-    if not found.keys() >= _NIM_MARKS:
+    if not is_nim(found.keys()):
         return None
     message = _text(packet, found.get((_NIM_MESSAGE_ID, BYTES)), MAX_ID_BYTES)
     sender = _text(packet, found.get((_NIM_SENDER_ID, BYTES)), MAX_SENDER_BYTES)
@@ -132,8 +140,8 @@ class _Examination:
         seen: set[int] = set()
         for field in fields(self.packet, at, end):
             self.looked_at += 1
-            if self.looked_at > _MOST_FIELDS:
-                raise _Problem(Reason.UNREADABLE, f"has more than {_MOST_FIELDS} fields")
+            if self.looked_at > MOST_FIELDS:
+                raise _Problem(Reason.UNREADABLE, f"has more than {MOST_FIELDS} fields")
             known = known_fields.get(field.number)
             if known is None:
                 self._count_unknown(field)
