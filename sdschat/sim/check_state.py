@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from sdschat.sds import limits
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
 from sdschat.sds.values import (
     FROM_STORE,
     AckState,
@@ -31,6 +30,7 @@ from sdschat.sds.values import (
     Write,
 )
 from sdschat.sim.oracle import NodeRecord, Oracle, Origin
+from sdschat.sim.reach import CERTAIN
 from sdschat.sim.scenario import START, Violation
 
 
@@ -262,19 +262,20 @@ def _outgoing(record: NodeRecord, row: OutgoingRow) -> None:
             return
     if row.state is AckState.UNACKED:
         return
-    mentioned, chance = False, 1.0
+    certain, chance = False, 1.0
     filters: set[str] = set()
     for evidence in row.evidence:
         if evidence.sender_id == record.participant:
             raise Violation("I7", f"{what} is acknowledged by its own author")
+        if not evidence.signed:
+            continue
         if evidence.how in CERTAIN:
-            mentioned = True
-        elif evidence.sender_id not in filters:
-            filters.add(evidence.sender_id)
-            chance *= evidence.error_rate
+            certain = True
+        filters.add(evidence.sender_id)
+        chance = min(chance, evidence.error_rate)
     if not row.evidence:
         raise Violation("I7", f"{what} is {row.state.name} without evidence")
-    if row.state is AckState.ACKED and not mentioned and (len(filters) < WITNESSES or chance > CERTAIN_ENOUGH):
+    if row.state is AckState.ACKED and not certain and (len(filters) < 2 or chance > 1e-6):
         raise Violation("I7", f"{what} is acked by {len(filters)} filters with a chance of error of {chance:.0e}")
 
 

@@ -33,10 +33,11 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.state import ChannelState, Ready
-from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.steps.owed import next_turn
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import AckState, Reason
+
+CERTAIN: Final = ("mention", "range")  # evidence that is no matter of chance, by this judge and not by the engine
 
 _BOUNDS: Final = (
     "messages waiting",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,16 @@ def two_filters_of_one_peer_are_an_ack() -> Iterator[None]:
         old(s, message, *rest, **more)
 
     with instead(old, review_filter):
+        yield
+
+
+@defect
+def chances_of_filters_multiply() -> Iterator[None]:
+    def acknowledged(known: Any) -> bool:
+        chance = math.prod(evidence.error_rate for evidence in known.evidence.values())
+        return bool(known.proven_by) or (len(known.evidence) >= 2 and chance <= 1e-6)
+
+    with instead(acks.acknowledged, acknowledged):
         yield
 
 

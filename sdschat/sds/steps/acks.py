@@ -13,8 +13,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.values import AckState, Evidence, Message
 
-CERTAIN_ENOUGH = 1e-6  # the combined chance of error at which filters alone make a message acknowledged
-CERTAIN = ("mention", "range")
+CERTAIN_ENOUGH = 1e-6  # a chance of error at which filters alone make a message acknowledged: of the best of them
 COLLISION = 2.0**-64  # chance that two different ranges have the same fingerprint
 WITNESSES = 2  # and the number of distinct participants it takes: one peer's filters are all the same evidence
 
