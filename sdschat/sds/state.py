@@ -11,12 +11,12 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
 from sdschat.sds.history import History
 from sdschat.sds.incoming import Gaps, IncomingBuffer
-from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, MAX_PEERS, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
+from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, MAX_PEERS, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW, out_of_bounds
 from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer, RefetchBuffer
 from sdschat.sds.scheduled_sends import PushBuffer
 from sdschat.sds.timers import Jitter, LamportClock
-from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Now, PeerRow, Reason, Write
+from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Message, MessageKind, Now, PeerRow, Reason, Write
 from sdschat.sds.window import RecentArrivals, RecentWindow
 
 FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
@@ -306,6 +306,14 @@ class ChannelState:
     def knows(self, message_id: str) -> bool:
         """True if a message that is not in the log is here or waited for."""
         return message_id in self.requests.missing or message_id in self.incoming.buffered
+
+    def never_in_log(self, message: Message) -> Reason | None:
+        """Return the reason for which a message can be in this log at no time, or None."""
+        if message.channel_id != self.channel_id:
+            return Reason.OTHER_CHANNEL
+        if message.kind is not MessageKind.CONTENT:
+            return Reason.NO_KIND
+        return out_of_bounds(message.lamport_timestamp or 0)
 
     def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
         """The original bytes of a message held in full, and who sent it."""

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.limits import out_of_bounds
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, deliver_body, learn_hints, verify_dependencies
+from sdschat.sds.steps.deliver import abandon, deliver_body, gap_now, learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import spoil_filter
-from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, Message, MessageKind, Reason
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, Message, Reason
 
 
 def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
@@ -37,8 +36,7 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
         s.reject(reason, message.sender_id, message_id)
         return False
     learn_hints(s, message)
-    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
-    deliver_body(s, message, raw, source, gap, id_only)
+    deliver_body(s, message, raw, source, gap_now(s, message), id_only)
     return True
 
 
@@ -68,8 +66,7 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     reason = _refused(s, message, message.lamport_timestamp or 0)
     if false is None or reason is not None:
         return False
-    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
-    deliver_body(s, message, raw, source, gap, false)
+    deliver_body(s, message, raw, source, gap_now(s, message), false)
     return True
 
 
@@ -86,10 +83,7 @@ def _is_false(s: ChannelState, message: Message) -> bool:
 
 
 def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
-    if message.channel_id != s.channel_id:
-        return Reason.OTHER_CHANNEL
-    if message.kind is not MessageKind.CONTENT:
-        return Reason.NO_KIND
-    if lamport > s.now.wall + s.config.max_skew:
-        return Reason.OVER_LIMIT
-    return out_of_bounds(lamport)
+    reason = s.never_in_log(message)
+    if reason is None and lamport > s.now.wall + s.config.max_skew:
+        reason = Reason.OVER_LIMIT
+    return reason

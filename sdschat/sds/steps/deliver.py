@@ -114,6 +114,27 @@ def make_room(s: ChannelState, message: Message, size: int) -> bool:
     return True
 
 
+def verify_with_room(
+    s: ChannelState, message: Message, lamport: int, size: int, *, may_begin: bool
+) -> Dependencies | None:
+    """Verify the dependencies, and make room in the incoming buffer if the message has to wait. Return None if it is
+    refused, of which a `Rejected` event tells. `may_begin`: the first message of a log waits for nothing."""
+    found = verify_dependencies(s, message, lamport)
+    if found.parent_too_new:
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
+        return None
+    if not found.unmet or (may_begin and wait_for_none(s, message, found)):
+        return found
+    if not make_room(s, message, size):
+        return None
+    return verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
+
+
+def gap_now(s: ChannelState, message: Message) -> tuple[str, ...]:
+    """Return the ids that the message names and that are not in the log."""
+    return tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+
+
 def name_gap(message: Message, gap: Collection[str]) -> tuple[str, ...]:
     """Return the ids that the message goes without, in the order in which it names them."""
     if not gap:
@@ -121,11 +142,15 @@ def name_gap(message: Message, gap: Collection[str]) -> tuple[str, ...]:
     return tuple(entry.message_id for entry in message.causal_history if entry.message_id in gap)
 
 
-def buffer_message(
+def deliver_or_buffer(
     s: ChannelState, message: Message, raw: bytes, source: str, found: Dependencies, received_at: int
 ) -> None:
-    """Unmet dependencies: into the incoming buffer. Where a sender names more than its share of unknown ids, this one
-    message goes without the rest."""
+    """Deliver the message, or with unmet dependencies put it into the incoming buffer. Where a sender names more than
+    its share of unknown ids, this one message goes without the rest."""
+    if not found.unmet:
+        gap = name_gap(message, found.gap)
+        deliver_message(s, message, raw, source, gap, s.filter.generation, received_at)
+        return
     buffered = BufferedMessage(message, raw, source, received_at)
     buffered.generation = s.filter.generation
     buffered.gap = list(name_gap(message, found.gap))
@@ -216,24 +241,30 @@ def _into_log(
     received_at: int,
     instead_of: Entry | None = None,
 ) -> None:
-    message_id, lamport = message.message_id, message.lamport_timestamp
+    lamport = message.lamport_timestamp
     assert lamport is not None
-    s.clock.observe(lamport)
     dependencies = tuple([entry.message_id for entry in message.causal_history])
-    entry = Entry(lamport, message_id, message.sender_id, dependencies, generation)
+    entry = Entry(lamport, message.message_id, message.sender_id, dependencies, generation)
+    own = message.sender_id == s.participant_id  # from the history: what was written before this log began
+    late = append_row(s, LogRow(entry, raw, own, source, received_at), instead_of)
+    s.events.append(Delivered(message, own, late, gap, source))
+
+
+def append_row(s: ChannelState, row: LogRow, instead_of: Entry | None = None) -> bool:
+    """Put a row into the log. Return True if it comes late: a newer one was there."""
+    entry, message_id = row.entry, row.entry.message_id
+    s.clock.observe(entry.lamport)
     gone_without = s.window.awaits(message_id)
     if s.window.covers(entry):
         late = s.window.insert(entry)
     else:
         late = True
         forget_hint(s, message_id)
-    own = message.sender_id == s.participant_id  # from the history: what was written before this log began
-    row = LogRow(entry, raw, own, source, received_at)
     s.unsaved[message_id] = row
     s.writes.append(Append(row, instead_of))
     if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
         s.events.append(GapClosed(message_id))
-    s.events.append(Delivered(message, own, late, gap, source))
+    return late
 
 
 def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
@@ -248,27 +279,15 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
         _, message_id, buffered = heappop(heap)
         s.incoming.take(message_id)
         if _above_parents(s, buffered):
-            _into_log(
-                s,
-                buffered.message,
-                buffered.raw,
-                buffered.source,
-                _gap_left(s, buffered),
-                buffered.generation,
-                buffered.received_at,
-            )
+            message, gap = buffered.message, name_gap(buffered.message, buffered.gap)
+            gap = tuple(key for key in gap if s.delivered(key) is None)  # some may have come in the meantime
+            _into_log(s, message, buffered.raw, buffered.source, gap, buffered.generation, buffered.received_at)
             freed = s.incoming.meet(message_id, gap=False)
         else:
             freed = _left_behind(s, message_id, buffered.message.sender_id)
             spoil_filter(s)
         for waiter in freed:
             heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
-
-
-def _gap_left(s: ChannelState, buffered: BufferedMessage) -> tuple[str, ...]:
-    """Return the ids that are still a gap: some may have come while the message waited for something else."""
-    named = [entry.message_id for entry in buffered.message.causal_history if entry.message_id in buffered.gap]
-    return tuple(key for key in named if s.delivered(key) is None)
 
 
 def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:

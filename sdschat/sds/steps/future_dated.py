@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.sds.events import MessageDeferred
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, buffer_message, deliver_message, make_room, name_gap, verify_dependencies
+from sdschat.sds.steps.deliver import abandon, deliver_or_buffer, verify_with_room
 from sdschat.sds.steps.filters import include_received
 from sdschat.sds.steps.repair import note_missing, received
 from sdschat.sds.values import FROM_STORE, HistoryEntry, Message, Reason
@@ -60,19 +60,9 @@ def release_due(s: ChannelState) -> None:
 
 def _receive_due(s: ChannelState, buffered: BufferedMessage) -> None:
     message = buffered.message
-    found = verify_dependencies(s, message, buffered.lamport)
-    if found.parent_too_new:
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
+    found = verify_with_room(s, message, buffered.lamport, len(buffered.raw), may_begin=False)
+    if found is None:
         abandon(s, message.message_id, message.sender_id)
         return
-    if found.unmet:
-        if not make_room(s, message, len(buffered.raw)):
-            abandon(s, message.message_id, message.sender_id)
-            return
-        found = verify_dependencies(s, message, buffered.lamport)
-    if found.unmet:
-        buffer_message(s, message, buffered.raw, buffered.source, found, buffered.received_at)
-    else:
-        gap = name_gap(message, found.gap)
-        deliver_message(s, message, buffered.raw, buffered.source, gap, s.filter.generation, buffered.received_at)
+    deliver_or_buffer(s, message, buffered.raw, buffered.source, found, buffered.received_at)
     include_received(s, message.message_id, buffered.lamport)

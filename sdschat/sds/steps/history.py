@@ -16,14 +16,14 @@ the log once they are taken and written.
 
 from __future__ import annotations
 
-from sdschat.sds.limits import CLOCK_PUT_RIGHT, out_of_bounds
+from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.bodies import displace_false
-from sdschat.sds.steps.deliver import conflicts, deliver_message, learn_hints, verify_dependencies
+from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.repair import received
-from sdschat.sds.values import OUTSIDE_THE_FILTER, Message, MessageKind, Reason
+from sdschat.sds.values import OUTSIDE_THE_FILTER, Message, Reason
 
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
@@ -48,19 +48,14 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
     received(s, message.message_id)
     learn_hints(s, message)
     generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
-    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
-    deliver_message(s, message, raw, source, gap, generation, s.now.wall)
+    deliver_message(s, message, raw, source, gap_now(s, message), generation, s.now.wall)
     if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True
 
 
 def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
-    if message.channel_id != s.channel_id:
-        return Reason.OTHER_CHANNEL
-    if message.kind is not MessageKind.CONTENT:
-        return Reason.NO_KIND
-    reason = out_of_bounds(message.lamport_timestamp or 0)
+    reason = s.never_in_log(message)
     return Reason.ID_CONFLICT if reason is None and conflicts(s, message, raw) else reason
 
 

@@ -15,14 +15,14 @@ that age are deleted everywhere.
 
 from __future__ import annotations
 
-from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
+from sdschat.sds.events import DuplicateReceived, KeptAsId
 from sdschat.sds.limits import IDS_KEPT, out_of_bounds
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import release, verify_dependencies
+from sdschat.sds.steps.deliver import append_row, release, verify_dependencies
 from sdschat.sds.steps.filters import include_received
 from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.repair import received
-from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Append, Entry, LogRow, Message, MessageKind, Reason
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, LogRow, Message, Reason
 
 
 def receive_id(s: ChannelState, message: Message) -> None:
@@ -41,11 +41,9 @@ def receive_id(s: ChannelState, message: Message) -> None:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, parent)
         return
     received(s, message_id)
-    _into_log(s, message, lamport, WITHOUT_A_BODY)
-    include_received(s, message_id, lamport)
+    _keep_id(s, message, lamport, WITHOUT_A_BODY)
     s.note_arrival(message_id)
-    if message_id in s.incoming.waiting_for:
-        release(s, s.incoming.meet(message_id, gap=False))
+    release(s, s.incoming.meet(message_id, gap=False))
 
 
 def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str, *, of_any_age: bool = False) -> None:
@@ -56,34 +54,22 @@ def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str,
     if s.holds(message_id) or sender_id == s.participant_id or not dated or out_of_bounds(lamport) is not None:
         return
     received(s, message_id)
-    _into_log(s, message, lamport, TOLD)
-    include_received(s, message_id, lamport)
-    if message_id in s.incoming.waiting_for:
-        release(s, s.incoming.meet(message_id, gap=False))
+    _keep_id(s, message, lamport, TOLD)
+    release(s, s.incoming.meet(message_id, gap=False))
 
 
 def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
-    if message.channel_id != s.channel_id:
-        return Reason.OTHER_CHANNEL
-    if message.kind is not MessageKind.CONTENT:
-        return Reason.OVER_LIMIT
+    reason = s.never_in_log(message)
+    if reason is not None:
+        return Reason.OVER_LIMIT if reason is Reason.NO_KIND else reason
     if message.sender_id == s.participant_id and not s.holds(message.message_id):
         return Reason.OWN_ID_UNKNOWN
-    if not s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew:
-        return Reason.OVER_LIMIT
-    return out_of_bounds(lamport)
+    dated = s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew
+    return None if dated else Reason.OVER_LIMIT
 
 
-def _into_log(s: ChannelState, message: Message, lamport: int, how: int) -> None:
+def _keep_id(s: ChannelState, message: Message, lamport: int, how: int) -> None:
     message_id = message.message_id
-    s.clock.observe(lamport)
-    entry = Entry(lamport, message_id, message.sender_id, (), how)
-    gone_without = s.window.awaits(message_id)
-    if s.window.covers(entry):
-        s.window.insert(entry)
-    row = LogRow(entry, b"", False, "live", s.now.wall)
-    s.unsaved[message_id] = row
-    s.writes.append(Append(row))
-    if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
-        s.events.append(GapClosed(message_id))
+    append_row(s, LogRow(Entry(lamport, message_id, message.sender_id, (), how), b"", False, "live", s.now.wall))
     s.events.append(KeptAsId(message, how == TOLD))
+    include_received(s, message_id, lamport)

@@ -15,15 +15,12 @@ from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.bodies import displace_false, receive_body
 from sdschat.sds.steps.deliver import (
-    buffer_message,
     conflicts,
-    deliver_message,
+    deliver_or_buffer,
     end_waiting,
     learn_hints,
-    make_room,
-    name_gap,
     verify_dependencies,
-    wait_for_none,
+    verify_with_room,
 )
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
@@ -63,24 +60,14 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
             _review(s, message, lamport, stale=False)
             defer(s, message, raw, source, lamport)
         return
-    found = verify_dependencies(s, message, lamport)
-    if found.parent_too_new:
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, sender_id, message_id, found.parent_too_new)
+    found = verify_with_room(s, message, lamport, len(raw), may_begin=True)
+    if found is None:
         return
-    waits = found.unmet and not wait_for_none(s, message, found)
-    if waits:
-        if not make_room(s, message, len(raw)):
-            return
-        found = verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
     due = s.sync.due
     source = _review_content(s, message, lamport, source)
-    if waits:
-        buffer_message(s, message, raw, source, found, s.now.wall)
-    else:
-        gap = name_gap(message, found.gap)
-        deliver_message(s, message, raw, source, gap, s.filter.generation, s.now.wall)
-        if source != FROM_STORE:
-            confirm_soon(s, due)
+    deliver_or_buffer(s, message, raw, source, found, s.now.wall)
+    if not found.unmet and source != FROM_STORE:
+        confirm_soon(s, due)
     include_received(s, message_id, lamport)
     if source != FROM_STORE:
         s.note_arrival(message_id)
