@@ -12,7 +12,7 @@ from sdschat.sds.events import RepairRequested, RepairResponded
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.repair import eligible_requests, mark_requested
-from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sds.values import HistoryEntry, Message
 from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, QUIET, START, Group, Node, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -210,17 +210,6 @@ def test_a_packet_that_the_disk_altered_keeps_no_other_from_being_sent_again(
     resent = [message.message_id for message in group["a"].messages("resend")]
     assert first in state.outgoing.open
     assert set(resent) == set(others)
-
-
-def test_a_date_without_a_message_holds_up_no_other() -> None:
-    """It was dropped to make room for another one that fell due in the same moment."""
-    group = Group("a", settle=2000)
-    due = group.now.wall + QUIET.max_skew + 1000
-    group.give("a", forge("b", "late", due))
-    group["a"].channel.state.incoming.future_dated.set("dropped", group.now.wall + 1)
-    group.now = Now(due, group.now.mono + due - group.now.wall)  # both are due in one step
-    group.tick(0)
-    assert "late" in group["a"].delivered()
 
 
 @pytest.mark.parametrize(("asked_for", "answers"), [(False, 1), (True, 0)])

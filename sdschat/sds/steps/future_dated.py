@@ -50,10 +50,8 @@ def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool
 def release_due(s: ChannelState) -> None:
     """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
     for message_id in s.incoming.future_dated.pop_due(s.now.wall):
-        buffered = s.incoming.buffered.get(message_id)
-        if buffered is None:
-            continue  # dropped to make room for another that was released
-        s.incoming.take(message_id)
+        buffered = s.incoming.take(message_id)
+        assert buffered is not None, "room is made by dropping what waits for dependencies alone"
         received(s, message_id)
         _receive_due(s, buffered)
 
