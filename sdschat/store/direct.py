@@ -18,8 +18,21 @@ _PUT: Final = (
     + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[2:])
 )
 _WITH: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
+_WITH_ONE: Final = f"SELECT {READ} FROM direct WHERE peer = ? ORDER BY place DESC LIMIT ?"
 _WRITTEN_TO: Final = "SELECT DISTINCT peer FROM direct WHERE channel = ? AND own = 1"
 _ONE: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND message_id = ?"
+
+
+def newest_with(store: Store, peer: str, limit: int) -> list[DirectRow]:
+    """Return the last messages with a participant, in whatever channel, in the order in which they came. Rows altered
+    by the disk are left out."""
+    with as_store_error(store.path):
+        found = store.connection.execute(_WITH_ONE, (peer, limit)).fetchall()
+    return _sound(found)
+
+
+def _sound(newest_first: list[Any]) -> list[DirectRow]:
+    return [row for values in reversed(newest_first) if (row := sound_row(values)) is not None]
 
 
 class DirectMessages:
@@ -39,7 +52,7 @@ class DirectMessages:
     def newest(self, peer: str = "", limit: int = 100) -> list[DirectRow]:
         """The last messages with `peer`, or with all peers; oldest first. Rows altered by the disk are left out."""
         found = self._ask(_WITH, peer, peer, limit)
-        return [row for values in reversed(found) if (row := sound_row(values)) is not None]
+        return _sound(found)
 
     def one(self, message_id: str) -> DirectRow | None:
         found = self._ask(_ONE, message_id)

@@ -324,8 +324,6 @@ class ScreenHost(Window, App[int]):
     # Channels.
 
     async def close_channel(self, name: str) -> None:
-        for talk in self.desktop.talks_of(name):
-            await self.close_channel(talk)
         self.user_state.save()
         if self.desktop.beside == name:
             self.split(None)

@@ -315,7 +315,7 @@ def test_a_message_that_goes_without_an_earlier_one_says_so_until_that_comes(tmp
             first, second = (direct(ann).send("bob", text) for text in ("first", "second"))
             await ann.until(DirectSaid, lambda told: told.message_id == second)
             views = Conversations(bob.node)
-            view = views.direct(name := conversation_id("lobby", ann.node.sender_id))
+            view = views.direct(name := conversation_id(ann.node.sender_id))
             _hand_over(ann, bob, second)
             now = bob.node.clock.now()
             direct(bob).advance(Now(now.wall + CONFIG.lost_after + 1000, now.mono + CONFIG.lost_after + 1000))

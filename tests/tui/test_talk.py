@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.events import DirectSaid
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import install, sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Shown
 from sdschat.tui.model.items import Fate, Phase
@@ -228,3 +228,51 @@ async def test_esc_goes_back_to_the_channel_before_and_keeps_what_one_writes(s: 
     assert s.app.channel == "dev"
     await s.press("escape")
     assert s.app.channel == "dev"
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_somebody_who_is_in_another_open_channel_is_found_and_reached(s: Stage) -> None:
+    """A name was looked for in the channel that is shown alone, and a message to somebody of another one never went."""
+    cid = s.world.start("cid", "dev", before=install)
+    s.peers = {**s.peers, "cid": cid}
+    await s.until(lambda: cid.node.sender_id in s.app.node.sessions["dev"].presence.keys)
+    assert s.app.channel == "lobby"
+    await s.type("/msg ci")
+    await s.press("tab")
+    assert s.app.composer.text == "/msg cid "
+    await s.enter_instead("/msg cid are you there?")
+    await s.until(lambda: heard(s, "cid") == ["are you there?"])
+    assert "here in dev ⋅ only cid and you read this" in s.text()
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_one_key_is_one_conversation_through_all_channels_and_nicks(s: Stage) -> None:
+    await all_here(s)
+    bob = s.peers["bob"].node
+    for number, channel in enumerate(("lobby", "dev")):
+        sync_part(bob, channel).direct.send(s.app.node.sender_id, f"by {channel}")
+        await s.until_text(f"{number + 1}!")
+    bob.rename("rob")
+    await s.until(lambda: s.app.label(s.app.order[-1]) == "@rob")
+    sync_part(bob, "lobby").direct.send(s.app.node.sender_id, "as rob")
+    await s.until_text("3!")
+    assert [s.app.label(name) for name in s.app.order] == ["lobby", "dev", "@rob"]
+    await s.press("alt+3")
+    places = ["\n".join(s.log()).index(text) for text in ("by lobby", "by dev", "as rob")]
+    assert places == sorted(places)
+    await s.enter("an answer")
+    await s.until(lambda: heard(s, "bob") == ["an answer"])
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_a_conversation_stays_when_one_of_its_channels_is_closed(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/msg bob first")
+    await s.press("alt+1")
+    await s.enter("/part")
+    assert [s.app.label(name) for name in s.app.order] == ["dev", "@bob"]
+    await s.enter("/msg bob second")
+    await s.until(lambda: heard(s, "bob") == ["first", "second"])
+    await s.press("alt+1")
+    await s.enter("/part")
+    assert "the only channel that is open" in s.hint()

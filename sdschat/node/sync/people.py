@@ -3,7 +3,7 @@ only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.identity.key_book import KeyStanding
@@ -25,14 +25,15 @@ class DirectPeer(NamedTuple):
 class DirectPeers:
     """Those who are here with a signed presence, and those whose key we met before."""
 
-    def __init__(self, presence: ChannelPresence, gate: ContentGate) -> None:
-        self._presence = presence
+    def __init__(self, presence: ChannelPresence, gate: ContentGate, elsewhere: Iterable[ChannelPresence] = ()) -> None:
+        """`elsewhere`: of other channels in which people are looked for as well."""
+        self._everywhere = (presence, *elsewhere)
         self._gate = gate
 
     def key_of(self, sender_id: str) -> bytes | None:
-        found = self._presence.keys.get(sender_id)
-        if found is not None:
-            return found
+        for presence in self._everywhere:
+            if (found := presence.keys.get(sender_id)) is not None:
+                return found
         row = self._gate.book.row(sender_id)
         return None if row is None else row.public_key
 
@@ -48,20 +49,22 @@ class DirectPeers:
         if not found and goes_by(own_id, self._gate.nick, name):
             raise ValueError(_YOURSELF)
         if not found:
-            here = sorted({nick for nick in self._presence.online.values() if nick})
+            here = sorted({nick for each in self._everywhere for nick in each.online.values() if nick})
             who = f"Here are: {', '.join(here)}." if here else "Nobody else is here."
-            raise ValueError(f"Nobody called {name} is known on this channel. {who}")
+            where = "on this channel" if len(self._everywhere) == 1 else "in the channels that are open"
+            raise ValueError(f"Nobody called {name} is known {where}. {who}")
         sender_id = found[0]
         if sender_id == own_id:
             raise ValueError(_YOURSELF)
         key = self.key_of(sender_id)
         if key is None:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
-        return DirectPeer(sender_id, key, self._presence.online.get(sender_id) or self._gate.nick_of(sender_id))
+        nicks = (each.online.get(sender_id) for each in self._everywhere)
+        return DirectPeer(sender_id, key, next(filter(None, nicks), "") or self._gate.nick_of(sender_id))
 
     def here(self, sender_id: str) -> bool:
         """True if this participant is online."""
-        return sender_id in self._presence.online
+        return any(sender_id in each.online for each in self._everywhere)
 
     def split(self, text: str) -> tuple[str, str]:
         """Split a text into the name in front and the rest. A nick may have spaces, so the longest one that fits is
@@ -77,7 +80,8 @@ class DirectPeers:
     def _known(self) -> Iterator[tuple[str, str]]:
         """Yield the others with their nicks. Who had a name first may be away: another one of that name is not written
         to by mistake."""
-        for sender_id, nick in (*self._presence.online.items(), *self._gate.book.nicks()):
+        here = (pair for each in self._everywhere for pair in each.online.items())
+        for sender_id, nick in (*here, *self._gate.book.nicks()):
             if sender_id != self._gate.identity.sender_id:
                 yield sender_id, nick
 

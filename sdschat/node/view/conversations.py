@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sdschat.node.channel.strangers import strangers_of
 from sdschat.node.channel.strangers_share import Stranger, named_strangers
 from sdschat.node.node import Node
+from sdschat.node.sync.people import DirectPeers
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.direct import DirectConversation
+from sdschat.node.view.direct import DirectConversation, Way
 from sdschat.node.view.members import MembersConversation, has_members
 from sdschat.node.view.tags import is_namesake, tag_of
 from sdschat.node.view.user_texts import UserTexts
-from sdschat.node.view.values import Conversation, conversation_id, split_id
+from sdschat.node.view.values import Conversation, conversation_id, peer_of
 from sdschat.sds.values import Now
 from sdschat.transport.base import normal_channel
 
@@ -52,7 +53,7 @@ class Conversations:
     def conversation(self, name: str) -> Conversation:
         """Return the channel, or the conversation of two, with this name. Raises ValueError if it is one of two and
         the node has no direct messages."""
-        return self.direct(name) if split_id(name)[1] else self.channel(name)
+        return self.direct(name) if peer_of(name) else self.channel(name)
 
     def channel(self, name: str) -> ChannelConversation:
         """Return the conversation of all participants of this channel."""
@@ -67,27 +68,30 @@ class Conversations:
         """Return the conversation of two with this name. Raises ValueError if the node has no direct messages."""
         found = self._direct.get(name)
         if found is None:
-            channel, peer = split_id(name)
-            messaging = self._messaging(channel)
-            if messaging is None:
+            if not self._ways():
                 raise ValueError(_NONE)
-            found = self._direct[name] = DirectConversation(
-                name, self.channel(channel), messaging, self.node.sender_id, peer, self._state
-            )
+            peer = peer_of(name)
+            found = self._direct[name] = DirectConversation(name, self._ways, self.node.sender_id, peer, self._state)
         return found
+
+    def _ways(self) -> list[Way]:
+        """Return the open channels that carry direct messages."""
+        found = ((self.channel(name), self._messaging(name)) for name in self.node.sessions)
+        return [Way(channel, messaging) for channel, messaging in found if messaging is not None]
 
     def _messaging(self, channel: str) -> DirectMessaging | None:
         extension = self.channel(channel).extension()
         return None if extension is None else extension.direct
 
     def find_person(self, channel: str, text: str) -> tuple[str, str]:
-        """Return the sender id behind the nick or the id in front of a text, and the rest of the text. Raises
-        ValueError with a sentence."""
-        messaging = self._messaging(channel)
-        if messaging is None:
+        """Return the sender id behind the nick or the id in front of a text, and the rest of the text. Who is here in
+        this channel or in another open one is found. Raises ValueError with a sentence."""
+        if self._messaging(channel) is None:
             raise ValueError(_NONE)
-        name, rest = messaging.people.split(text)
-        return messaging.people.find(name).sender_id, rest
+        others = [session.presence for name, session in self.node.sessions.items() if name != channel]
+        people = DirectPeers(self.node.sessions[channel].presence, self.node.gate, others)
+        name, rest = people.split(text)
+        return people.find(name).sender_id, rest
 
     def mute(self, sender_id: str, muted: bool) -> None:
         """Show nothing of a participant from now on, or everything again. Raises ValueError with a sentence."""
@@ -111,14 +115,17 @@ class Conversations:
         return len(found)
 
     def partners(self, channel: str) -> list[str]:
-        """Return the participants with whom something is unread or unacknowledged: sender ids."""
-        found = [self.direct(conversation_id(channel, peer)) for peer in reversed(self.all_partners(channel))]
-        return [each.peer for each in found if each.unread() or each.open_messages()]
-
-    def all_partners(self, channel: str) -> list[str]:
-        """Return the participants with whom something was said lately, the last one first: sender ids."""
+        """Return the participants with whom something is unread or unacknowledged, and with whom something was said in
+        this channel: sender ids."""
         messaging = self._messaging(channel)
         newest = [] if messaging is None else messaging.messages.newest()
+        found = [self.direct(conversation_id(peer)) for peer in dict.fromkeys(row.peer for row in newest)]
+        return [each.peer for each in found if each.unread() or each.open_messages()]
+
+    def all_partners(self) -> list[str]:
+        """Return the participants with whom something was said lately, the last one first: sender ids."""
+        newest = [row for way in self._ways() for row in way.messaging.messages.newest()]
+        newest.sort(key=lambda row: row.received_at)
         return list(dict.fromkeys(row.peer for row in reversed(newest)))
 
     def nick_of(self, sender_id: str) -> str:
@@ -186,11 +193,8 @@ class Conversations:
 
     async def part(self, name: str) -> None:
         """Leave a channel; a conversation of two is merely not looked at any more."""
-        channel, peer = split_id(name)
-        if not peer:
-            await self.node.part(channel)
-            for each in [each for each in self._direct if split_id(each)[0] == channel]:
-                del self._direct[each]
+        if not peer_of(name):
+            await self.node.part(name)
 
     # The user.
 

@@ -1,16 +1,18 @@
-"""The conversation with one participant of a channel: messages in the order in which they came, each with a key of its
-own. The last messages are at hand, earlier ones once somebody asks for them."""
+"""The conversation with one participant, over all channels in which both are: messages in the order in which they came,
+each with a key of its own. The last messages are at hand, earlier ones once somebody asks for them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.content import ContentKind
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import RECEIPT, Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.sds.values import AckState, Evidence
+from sdschat.store.direct import newest_with
 
 if TYPE_CHECKING:
     from sdschat.node.sync.direct import DirectMessaging
@@ -21,31 +23,72 @@ _NEWS: Final = 16
 _SHORT: Final = 8  # characters of a sender id that stand for the nick
 
 
+class Way(NamedTuple):
+    """An open channel by which direct messages can go."""
+
+    channel: ChannelConversation
+    messaging: DirectMessaging
+
+
 class DirectConversation:
     """A `Conversation` with one participant. Rows are read again when something was said: `refresh`."""
 
     def __init__(
         self,
         name: str,
-        channel: ChannelConversation,
-        direct: DirectMessaging,
+        ways: Callable[[], Sequence[Way]],
         me: str,
         peer: str,
         state: UserTexts,
     ) -> None:
+        """`ways` returns all channels that are open, at least one at first."""
         self.name = name
-        self.channel = channel.name
         self.peer = peer
-        self._in = channel
-        self._direct = direct
+        self._ways = ways
         self._me = me
         self._state = state
+        self._near = ""  # the channel in which the user wrote to them, or by which their last message came
+        self._way_before = ways()[0]
         self._rows: list[Shown] = []  # oldest first, their keys rising
         self._keys: dict[str, Key] = {}
         self._waiting: dict[str, None] = {}
         self._gaps: dict[str, Lost] = {}
         self._complete = False
         self._read(_AT_HAND)
+
+    # The channels by which messages go.
+
+    @property
+    def channel(self) -> str:
+        return self._in.name
+
+    @property
+    def _in(self) -> ChannelConversation:
+        return self._way().channel
+
+    def near(self, channel: str) -> None:
+        """Let this channel be the first choice among those where the other one is."""
+        self._near = channel
+
+    def reaches(self, channel: str) -> bool:
+        """True if the other one is known in this open channel."""
+        return any(way.channel.name == channel and any(self._standing(way)) for way in self._ways())
+
+    def _way(self) -> Way:
+        """Return the channel by which a message goes: one where the other one is here, else where they were heard; if
+        all was closed, the one before."""
+        ways = self._ways()
+        if ways:
+            self._way_before = max(ways, key=lambda way: (*self._standing(way), way.channel.name == self._near))
+        return self._way_before
+
+    def _standing(self, way: Way) -> tuple[bool, bool]:
+        """Return if the other one is here, and if they were heard."""
+        session = way.channel.session
+        if session is None or session.is_outsider(self.peer):
+            return False, False
+        presence, known = session.presence, session.channel.state.peers.known
+        return self.peer in presence.online, self.peer in known or self.peer in presence.left
 
     def title(self) -> str:
         return f"@{self._nick() or f'<{self.peer[:_SHORT]}>'}"
@@ -64,13 +107,13 @@ class DirectConversation:
         return Participant(self.peer, nick, False, 0, False, tag=self._in.tag_of(self.peer, nick))
 
     def say(self, text: str, kind: ContentKind, reply_to: str) -> None:
-        self._direct.send(self.peer, text, kind, reply_to)
+        self._way().messaging.send(self.peer, text, kind, reply_to)
 
     # Reading.
 
     def _read(self, count: int) -> None:
         """The last ones, so many of them; those at hand keep their keys."""
-        found = self._direct.messages.newest(self.peer, count)
+        found = newest_with(self._state.store, self.peer, count)
         self._complete = len(found) < count
         if self._rows:
             first = next((at for at, row in enumerate(found) if row.message_id in self._keys), len(found))
@@ -119,7 +162,7 @@ class DirectConversation:
         """Read the messages that arrived since the last read, and append them."""
         count = _NEWS
         while True:
-            found = self._direct.messages.newest(self.peer, count)
+            found = newest_with(self._state.store, self.peer, count)
             known = next((at for at in range(len(found), 0, -1) if found[at - 1].message_id in self._keys), 0)
             if known or len(found) < count or not self._rows:
                 break
@@ -204,7 +247,8 @@ class DirectConversation:
             return None
         if shown.state is AckState.ACKED:
             return OwnFate(AckState.ACKED, 0, 0, (Evidence(self.peer, RECEIPT, "", 0, 0.0),))
-        sends, due = self._direct.sending(message_id, self.peer) or (0, 0)
+        sending = (way.messaging.sending(message_id, self.peer) for way in self._ways())
+        sends, due = next(filter(None, sending), (0, 0))
         return OwnFate(AckState.UNACKED, sends, due, ())
 
     remembered = own
@@ -238,7 +282,10 @@ class DirectConversation:
         return self._state.set_value(f"draft/{self.name}", text)
 
     def read_mark(self) -> Key | None:
-        return self._keys.get(self._state.value(f"read/{self.name}"))
+        marks = [self._state.value(f"read/{self.name}")]
+        if not marks[0]:  # an earlier version had a conversation in each channel
+            marks = [self._state.value(f"read/{way.channel.name}{self.name}") for way in self._ways()]
+        return max((self._keys[mark] for mark in marks if mark in self._keys), default=None)
 
     def mark_read(self, key: Key) -> bool:
         return self._state.set_value(f"read/{self.name}", key[1])

@@ -168,15 +168,14 @@ class SyncStatus(NamedTuple):
 _SIGN = "\x1f"  # in the name of no channel
 
 
-def conversation_id(channel: str, peer: str) -> str:
-    """Return the name of the conversation with a participant of a channel."""
-    return f"{channel}{_SIGN}{peer}"
+def conversation_id(peer: str) -> str:
+    """Return the name of the conversation with a participant: one for each key, whatever channels both are in."""
+    return f"{_SIGN}{peer}"
 
 
-def split_id(name: str) -> tuple[str, str]:
-    """Return the channel and the sender id of the peer of a conversation; the peer of a channel is empty."""
-    channel, _, peer = name.partition(_SIGN)
-    return channel, peer
+def peer_of(name: str) -> str:
+    """Return the sender id of the other participant of a conversation of two; nothing for a channel."""
+    return name.partition(_SIGN)[2]
 
 
 class Conversation(Protocol):
@@ -184,8 +183,11 @@ class Conversation(Protocol):
     long the history is."""
 
     name: str
-    channel: str  # the channel itself, or the one that the conversation is held in
     peer: str  # the sender id of the other participant; empty for a channel
+
+    @property
+    def channel(self) -> str:
+        """The channel itself, or the one by which messages to the other participant go now."""
 
     def title(self) -> str:
         """Return the channel's name, or the name of the other participant. Not sanitized: clean it before showing."""

@@ -9,7 +9,7 @@ from typing import Final
 from rich.cells import cell_len
 
 from sdschat.node.view.roles import roles_of
-from sdschat.node.view.values import Participant, split_id
+from sdschat.node.view.values import Participant, peer_of
 from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
@@ -38,11 +38,13 @@ def _join(host: Host, argument: str) -> None:
 
 async def _part(host: Host, argument: str) -> None:
     name = _named(host, argument) if argument else host.channel
-    if len(host.order) == 1:
+    if host.desktop.channels() == [name]:
         raise CommandError("This is the only channel that is open. /quit leaves the program.")
     label = host.label(name)
+    for talk in () if peer_of(name) else host.desktop.talks_only_of(name):
+        await host.close_channel(talk)
     await host.close_channel(name)
-    history = "" if split_id(name)[1] else "; its history stays, and /join opens it again"
+    history = "" if peer_of(name) else "; its history stays, and /join opens it again"
     host.warn(f"{label} is closed{history}")
 
 

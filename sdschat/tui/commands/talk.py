@@ -16,7 +16,10 @@ def _msg(host: Host, argument: str) -> None:
         _list(host)
         return
     sender_id, text = addressed(host, argument)
-    host.show_channel(host.open_talk(conversation_id(host.room, sender_id)))
+    room, name = host.room, host.open_talk(conversation_id(sender_id))
+    if not host.conversation.peer:
+        host.view.direct(name).near(room)
+    host.show_channel(name)
     if text:
         host.send(text)
 
@@ -30,12 +33,12 @@ def addressed(host: Host, argument: str) -> tuple[str, str]:
 
 
 def _list(host: Host) -> None:
-    found = host.view.all_partners(host.room)
+    found = host.view.all_partners()
     if not found:
         raise CommandError("/msg needs somebody: /msg bob hello. Nothing was said to one alone here yet.")
     lines = ["conversations of two here, the last one first; /msg NICK shows one:"]
     for peer in found:
-        place = conversation_id(host.room, peer)
+        place = conversation_id(peer)
         lines.append(
             f"  {host.label(place)} {short(peer, 8)}: {count(host.view.conversation(place).count(), 'message')}"
         )
@@ -43,12 +46,17 @@ def _list(host: Host) -> None:
 
 
 def people(host: Host, argument: str) -> Iterable[str]:
-    """Return the names to complete, the one heard last first, whole and with what tells them from others of that nick.
-    Only the first word is a nick."""
+    """Return the names to complete, of this channel before those of others, the one heard last first, whole and with
+    what tells them from others of that nick. Only the first word is a nick."""
     if " " in argument:
         return ()
-    people = sorted(host.view.channel(host.room).people(), key=lambda person: -person.heard_at)
-    return [tagged_nick(whole_nick(one.nick), one.tag) for one in people if one.nick and not one.own]
+    rooms = sorted({model.conversation.channel for model in host.models.values()}, key=lambda name: name != host.room)
+    found = {
+        one.sender_id: one
+        for name in rooms
+        for one in sorted(host.view.channel(name).people(), key=lambda person: -person.heard_at)
+    }
+    return [tagged_nick(whole_nick(one.nick), one.tag) for one in found.values() if one.nick and not one.own]
 
 
 COMMANDS = (

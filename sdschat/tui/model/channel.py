@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from sdschat.node import events
@@ -61,7 +60,7 @@ class ChannelModel:
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
         self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
-        self.fates = OwnFates(partial(members_of_these, view.node, conversation.channel))
+        self.fates = OwnFates(lambda ids: members_of_these(view.node, conversation.channel, ids))
         self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late)
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)

@@ -9,7 +9,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import AckState, conversation_id, split_id
+from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.timeline import ModelChange
@@ -39,7 +39,7 @@ class Workspace:
     def add(self, name: str) -> ChannelModel:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
         because a participant begins a conversation."""
-        model = self.models[name] = (TalkModel if split_id(name)[1] else ChannelModel)(self.view, name)
+        model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
         self.order.append(name)
         if self._words:
             model.watch_for(self._words)
@@ -48,7 +48,7 @@ class Workspace:
     def add_talks(self, channel: str) -> None:
         """List the conversations of an earlier run that have unread messages or unacknowledged ones."""
         for peer in self.view.partners(channel):
-            self.add_if_new(conversation_id(channel, peer))
+            self.add_if_new(conversation_id(peer))
 
     def add_if_new(self, name: str) -> None:
         if name not in self.models:
@@ -63,16 +63,15 @@ class Workspace:
         if before is not None and self.shown != name:
             before.leave()
         self.shown = name
-        if not split_id(name)[1]:
+        if not peer_of(name):
             self.shown_last = name
         return self.models[name]
 
     def out_of_talk(self) -> str | None:
         """Return the channel to go back to from the conversation of two that is shown; None from a channel."""
-        channel, peer = split_id(self.shown)
-        if not peer:
+        if not peer_of(self.shown):
             return None
-        return self.shown_last if self.shown_last in self.models else channel
+        return self.shown_last if self.shown_last in self.models else self.models[self.shown].conversation.channel
 
     def hear(self, event: NodeEvent, looking: Callable[[str], bool], *, is_there: bool = True) -> bool:
         """Take an event. Return True if something has to be drawn. `is_there`: the user is at this window for sure."""
@@ -96,22 +95,18 @@ class Workspace:
         if event.channel not in self.models:
             return []
         if isinstance(body, DirectSaid):
-            name = conversation_id(event.channel, body.to if body.own else body.sender_id)
+            name = conversation_id(body.to if body.own else body.sender_id)
             try:
                 self.add_if_new(name)
             except ValueError:  # a recording has no direct messages
                 return []
             return [self.models[name]]
-        talks = [
-            model
-            for model in self.models.values()
-            if isinstance(model, TalkModel) and model.conversation.channel == event.channel
-        ]
+        talks = [model for model in self.models.values() if isinstance(model, TalkModel)]
         message_id = getattr(body, "message_id", "")
         if message_id:  # the channel does not know the messages of its conversations
             owner = next((talk for talk in talks if talk.owns(message_id)), None)
             return [self.models[event.channel]] if owner is None else [owner]
-        return [self.models[event.channel], *talks]
+        return [self.models[event.channel], *(talk for talk in talks if talk.is_about(event))]
 
     def _attend(self, model: ChannelModel, mentions_before: int, event: NodeEvent, is_there: bool) -> None:
         if self._level(model.name) == "none":
@@ -136,10 +131,15 @@ class Workspace:
                     return name
         return None
 
-    def talks_of(self, channel: str) -> list[str]:
-        """Return the conversations of a channel."""
-        held = {name: self.models[name].conversation for name in self.order}
-        return [name for name, each in held.items() if each.peer and each.channel == channel]
+    def channels(self) -> list[str]:
+        """Return the open channels, without conversations of two."""
+        return [name for name in self.order if not peer_of(name)]
+
+    def talks_only_of(self, channel: str) -> list[str]:
+        """Return the conversations whose messages can go by no other open channel."""
+        others = [name for name in self.channels() if name != channel]
+        talks = [model for model in self.models.values() if isinstance(model, TalkModel)]
+        return [talk.name for talk in talks if not any(map(talk.goes_by, others))]
 
     def reload(self) -> None:
         """Read the rows of all channels again: whose messages are shown has changed."""
@@ -188,7 +188,7 @@ _OF_BOTH: Final = (
 
 
 class TalkModel(ChannelModel):
-    """Takes the events of its two participants, and of the connection of the channel that it belongs to."""
+    """Takes the events of its two participants, and of the connection of the channel by which their messages go."""
 
     def __init__(self, view: Conversations, name: str) -> None:
         super().__init__(view, name)
@@ -201,6 +201,7 @@ class TalkModel(ChannelModel):
         match body:
             case DirectSaid(message_id):
                 self._talk.refresh()
+                self._talk.near(event.channel)
                 self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
                 shown = self._talk.message(message_id)
                 if shown is not None and shown.key > self._counted:
@@ -214,6 +215,17 @@ class TalkModel(ChannelModel):
             case _ if isinstance(body, _OF_BOTH):
                 super().hear(event, looking)
                 self.changes |= ModelChange.BADGES
+
+    def goes_by(self, channel: str) -> bool:
+        """True if messages go by this channel now, or can because the other one is known there."""
+        return channel == self._talk.channel or self._talk.reaches(channel)
+
+    def is_about(self, event: NodeEvent) -> bool:
+        """True for an event of the channel by which messages go, and if the other one comes or goes in any."""
+        body = event.body
+        if isinstance(body, events.PresenceChanged) and body.sender_id == self._talk.peer:
+            return True
+        return event.channel == self._talk.channel
 
     def owns(self, message_id: str) -> bool:
         """True if this is an own message of this conversation."""

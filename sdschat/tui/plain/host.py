@@ -130,7 +130,7 @@ class PlainHost(Host):
 
     def open_channel(self, name: str) -> str:
         room = super().open_channel(name)
-        for each in (room, *self.desktop.talks_of(room)):
+        for each in self.order:
             if not self.desktop.models[each].loaded:
                 self.desktop.models[each].open_at_end()
         self._posts.take_queued(self.desktop.models[room])
@@ -152,7 +152,7 @@ class PlainHost(Host):
         kind = "conversation" if peer else "channel"
         self.show_notice(f"{kind} {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
         if peer:
-            back = self.label(model.conversation.channel)
+            back = self.label(self.desktop.out_of_talk() or model.conversation.channel)
             self.show_notice(f"Only {self.label(name)[1:]} reads what you write now. /go {back} shows {back} again.")
         elif len(self.order) > 1:
             self.show_notice(f"You write in {self.label(name)} now.")
@@ -293,7 +293,7 @@ class PlainHost(Host):
         who = model.name_of(told.sender_id, nick) if nick and model is not None else nick
         who = apart(who) or f"<{short(told.sender_id, 8)}>"
         key = (name, told.sender_id)
-        self._waiting -= {name, conversation_id(name, told.sender_id)}
+        self._waiting -= {name, conversation_id(told.sender_id)}
         before = self._here.pop(key, "")
         session = self.node.sessions.get(name)
         if not before and session is not None and session.is_outsider(told.sender_id):
