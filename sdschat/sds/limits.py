@@ -7,7 +7,7 @@ in README.md.
 
 from __future__ import annotations
 
-from sdschat.sds.values import Reason
+from sdschat.sds.values import Message, Reason, Refusal
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -83,3 +83,13 @@ def out_of_bounds(lamport: int) -> Reason | None:
     if lamport >= MAX_LAMPORT:
         return Reason.CLOCK_TOO_LARGE
     return None
+
+
+def clock_refusal(message: Message) -> Refusal | None:
+    """Return the refusal of a message whose timestamp is out of bounds, else None."""
+    lamport = message.lamport_timestamp
+    reason = None if lamport is None else out_of_bounds(lamport)
+    if reason is None:
+        return None
+    detail = f"lamport_timestamp is {lamport}; 1 to {MAX_LAMPORT - 1} are allowed"
+    return Refusal(reason, detail, message.sender_id, message.message_id)

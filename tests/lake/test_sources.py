@@ -14,8 +14,11 @@ import pytest
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.catchup.values import Frame, Nudge
+from sdschat.lake.sources.batch import rows_of
+from sdschat.lake.sources.file_batches import ParsedInput, file_batches
 from sdschat.lake.sources.files import packet_row
 from sdschat.mvds.values import Payload
+from sdschat.sds.values import Message as Said
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec
@@ -76,6 +79,24 @@ def test_what_is_not_on_the_topic_of_messages_is_told_apart_by_topic_and_by_what
         "direct": recorded_as("sync/ann/bob", codec.encode_records(nothing, DIRECT)),
     } == {kind: kind for kind in ("presence", "store_query", "store_answer", "comparison", "page", "direct")}
     assert recorded_as("timber/ann/bob", b"") == "other"
+
+
+@pytest.mark.parametrize("lamport", [2**43, 2**63, 2**64 - 1])
+def test_a_recorded_packet_dated_beyond_the_bound_is_refused_and_the_others_are_taken(
+    tmp_path: Path, lamport: int
+) -> None:
+    head = {"tap": "t", "ts_ms": 1, "topic": "sds/1/lobby/msg", "channel": "lobby"}
+    packets = [SdsCodec().encode(Said("eve", "m", "lobby", each, (), None, (), b"text")) for each in (lamport, 5)]
+    path = lines(
+        tmp_path / "capture.jsonl",
+        *(head | {"seq": at, "raw": base64.b64encode(raw).decode()} for at, raw in enumerate(packets)),
+    )
+    (batch,) = file_batches(Reading(FIELD, path, 1, PacketMemory()), {Packet}, ParsedInput())
+    found = rows_of(batch).select(["kind", "reason", "sender", "lamport"]).to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        ("refused", "clock_too_large", "eve", None),
+        ("message", None, "eve", 5),
+    ]
 
 
 def test_the_parts_of_a_packet_add_up_to_less_than_it(field: Path) -> None:

@@ -15,7 +15,8 @@ from sdschat.audit.schemas import Ids, Journal, Packet, columns
 from sdschat.audit.sources.databases import Reading, Row, are_ids, encodable, refused
 from sdschat.audit.sources.packets import LARGEST, Opened, opened
 from sdschat.catchup.values import RefusedFrame
-from sdschat.sds.values import MessageKind, Refusal
+from sdschat.sds.limits import clock_refusal
+from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
 
 _SAMPLE: Final = 80
@@ -135,6 +136,8 @@ def packet_row(head: Head, raw: bytes, open_packet: Callable[[bytes], Opened] = 
         return Packet(*head, other_kind(head[4], raw), None, None, None, None, (), (), len(raw), 0, 0, 0, 0, raw)
     known = open_packet(raw)
     message = known.message
+    if isinstance(message, Message):
+        message = clock_refusal(message) or message
     if isinstance(message, Refusal):
         named = (message.message_id or None, message.sender_id or None, None)
         return Packet(*head, "refused", str(message.reason), *named, (), (), len(raw), *known.parts, raw)
