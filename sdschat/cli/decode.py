@@ -48,6 +48,7 @@ class Candidate(NamedTuple):
     packet: bytes
     problem: str = ""
     topic: str = ""  # of a recorded packet
+    channel: str = ""  # likewise; empty if it is not known
 
 
 def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
@@ -99,7 +100,8 @@ def _recorded(number: int, line: bytes) -> Candidate:
     """Return the packet of a line that `sdschat tap` recorded."""
     try:
         found = json.loads(line)
-        return Candidate(number, base64.b64decode(found["raw"], validate=True), topic=str(found["topic"]))
+        raw, channel = base64.b64decode(found["raw"], validate=True), str(found.get("channel") or "")
+        return Candidate(number, raw, "", str(found["topic"]), channel)
     except (ValueError, KeyError, TypeError, RecursionError):
         return Candidate(number, b"", "the line is JSON, and not of a recording: it needs topic, and raw in base64")
 
@@ -110,10 +112,10 @@ def _raw_packets(data: bytes, form: str) -> list[bytes]:
         return [data]
     whole = data.removesuffix(b"\n")
     for each in (data, whole):
-        if packet_report(each)["verdict"] == SOUND:
+        if packet_report(each, signatures=False)["verdict"] == SOUND:
             return [each]
     parts = _split(data)
-    if len(parts) > 1 and all(packet_report(part)["verdict"] != NO_PACKET for part in parts):
+    if len(parts) > 1 and all(packet_report(part, signatures=False)["verdict"] != NO_PACKET for part in parts):
         return parts
     return [whole]
 
@@ -135,7 +137,7 @@ def _split(data: bytes) -> list[bytes]:
 
 
 EXIT_CODES: Final = {SOUND: 0, BROKEN: 1, NO_PACKET: 2}
-_CHECKED: Final = 1000  # signatures checked without --signatures: a check costs more than the rest of a packet
+CHECKED: Final = 1000  # signatures checked without --signatures: a check costs more than the rest of a packet
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -155,8 +157,9 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
       cat tap/*.jsonl | sdschat decode
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
-    logos-chat, timber), fields, and broken rules by their numbers, S-001 to S-087, with what breaks them;
-    T-001 to T-075 for packets of members' channels.
+    logos-chat, timber), `accepted` (nodes take it), fields, and broken rules by their numbers, S-001 to S-087, with
+    what breaks them; T-001 to T-075 for packets of members' channels. A bound of nodes that is no rule of the
+    specification has its reason in place of a number, such as `field_too_long`.
 
     Exit code: 0 all packets are sound, 1 some break rules, 2 some line is no packet.
     """
@@ -164,7 +167,7 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
     with _opened(file) as stream:
         for batch in _batches(stream, form):
             alone = len(batch) == 1 and not count and sys.stdout.isatty()
-            reports = [_report(each, signatures or count + at < _CHECKED) for at, each in enumerate(batch)]
+            reports = [_report(each, signatures or count + at < CHECKED) for at, each in enumerate(batch)]
             count += len(batch)
             worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
             click.echo("".join(f"{_shown(report, pretty or alone)}\n" for report in reports), nl=False)
@@ -198,13 +201,13 @@ def _shown(report: dict[str, Any], indented: bool) -> str:
 
 
 def _report(candidate: Candidate, signatures: bool) -> dict[str, Any]:
-    number, packet, problem, topic = candidate
+    number, packet, problem, topic, channel = candidate
     if problem:
         return {"line": number, "verdict": NO_PACKET, "accepted": False, "error": problem}
     kind = next((kind for kind, ending in _ELSEWHERE.items() if ending.search(topic)), "")
     if kind:
         return {"line": number, "topic": topic, **_no_message(kind, packet)}
-    report = packet_report(packet, signatures=signatures)
+    report = packet_report(packet, channel=channel, signatures=signatures)
     if report["verdict"] == NO_PACKET:
         report["error"] = "it is no packet: " + report["broken_rules"][0]["what"]
     return {"line": number, **({"topic": topic} if topic else {}), **report}

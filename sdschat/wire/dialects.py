@@ -53,6 +53,7 @@ _DEPARTURES: Final[Mapping[str, tuple[str, ...]]] = {
     LOGOS_CHAT: ("sender_id has the number 7, not 1", "lamport_timestamp is an int32, not a uint64"),
 }
 _IDS: Final = {(_SENDER, BYTES), (_MESSAGE, BYTES), (_CHANNEL, BYTES)}
+_NEGATIVE: Final = 2**64 - 2**31  # a negative int32 is written as a number from here on
 _COUNTED: Final = 10**9  # a clock below it counts messages; a clock in seconds passed it in 2001
 
 
@@ -70,7 +71,7 @@ class DialectReading(NamedTuple):
 
 def counts_from_zero(lamport: int | None) -> bool:
     """True if a Lamport timestamp is no time: it counts messages, or is a negative int32."""
-    return lamport is not None and (lamport < _COUNTED or lamport >= 2**63)
+    return lamport is not None and (lamport < _COUNTED or lamport >= _NEGATIVE)
 
 
 def read_any(packet: bytes) -> DialectReading | None:
@@ -127,7 +128,7 @@ def _read(packet: bytes, found: Iterable[Field], dialect: str) -> DialectReading
 def _value(number: int, body: bytes, *, signed: bool) -> str | bytes | int | None:
     if number == _LAMPORT:
         lamport = read_varint(body, 0, len(body))[0]
-        return lamport - 2**64 if signed and lamport >= 2**63 else lamport
+        return lamport - 2**64 if signed and lamport >= _NEGATIVE else lamport
     return _text(body) if number in (_SENDER, _MESSAGE, _CHANNEL) else body or None
 
 

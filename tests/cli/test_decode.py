@@ -208,9 +208,51 @@ def test_every_rule_that_a_packet_breaks_is_listed() -> None:
     assert rules(b"\xff\xff") == ["S-001"]
 
 
-def test_a_packet_beyond_our_own_limits_breaks_no_rule_and_is_not_sound() -> None:
-    report = packet_report(CODEC.encode(Message("a", "m" * 200, "c", START, (), b"\x01", (), b"text")))
-    assert (report["verdict"], report["accepted"], report["reason"]) == (BROKEN, False, "field_too_long")
+BEYOND_BOUNDS = {
+    "field_too_long": replace(GOOD, message_id="m" * 200),
+    "too_many_entries": replace(GOOD, causal_history=tuple(HistoryEntry(str(at)) for at in range(257))),
+    "too_large": replace(GOOD, content=b"x" * 65_536),
+}
+
+
+@pytest.mark.parametrize("reason", BEYOND_BOUNDS)
+def test_a_bound_of_nodes_is_named_by_its_reason(reason: str) -> None:
+    report = packet_report(CODEC.encode(BEYOND_BOUNDS[reason]))
+    assert (report["verdict"], report["accepted"], report["reason"]) == (BROKEN, False, reason)
+    assert report["broken_rules"] == [{"rule": reason, "what": report["detail"]}]
+
+
+@pytest.mark.parametrize(
+    ("lamport", "reason"), [(0, "clock_zero"), (2**43, "clock_too_large"), (2**63, "clock_too_large")]
+)
+def test_a_clock_that_nodes_refuse_is_not_accepted(lamport: int, reason: str) -> None:
+    report = packet_report(CODEC.encode(replace(GOOD, lamport_timestamp=lamport)))
+    assert (report["accepted"], report["reason"]) == (False, reason)
+
+
+def test_what_its_author_did_not_sign_is_not_accepted() -> None:
+    ann = Identity(b"a" * 32)
+    signed = signed_message(ann, "lobby", "hello", START, bloom_filter=b"\x01" * 16)
+    moved, forged = (replace(signed, lamport_timestamp=START + 1), replace(signed, channel_id="attic"))
+    reports = [packet_report(CODEC.encode(each)) for each in (signed, moved, forged)]
+    assert [report["accepted"] for report in reports] == [True, False, False]
+    assert [report["broken_rules"] for report in reports] == [
+        [],
+        [{"rule": "altered", "what": "its author signed another Lamport time"}],
+        [{"rule": "altered", "what": "its author did not sign this, or not for this channel"}],
+    ]
+
+
+def test_a_recorded_packet_of_another_channel_is_not_accepted() -> None:
+    line = {"topic": "sds/1/attic/msg", "channel": "attic", "raw": base64.b64encode(CODEC.encode(GOOD)).decode()}
+    _, (report,) = decoded(text(json.dumps(line)))
+    assert (report["accepted"], report["reason"]) == (False, "other_channel")
+    assert report["broken_rules"] == [{"rule": "S-004", "what": "channel_id is c, on the topic of attic"}]
+
+
+def test_an_unknown_filter_breaks_no_rule_and_is_noted() -> None:
+    report = packet_report(CODEC.encode(replace(GOOD, bloom_filter=b"x" * 33)))
+    assert (report["verdict"], report["notes"]) == (SOUND, ["bloom_filter is ignored: unknown layout of 33 bytes"])
 
 
 def test_the_rules_that_each_dialect_breaks() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,17 @@ def test_a_packet_of_another_channel_breaks_a_rule() -> None:
     (line,) = taken(Lint(), CODEC.encode(Message("a", "m", "d", GOOD.lamport_timestamp, (), b"\x01", (), b"text")))
     assert line is not None
     assert line["broken_rules"] == [{"rule": "S-004", "what": "channel_id is d, on the topic of c"}]
+
+
+def test_a_bound_of_nodes_and_an_ignored_filter_are_told_once() -> None:
+    found = Lint()
+    long_id = CODEC.encode(replace(GOOD, message_id="m" * 200))
+    odd_filter = CODEC.encode(replace(GOOD, bloom_filter=b"\x01" * 33))
+    lines = taken(found, long_id, long_id, odd_filter, odd_filter)
+    assert [line is None for line in lines] == [False, True, False, True]
+    (total,) = totals(found)
+    assert [(each["rule"], each["packets"]) for each in total["broken_rules"]] == [("field_too_long", 2)]
+    assert total["notes"] == [f"bloom_filter is ignored: unknown layout of {size} bytes" for size in (16, 33)]
 
 
 def test_made_up_senders_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,9 @@ def test_a_clock_in_seconds_is_no_other_dialect() -> None:
         (10**9 - 1, dialects.WAKU_OLDER, 10**9 - 1),
         (10**9, dialects.SPEC, 10**9),
         (2**63 - 1, dialects.SPEC, 2**63 - 1),
-        (2**63, dialects.WAKU_OLDER, -(2**63)),
+        (2**63, dialects.SPEC, 2**63),
+        (2**64 - 2**31 - 1, dialects.SPEC, 2**64 - 2**31 - 1),
+        (2**64 - 2**31, dialects.WAKU_OLDER, -(2**31)),
         (2**64 - 1, dialects.WAKU_OLDER, -1),
     ],
 )

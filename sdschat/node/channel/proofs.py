@@ -25,6 +25,20 @@ def is_signed(message: Message, packet: bytes) -> bool:
     return is_placed(message) or (message.kind is MessageKind.SYNC and split_proof(packet)[1] is not None)
 
 
+def decode_proven(packet: bytes, codec: Codec, channel: str | None = None) -> HeardPacket:
+    """Decode a packet, and check the proof of a sync message. Without `channel`: for the channel that it names."""
+    rest, proof = split_proof(packet)
+    message = codec.decode(rest)
+    if proof is None or isinstance(message, Refusal):
+        return HeardPacket(message, None)
+    if message.kind is not MessageKind.SYNC:  # bytes that look like a proof, in a packet that needs none
+        return HeardPacket(codec.decode(packet), None)
+    why = wrong_proof(proof, message.channel_id if channel is None else channel, message.sender_id, rest)
+    if why:
+        return HeardPacket(Refusal(Reason.ALTERED, why, message.sender_id, message.message_id), None)
+    return HeardPacket(message, proof)
+
+
 class Proofs:
     """Those of one channel. `unsigned_counts`: the user takes the word of participants who have no key."""
 
@@ -38,16 +52,7 @@ class Proofs:
 
     def decode(self, packet: bytes) -> HeardPacket:
         """Decode a packet, and check the proof of a sync message."""
-        rest, proof = split_proof(packet)
-        message = self._codec.decode(rest)
-        if proof is None or isinstance(message, Refusal):
-            return HeardPacket(message, None)
-        if message.kind is not MessageKind.SYNC:  # bytes that look like a proof, in a packet that needs none
-            return HeardPacket(self._codec.decode(packet), None)
-        why = wrong_proof(proof, self._channel, message.sender_id, rest)
-        if why:
-            return HeardPacket(Refusal(Reason.ALTERED, why, message.sender_id, message.message_id), None)
-        return HeardPacket(message, proof)
+        return decode_proven(packet, self._codec, self._channel)
 
     def refusal_of(self, heard: HeardPacket) -> Refusal | None:
         """Refuse an unsigned sync message in the name of somebody whose sync messages are signed."""

@@ -13,35 +13,39 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.identity.content import envelope_of, open_content
 from sdschat.identity.key_book import KeyBook
-from sdschat.identity.place import refusal_of
+from sdschat.identity.place import forged, is_placed, refusal_of
+from sdschat.node.channel.proofs import decode_proven
 from sdschat.node.view.timber_report import timber_report
+from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.describe import describe_filter
 from sdschat.sds.ids import recipe_of
-from sdschat.sds.limits import out_of_bounds
+from sdschat.sds.limits import clock_refusal
 from sdschat.sds.values import Codec, HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import decode_envelope, is_ours
 from sdschat.wire.dialects import SPEC, UNKNOWN, DialectReading, counts_from_zero, read_any
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields
 from sdschat.wire.sds_codec import SdsCodec
 
-# Reasons that the fields do not show once they are read.
+# The rule behind a reason. Any other reason is one of nodes alone, and stands in the place of a rule.
 _RULES: Final[dict[Reason, str]] = {
     Reason.UNREADABLE: "S-001",
     Reason.DUPLICATE_FIELD: "S-001",
+    Reason.OTHER_CHANNEL: "S-004",
     Reason.CLOCK_ZERO: "S-010",
     Reason.CLOCK_TOO_LARGE: "S-010",
 }
+_NAMED_ANYWAY: Final = (Reason.FOREIGN_DIALECT, Reason.FIELD_MISSING, Reason.NO_KIND, Reason.SELF_REFERENCE)
 _LEAST_MS: Final = 10**11  # an epoch time below is in seconds: in milliseconds it would be before 1974
 _MANY_REQUESTS: Final = 3
 Broken = tuple[str, str]  # a rule, and what of the packet breaks it
 
 
 def broken_rules(reading: DialectReading, refusal: Refusal | None = None) -> list[Broken]:
-    """List every rule that a packet breaks. `refusal`: the reason why a reader of the specification drops it."""
+    """List every rule that a packet breaks. `refusal`: the reason for which nodes refuse it, if they do."""
     found = [("S-001", what) for what in reading.departures] + message_rules(reading.message)
-    if refusal is not None and reading.dialect == SPEC:
-        rule = _RULES.get(refusal.reason)
-        if rule is not None and rule not in [known for known, _ in found]:
+    if refusal is not None and refusal.reason not in _NAMED_ANYWAY:
+        rule = _RULES.get(refusal.reason, str(refusal.reason))
+        if rule not in [known for known, _ in found]:
             found.insert(0, (rule, refusal.detail or str(refusal.reason)))
     return found
 
@@ -66,8 +70,8 @@ def _of_kind(message: Message) -> Iterator[Broken]:
     if kind is MessageKind.NEITHER:
         yield "S-009", "the message has neither content nor a Lamport timestamp"
     if lamport is not None:
-        if (reason := out_of_bounds(lamport)) is not None:
-            yield _RULES[reason], f"lamport_timestamp is {lamport}, which no clock shows"
+        if (refusal := clock_refusal(message)) is not None:
+            yield _RULES[refusal.reason], f"lamport_timestamp is {lamport}, which no clock shows"
         elif lamport < _LEAST_MS:
             yield "S-010", f"lamport_timestamp is {lamport}, which is not epoch milliseconds"
     if kind in (MessageKind.CONTENT, MessageKind.SYNC) and message.bloom_filter is None:
@@ -90,8 +94,7 @@ def _of_entries(message: Message) -> Iterator[Broken]:
 SOUND: Final = "sound"  # it breaks no rule that one packet can show
 BROKEN: Final = "broken"
 NO_PACKET: Final = "no_packet"
-_MOST_BYTES: Final = 32 * 1024 * 1024
-_PLAIN: Final = SdsCodec(_MOST_BYTES)
+_PLAIN: Final = SdsCodec()
 
 
 def _utc(milliseconds: int) -> str:
@@ -104,17 +107,36 @@ def _utc(milliseconds: int) -> str:
         return f"{milliseconds} ms"
 
 
-def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool = True) -> dict[str, Any]:
+def judged(packet: bytes, codec: Codec = _PLAIN, channel: str = "", *, signatures: bool = True) -> Message | Refusal:
+    """Decode a packet as every node does that has this codec: refuse it if that needs no log and no known keys.
+
+    `channel`: that of its topic, if it is known. Without `signatures`, none is verified.
+    """
+    message = decode_proven(packet, codec).message if signatures else codec.decode(packet)
+    if isinstance(message, Refusal):
+        return message
+    refusal = refusal_of(message)
+    if refusal is None and signatures and is_placed(message):
+        refusal = forged(message)
+    if refusal is None and channel and message.channel_id != channel:
+        what = f"channel_id is {message.channel_id}, on the topic of {channel}"
+        refusal = Refusal(Reason.OTHER_CHANNEL, what, message.sender_id, message.message_id)
+    return refusal or clock_refusal(message) or message
+
+
+def packet_report(
+    packet: bytes, codec: Codec = _PLAIN, channel: str = "", *, signatures: bool = True
+) -> dict[str, Any]:
     """Explain a packet, as JSON has it: `verdict`, dialect, fields, content, the rules that it breaks.
 
-    `accepted`: `codec` takes it; by default, that of the specification. Without `signatures`, that of the content is
-    not checked, which takes longer than all the rest.
+    `accepted`: nodes take it (`judged`); by default, those with default settings. Without `signatures`, that of the
+    content is not checked, which takes longer than all the rest.
     """
     timber = timber_report(packet)
     if timber is not None:
         return timber
     plain = _PLAIN.decode(packet)
-    taken = plain if codec is None else codec.decode(packet)
+    taken = judged(packet, codec, channel, signatures=signatures)
     if isinstance(plain, Message) and not counts_from_zero(plain.lamport_timestamp):
         reading: DialectReading | None = DialectReading(SPEC, plain, ())
     else:
@@ -125,11 +147,20 @@ def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool
     if reading is None:
         what = plain.detail if isinstance(plain, Refusal) else "is no message of any dialect"
         return report | {"dialect": UNKNOWN, "broken_rules": [{"rule": "S-001", "what": what}]}
-    broken = broken_rules(reading, plain if isinstance(plain, Refusal) else None)
-    report["verdict"] = BROKEN if broken or isinstance(plain, Refusal) else SOUND
+    refusal = next((each for each in (taken, plain) if isinstance(each, Refusal)), None)
+    broken = broken_rules(reading, refusal)
+    report["verdict"] = SOUND if refusal is None and not broken else BROKEN
     report |= _described(reading, signatures)
     report["broken_rules"] = [{"rule": rule, "what": what} for rule, what in broken]
+    if notes := list(_notes(reading.message)):
+        report["notes"] = notes
     return report
+
+
+def _notes(message: Message) -> Iterator[str]:
+    """Yield what nodes leave out of account in a message that they take."""
+    if message.bloom_filter is not None and isinstance(why := read_filter(message.bloom_filter), str):
+        yield f"bloom_filter is ignored: {why}"
 
 
 def _described(reading: DialectReading, signatures: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sdschat.sds.bloom.compact import CompactFilter, read_filter
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, FilterIgnored, SyncReceived
-from sdschat.sds.limits import EPHEMERAL_SEEN, out_of_bounds
+from sdschat.sds.limits import EPHEMERAL_SEEN, clock_refusal
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
@@ -46,8 +46,8 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) 
     if lamport is None:
         _receive_without_clock(s, message)
         return
-    if (reason := out_of_bounds(lamport)) is not None:
-        s.reject(reason, sender_id, message_id, str(lamport))
+    if (refusal := clock_refusal(message)) is not None:
+        s.reject(refusal.reason, sender_id, message_id, refusal.detail)
         return
     if not message.content:
         _receive_sync(s, message, lamport)
