@@ -20,6 +20,15 @@ from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Message, Messag
 from sdschat.sds.window import RecentArrivals, RecentWindow
 
 FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
+_DETAILS: Final = {  # the beginning of the detail of a refusal
+    Reason.OTHER_CHANNEL: "channel_id is that of another channel",
+    Reason.CLOCK_NOT_ABOVE_PARENT: "is dated no later than a message in its causal history",
+    Reason.FUTURE_QUOTA: "is dated ahead, and there is no more room for what waits for its date",
+    Reason.BUFFER_QUOTA: "depends on what is not here, and there is no more room for what waits",
+    Reason.OVER_LIMIT: "its sender says more than is kept in full, and it cannot be kept as an id",
+    Reason.OWN_ID_UNKNOWN: "bears our sender_id, and we did not send it",
+    Reason.ID_CONFLICT: "another message has this id",
+}
 _ONE_MOMENT: Final = 1000  # packets that come within so many milliseconds count as one
 
 
@@ -372,4 +381,7 @@ class ChannelState:
             self.hints_changed[message_id] = None
 
     def reject(self, reason: Reason, sender_id: str, message_id: str, detail: str = "") -> None:
-        self.events.append(Rejected(reason, sender_id, message_id, detail))
+        words = _DETAILS.get(reason, "")
+        self.events.append(
+            Rejected(reason, sender_id, message_id, f"{words}: {detail}" if words and detail else words or detail)
+        )

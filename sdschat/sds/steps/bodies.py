@@ -29,11 +29,11 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
         return False
     if id_only.generation == TOLD and recipe_of(message) == "foreign":
         return False  # anybody could write it under this id
-    reason = _refused(s, message, lamport)
-    if reason is None and verify_dependencies(s, message, lamport).parent_too_new:
+    reason, parent = _refused(s, message, lamport), ""
+    if reason is None and (parent := verify_dependencies(s, message, lamport).parent_too_new):
         reason = Reason.CLOCK_NOT_ABOVE_PARENT
     if reason is not None:
-        s.reject(reason, message.sender_id, message_id)
+        s.reject(reason, message.sender_id, message_id, parent)
         return False
     learn_hints(s, message)
     deliver_body(s, message, raw, source, gap_now(s, message), id_only)
