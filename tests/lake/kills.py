@@ -25,7 +25,7 @@ from tests.lake.bronze import bronze
 
 
 def audit(lake: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "sdschat", "pipeline", "audit", "--lake", str(lake)]
+    command = [sys.executable, "-m", "sdschat", "pipeline", "audit", "--lake", str(lake), "--engine", "duckdb"]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

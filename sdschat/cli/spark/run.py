@@ -15,7 +15,7 @@ from sdschat.cli.output import counted
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.common import (
     added_lines,
-    chosen_engine,
+    check_engine,
     engine_option,
     lake_option,
     milliseconds,
@@ -51,7 +51,7 @@ def command(
     run_id: str,
     as_json: bool,
     everything: bool,
-    engine: str | None,
+    engine: str,
     where: Where,
 ) -> int:
     """Ingest what is named, consolidate, audit, figures, report: one after the other.
@@ -69,7 +69,7 @@ def command(
     from sdschat.lake.judge import audit_of, places_in, refused_in
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
-    chosen = chosen_engine(engine, where, lake)
+    check_engine(engine, where, lake)
     paths = sources_in(sources)
     if paths:
         tables = new_or_old_lake(lake)
@@ -78,7 +78,7 @@ def command(
         for line in added_lines(added):
             say(line)
         tell_refused(quarantined(tables, paths))
-    with open_asked(where, lake, chosen) as asked:
+    with open_asked(where, lake, engine) as asked:
         judge(asked, rules)
         with step("metrics"):
             grain = measure(asked, keep=True)

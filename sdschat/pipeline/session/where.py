@@ -58,6 +58,11 @@ class Where:
         return TargetKind.LOCAL if self.master.startswith("local") else TargetKind.CLUSTER
 
     @property
+    def named(self) -> bool:
+        """True if the user said something of Spark."""
+        return bool(self.master or self.remote or self.conf)
+
+    @property
     def shown(self) -> str:
         return without_token(self.remote or self.master)
 
