@@ -270,3 +270,33 @@ def test_what_passes_through_tmux_is_one_sequence() -> None:
         assert wrapped.startswith("\x1bPtmux;\x1b\x1b]")
         inner = wrapped.removeprefix("\x1bPtmux;").removesuffix("\x1b\\")
         assert "\x1b" not in inner.replace("\x1b\x1b", ""), "every escape is doubled, so nothing ends it before its end"
+
+
+@staged(peers=("bob",))
+async def test_an_answer_to_a_message_of_ours_is_to_us(s: Stage) -> None:
+    """Only a nick in the text was: who answered by /reply was not marked, counted or rung for."""
+    await s.enter("who has the rope?")
+    await s.until_text("✓")
+    asked = next(iter(s.app.model.timeline.messages())).message_id
+    s.app.app_focus = False
+    rung: list[bool] = []
+    s.app.bell = lambda: rung.append(True)  # type: ignore[method-assign]
+    s.say("I do", reply_to=asked)
+    await s.until(lambda: s.app.model.mentions == 1)
+    assert rung
+    assert next(line for line in s.log() if "bob" in line and "↳" in line).startswith("┃")
+    first = s.say("it is wet")
+    s.say("so it is", reply_to=first)
+    await s.until_text("so it is")
+    assert s.app.model.mentions == 1
+    s.app.model.reload()
+    assert [entry.mention for entry in s.app.model.timeline.messages()] == [False, True, False, False]
+
+
+@staged("lobby", "dev", peers=("bob",))
+async def test_an_answer_in_a_channel_that_was_not_shown_yet_counts_too(s: Stage) -> None:
+    asked = s.app.node.send("dev", "who has the rope?").message_id
+    s.say("I do", channel="dev", reply_to=asked)
+    await s.until(lambda: s.app.models["dev"].unread == 1)
+    assert not s.app.models["dev"].loaded
+    assert s.app.models["dev"].mentions == 1

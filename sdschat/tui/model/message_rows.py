@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Conversation, Shown
+from sdschat.node.view.values import Conversation, Shown, Verdict
 from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model.from_events import entry_of, mention_of, verdict_words
 from sdschat.tui.model.items import MessageItem, Quote, first_line
@@ -41,12 +41,19 @@ class MessageRows:
         self._mentions = mention_of(self._view.node.nick, *words)
 
     def plain(self, shown: Shown) -> MessageItem:
-        """Return the row with nothing that has to be looked up."""
-        return entry_of(shown, self._mentions)
+        """Return the row with nothing that has to be looked up, but for whose message it answers."""
+        return self._row(shown, self._answered(shown.reply_to) if shown.reply_to else None)
+
+    def _row(self, shown: Shown, answered: MessageItem | None, quote: Quote | None = None) -> MessageItem:
+        """Return the row. An answer to a message of ours is to us, as one with our nick is."""
+        entry = entry_of(shown, self._mentions, quote)
+        shows = entry.readable and shown.verdict != Verdict.NOT_MEMBER
+        to_us = answered is not None and answered.own and not entry.own and shows
+        return replace(entry, mention=True) if to_us else entry
 
     def full(self, shown: Shown) -> MessageItem:
-        quote = self._quote(shown.reply_to) if shown.reply_to else None
-        entry = entry_of(shown, self._mentions, quote)
+        answered = self._answered(shown.reply_to) if shown.reply_to else None
+        entry = self._row(shown, answered, self._quote(shown.reply_to, answered) if shown.reply_to else None)
         changes: dict[str, object] = {}
         if entry.own:
             changes["fate"] = self._fates.read(entry, self.conversation)
@@ -60,11 +67,14 @@ class MessageRows:
             changes["tag"] = clean_name(tag)
         return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
 
-    def _quote(self, message_id: str) -> Quote:
+    def _answered(self, message_id: str) -> MessageItem | None:
         entry = self._timeline.entries.get(message_id)
         if entry is None:
             shown = self.conversation.message(message_id)
-            entry = None if shown is None else self.plain(shown)
+            entry = None if shown is None else entry_of(shown, self._mentions)
+        return entry
+
+    def _quote(self, message_id: str, entry: MessageItem | None) -> Quote:
         if entry is None:
             return Quote(message_id, "", "")
         return Quote(message_id, self.name_of(entry.sender_id, entry.nick), first_line(entry)[:_QUOTED])
