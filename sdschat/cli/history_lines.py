@@ -63,6 +63,7 @@ class _Naming:
 
     def __init__(self, chosen: Chosen, reader: Reader, history: LocalHistory) -> None:
         self._history = history
+        self._reader = reader
         self._tags = AuthorTags(chosen, reader)
 
     def lines(self, form: str) -> Callable[[DisplayMessage], str]:
@@ -82,6 +83,8 @@ class _Naming:
         original = self._history.message(message_id)
         if original is None or original.text is None:
             return safe(message_id[:_ID])
+        if self._reader.hides(original.sender_id):
+            return f"{self._name(original) or who(original)}: (not shown)"
         words = " ".join(safe(original.text, lines=True).split())
         if len(words) > _QUOTED:
             words = f"{words[: _QUOTED - 1].rstrip()}…"

@@ -66,6 +66,7 @@ def _unspaced(letter: str) -> bool:
 _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 
+IS_HIDDEN: Final = f"SELECT 1 FROM standing WHERE sender_id = ? AND standing & {HIDDEN}"
 NOT_HIDDEN: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {HIDDEN})"
 
 WITH_BODY: Final = f"log.generation <> {WITHOUT_A_BODY}"  # ids of other makes are kept in the log itself

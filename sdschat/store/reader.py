@@ -20,7 +20,7 @@ from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import HERE, LEFT, JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
 from sdschat.store.migrate import require_current
-from sdschat.store.query import MessagePage, MessageQuery
+from sdschat.store.query import IS_HIDDEN, MessagePage, MessageQuery
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.user_state import UserState
@@ -159,6 +159,11 @@ class Reader(UserState):
         with as_store_error(self.path):
             rows = self.connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
         return [message_id for (message_id,) in rows]
+
+    def hides(self, sender_id: str) -> bool:
+        """True if messages of this participant are listed nowhere: they are muted, ignored, or a stranger who waits."""
+        with as_store_error(self.path):
+            return self.connection.execute(IS_HIDDEN, (sender_id,)).fetchone() is not None
 
     def message(self, channel: str, message_id: str, ancestors: int = 50) -> MessageDetail | None:
         """One message in full, with at most `ancestors` of the messages that it depends on, nearest first."""

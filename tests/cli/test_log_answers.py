@@ -133,3 +133,17 @@ def test_two_keys_of_one_nick_have_the_beginnings_of_their_ids(tmp_path: Path) -
     assert " ann: who is who?" in text
     assert f"**bob {first}** (" in printed(tmp_path, "log", "lobby", "--format", "md", *there)
     assert "(answers bob: " not in text
+
+
+def test_what_somebody_who_is_muted_said_is_not_told_by_an_answer_to_it(tmp_path: Path, there: tuple[str, ...]) -> None:
+    """The answer had the beginning of a text that `log` itself leaves out."""
+    asked = objects(tmp_path, "log", "lobby", *there)[0]["message"]
+
+    async def story() -> None:
+        async with world(tmp_path / "data") as w:
+            start(w, "ann").node.mute(asked["sender_id"], True)
+
+    asyncio.run(story())
+    text = printed(tmp_path, "log", "lobby", "--name", "ann", "--data-dir", str(tmp_path / "data"))
+    assert "ann (answers bob: (not shown)): it will" in text
+    assert "release" not in text

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import NodeEvent, OverLimit
+from sdschat.node.sync.direct import DirectMessaging
+from sdschat.node.sync.extension import sync_part
+from sdschat.sds.values import AckState
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
 from tests.tui.stage import Stage, staged
 from tests.tui.test_talk import all_here
@@ -129,3 +132,41 @@ async def test_strangers_who_cannot_be_opened_are_said(s: Stage) -> None:
     assert "No stranger who waits here is called nobody" in s.hint()
     await s.enter_instead("/strangers all")
     assert "/strangers open KEY or /strangers open all" in s.hint()
+
+
+@staged(peers=("bob", "carol"), syncs=True, size=(120, 30))
+async def test_an_answer_to_somebody_who_is_muted_does_not_show_what_they_said(s: Stage) -> None:
+    await all_here(s)
+    noise = s.say("noise noise")
+    await s.until_text("noise noise")
+    await s.enter("/mute bob")
+    s.say("I disagree", "carol", reply_to=noise)
+    await s.until_text("I disagree")
+    assert "noise noise" not in s.text()
+    assert "↳ bob: (muted)" in s.text()
+    await s.press("alt+up")
+    await s.enter("/thread")
+    assert "I disagree" in s.text()
+    assert "noise noise" not in s.text()
+    await s.press("escape")
+    await s.enter("/unmute bob")
+    await s.until_text("↳ bob: noise noise")
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_what_somebody_who_is_muted_writes_to_us_alone_waits_until_they_are_shown_again(s: Stage) -> None:
+    """It opened a conversation and rang."""
+    await all_here(s)
+    await s.enter("/mute bob")
+    direct = sync_part(s.peers["bob"].node, "lobby").direct
+    direct.send(s.app.node.sender_id, "listen to me")
+    await s.until(lambda: _acknowledged(direct))
+    assert list(s.app.order) == ["lobby"]
+    await s.enter("/msg bob")
+    assert "listen to me" not in s.text()
+    await s.enter("/unmute bob")
+    await s.until_text("listen to me")
+
+
+def _acknowledged(direct: DirectMessaging) -> bool:
+    return [row.state for row in direct.messages.newest()] == [int(AckState.ACKED)]

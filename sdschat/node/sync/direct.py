@@ -229,7 +229,8 @@ class DirectMessaging:
             return
         self._learn(opened, now)
         self._keep(found, peer, opened, now, own=False)
-        self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False, gap))
+        if not self._gate.is_muted(peer):
+            self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False, gap))
 
     def _learn(self, opened: OpenedContent, now: Now, *, welcome: bool = False) -> None:
         """Whoever we write to, or hear from, can be written to once they are away. Whom we write to is `welcome`."""

@@ -83,7 +83,15 @@ class ChannelConversation:
 
     def message(self, message_id: str) -> Shown | None:
         detail = self._reader.message(self.name, message_id, ancestors=0)
-        return None if detail is None else self._shown(detail.message)
+        return None if detail is None else self.covered(self._shown(detail.message))
+
+    def covered(self, shown: Shown) -> Shown:
+        """Return a message without its text if nothing of its author is shown: it is listed nowhere, and may be
+        answered by others."""
+        why = self.hidden(shown.sender_id)
+        if not why and self._node.gate.is_hidden(shown.sender_id):
+            why = "a new key, not shown yet"
+        return shown._replace(text=None, hidden=why) if why else shown
 
     def search(
         self, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
@@ -189,7 +197,7 @@ class ChannelConversation:
             person._replace(
                 nick=person.nick or self.nick_of(person.sender_id) or self.presence_nick(person.sender_id),
                 verified=is_verified(self._node, person.sender_id),
-                hidden=self._hidden(person.sender_id),
+                hidden=self.hidden(person.sender_id),
             )
             for person in found
         ]
@@ -198,7 +206,8 @@ class ChannelConversation:
         here.sort(key=lambda person: (not person.own, *_by_name(person.nick, person.sender_id)))
         return [*here, *(person for person in named if not person.online)]
 
-    def _hidden(self, sender_id: str) -> str:
+    def hidden(self, sender_id: str) -> str:
+        """Return if a participant is ignored or muted, in a word; else an empty text."""
         gate = self._node.gate
         return "ignored" if gate.is_ignored(sender_id) else "muted" if gate.is_muted(sender_id) else ""
 

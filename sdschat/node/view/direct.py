@@ -195,16 +195,19 @@ class DirectConversation:
             if not self._rows or after < self._rows[0].key:
                 self._everything()
             low = bisect_right(self._rows, after, key=lambda shown: shown.key)
-            return self._rows[low : low + limit]
+            return self._covered(self._rows[low : low + limit])
         while True:
             high = len(self._rows) if before is None else bisect_left(self._rows, before, key=lambda shown: shown.key)
             if high >= limit or self._complete:
-                return self._rows[max(0, high - limit) : high]
+                return self._covered(self._rows[max(0, high - limit) : high])
             self._older()
+
+    def _covered(self, rows: list[Shown]) -> list[Shown]:
+        return [self._in.covered(row) for row in rows] if self._in.hidden(self.peer) else rows
 
     def message(self, message_id: str) -> Shown | None:
         at = self._index(message_id)
-        return None if at is None else self._rows[at]
+        return None if at is None else self._in.covered(self._rows[at])
 
     def newest(self) -> Key:
         return self._rows[-1].key if self._rows else (0, "")
@@ -213,6 +216,8 @@ class DirectConversation:
         self, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
     ) -> list[Shown]:
         wanted = words.casefold().split()
+        if self._in.hidden(self.peer):
+            return []
         found = [shown for shown in self._everything() if all(word in (shown.text or "").casefold() for word in wanted)]
         return found[-limit:]
 
@@ -291,7 +296,10 @@ class DirectConversation:
         return self._state.set_value(f"read/{self.name}", key[1])
 
     def unread(self) -> int:
-        """Return the number of messages of the other participant below the read mark; all of them without one."""
+        """Return the number of messages of the other participant below the read mark; all of them without one, and
+        none if the user wants to see nothing of them."""
+        if self._in.hidden(self.peer):
+            return 0
         mark = self.read_mark()
         since = 0 if mark is None else bisect_right(self._rows, mark, key=lambda shown: shown.key)
         return sum(1 for shown in self._rows[since:] if not shown.own)

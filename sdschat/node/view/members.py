@@ -202,16 +202,20 @@ class MembersConversation(ChannelConversation):
         self, wanted: Callable[[PlacedPost], bool], limit: int, before: Key | None, after: Key | None
     ) -> list[Shown]:
         """Return the first of the wanted posts after a key, or else the last of those before another; in order."""
-        log = self._log()
+        log, gate = self._log(), self._node.gate
+
+        def is_listed(placed: PlacedPost) -> bool:
+            return wanted(placed) and not gate.is_muted(placed.post.sender_id)
+
         if after is not None:
             below = takewhile(lambda placed: before is None or placed.key < before, log.after(after))
-            return [shown_post(placed) for placed in islice(filter(wanted, below), limit)]
-        found = list(islice(filter(wanted, log.before(before)), limit))
+            return [shown_post(placed) for placed in islice(filter(is_listed, below), limit)]
+        found = list(islice(filter(is_listed, log.before(before)), limit))
         return [shown_post(placed) for placed in reversed(found)]
 
     def message(self, message_id: str) -> Shown | None:
         found = self._log().get(message_id)
-        return None if found is None else shown_post(found)
+        return None if found is None else self.covered(shown_post(found))
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
         return self._log().find_ids(prefix)[:limit]

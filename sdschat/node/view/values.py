@@ -55,6 +55,7 @@ class Shown(NamedTuple):
     why: str = ""  # what the verdict leaves open
     twice: bool = False  # its author signed another message under the same number
     other_copy: str = ""  # what differs in another copy of it, where nothing proves which one is its author's
+    hidden: str = ""  # why its text is left out: the user wants to see nothing of its author
 
     @property
     def key(self) -> Key:

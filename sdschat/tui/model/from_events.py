@@ -36,6 +36,8 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
     text = clean(shown.text or "", lines=True).strip("\n") if readable else "(this content is not text)"
     if shown.verdict == Verdict.NOT_MEMBER:
         text = "(written by somebody who was no member)"
+    if shown.hidden:
+        text = f"({shown.hidden})"
     fate = None
     if shown.own:
         fate = Fate(Phase.ACKED if shown.state is None else phase_of(shown.state))
