@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sdschat.sds.bloom.compact import read_filter
+from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.config import Config
 from sdschat.sds.events import MessageRetired, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
@@ -42,6 +45,22 @@ def test_two_filters_are_where_one_of_them_is_at_one_in_a_million() -> None:
 
 def test_two_filters_are_not_above_one_in_a_million() -> None:
     assert not acknowledged(known(1.1e-6, 1.1e-6))
+
+
+@pytest.mark.parametrize(("filter_format", "most"), [("compact", 15), ("waku", 4000)])
+def test_filters_acknowledge_only_while_they_hold_few_ids(filter_format: str, most: int) -> None:
+    """The figures that the page of the engine names, within a fifth."""
+    config = Config()
+
+    def rate(count: int) -> float:
+        own = OwnFilter(filter_format, config.bloom_capacity, config.bloom_error_rate, 0)
+        own.restart([(place, f"{place:064x}") for place in range(count)], 0, 0)
+        received = read_filter(own.to_bytes())
+        assert not isinstance(received, str)
+        return received.fill**received.hashes
+
+    assert acknowledged(known(rate(most * 9 // 10), rate(most * 9 // 10)))
+    assert not acknowledged(known(rate(most * 12 // 10), rate(most * 12 // 10)))
 
 
 def test_more_witnesses_do_not_make_up_for_fuller_filters() -> None:
