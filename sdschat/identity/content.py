@@ -7,14 +7,13 @@ import unicodedata
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from nacl.bindings import crypto_box_seal, crypto_sign_ed25519_pk_to_curve25519
-
 from sdschat.identity.signing import (
     CONTENT_DOMAIN,
     DIRECT_DOMAIN,
     LINK_DOMAIN,
     PLACED_DOMAIN,
     Identity,
+    seal_for,
     sender_id_of,
     signed_bytes,
     verify,
@@ -304,11 +303,6 @@ def seal_direct(
         reply_to=reply_to,
     )
     return seal_for(reader_key, content)
-
-
-def seal_for(reader_key: bytes, payload: bytes) -> bytes:
-    """Return a payload that only the holder of this key opens, with `Identity.unseal`: a sealed box of libsodium."""
-    return crypto_box_seal(payload, crypto_sign_ed25519_pk_to_curve25519(reader_key))
 
 
 def open_direct(identity: Identity, body: bytes, channel: str, sender_id: str, keys: Keys) -> OpenedContent | None:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from nacl.bindings import (
+    crypto_box_seal,
     crypto_box_seal_open,
     crypto_sign,
     crypto_sign_BYTES,
@@ -96,6 +97,12 @@ def key_pair(seed: bytes) -> tuple[bytes, bytes]:
 def sign(secret_key: bytes, message: bytes) -> bytes:
     """Return the signature alone, 64 bytes."""
     return crypto_sign(message, secret_key)[:crypto_sign_BYTES]
+
+
+def seal_for(public_key: bytes, payload: bytes) -> bytes:
+    """Return a payload that only the holder of this key opens, with `unseal`: a sealed box of libsodium. Raises
+    RuntimeError or ValueError where nobody can have signed with such a key: it is no point of the curve."""
+    return crypto_box_seal(payload, crypto_sign_ed25519_pk_to_curve25519(public_key))
 
 
 def unseal(public_key: bytes, secret_key: bytes, sealed: bytes) -> bytes | None:

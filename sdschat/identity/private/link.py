@@ -11,14 +11,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
 
-from nacl.bindings import (
-    crypto_box_seal,
-    crypto_generichash_blake2b_salt_personal,
-    crypto_sign_ed25519_pk_to_curve25519,
-)
+from nacl.bindings import crypto_generichash_blake2b_salt_personal
 
 from sdschat.identity.packets import EPOCH_ID_BYTES, SECRET_BYTES, epoch_key
-from sdschat.identity.signing import Identity, key_pair, sign, signed_bytes, verify
+from sdschat.identity.signing import Identity, key_pair, seal_for, sign, signed_bytes, verify
 from sdschat.wire.private_codec import Genesis, Invite, Join, Link, Remove, Renew, Share, decode_link, encode_link
 
 _GENESIS_DOMAIN: Final = b"sdschat/genesis/v1\0"
@@ -139,8 +135,8 @@ def make_removal(
     shares = []
     for key in members:
         try:
-            shares.append(Share(key, crypto_box_seal(secret, crypto_sign_ed25519_pk_to_curve25519(key))))
-        except (RuntimeError, ValueError):  # no point of the curve: nobody can have signed with such a key
+            shares.append(Share(key, seal_for(key, secret)))
+        except (RuntimeError, ValueError):  # nobody can have signed with such a key
             continue
     return Remove(target, seen, epoch_key(secret).epoch_id, tuple(shares), banned)
 

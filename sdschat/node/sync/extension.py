@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.catchup.exchange import OutgoingFrame
 from sdschat.catchup.values import Frame, RefusedFrame
-from sdschat.identity.content import check_link, seal_for, sign_link
-from sdschat.identity.signing import Identity
+from sdschat.identity.content import check_link, sign_link
+from sdschat.identity.signing import Identity, seal_for
 from sdschat.mvds.values import Packet
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.events import EventBody, HandedOver, MembersChanged, NodeEvent, OverLimit, PresenceChanged
