@@ -19,9 +19,9 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.wire.nim_codec import TO_SPEC as NIM_TO_SPEC
+from sdschat.wire import nim_fields
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields, read_varint
-from sdschat.wire.sds_strict import MOST_FIELDS, is_nim
+from sdschat.wire.sds_strict import MOST_FIELDS
 
 SPEC: Final = "spec"
 WAKU_OLDER: Final = "waku-older"
@@ -45,7 +45,7 @@ _LOGOS_TO_SPEC: Final[Mapping[int, int]] = {
     7: _SENDER,
     **{number: number for number in _NAMES if number not in (_SENDER, _REPAIR)},
 }
-_NUMBERS: Final = {SPEC: _SAME, WAKU_OLDER: _SAME, NIM: NIM_TO_SPEC, LOGOS_CHAT: _LOGOS_TO_SPEC}
+_NUMBERS: Final = {SPEC: _SAME, WAKU_OLDER: _SAME, NIM: nim_fields.TO_SPEC, LOGOS_CHAT: _LOGOS_TO_SPEC}
 _DEPARTURES: Final[Mapping[str, tuple[str, ...]]] = {
     SPEC: (),
     WAKU_OLDER: ("lamport_timestamp is an int32, not a uint64",),
@@ -86,7 +86,7 @@ def read_any(packet: bytes) -> DialectReading | None:
 
 def _dialect(packet: bytes, found: list[Field]) -> str | None:
     marks = {(field.number, field.wire) for field in found}
-    if is_nim(marks):
+    if nim_fields.is_nim(marks):
         return NIM
     if {(7, BYTES), (_MESSAGE, BYTES)} <= marks and (_SENDER, BYTES) not in marks:
         return LOGOS_CHAT

@@ -15,14 +15,15 @@ differences:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sdschat.sds.limits import MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Message, Reason, Refusal
+from sdschat.wire.nim_fields import CAUSAL, FILTER, FROM_SPEC, LAMPORT, LEAST_MS, REPAIR, SENDER, SPEC_MARK, TO_SPEC
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields, read_varint
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.sds_strict import MOST_FIELDS, SPEC_MARK, refuse
+from sdschat.wire.sds_strict import MOST_FIELDS, refuse
 
 ANONYMOUS: Final = "nim-sds"
 CANNOT: Final = (
@@ -31,21 +32,8 @@ CANNOT: Final = (
     "senders without a participant id appear as one",
 )
 
-_MESSAGE_ID, _LAMPORT, _CAUSAL, _CHANNEL, _CONTENT, _FILTER, _SENDER, _REPAIR = 1, 2, 3, 4, 5, 6, 7, 13
-TO_SPEC: Final[Mapping[int, int]] = {
-    _SENDER: 1,
-    _MESSAGE_ID: 2,
-    _CHANNEL: 3,
-    _LAMPORT: 10,
-    _CAUSAL: 11,
-    _FILTER: 12,
-    _REPAIR: 13,
-    _CONTENT: 20,
-}
-_FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items()}
 _ID_TAG: Final = b"\x0a"  # an entry begins with its id, if it has one
 _OURS: Final = 100  # number of the field of our own filter, in the frame of a filter
-_LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
 
 
 class NimCodec:
@@ -107,14 +95,14 @@ def _nim_fields(spec: bytes) -> Iterator[bytes]:
     """Yield the fields of a packet of the specification, in the numbers and the order of nim-sds."""
     found: list[tuple[int, bytes]] = []
     for field in fields(spec):
-        number, body = _FROM_SPEC[field.number], spec[field.body : field.end]
-        if number in (_CAUSAL, _REPAIR) and not body.startswith(_ID_TAG):
+        number, body = FROM_SPEC[field.number], spec[field.body : field.end]
+        if number in (CAUSAL, REPAIR) and not body.startswith(_ID_TAG):
             continue
-        if number == _FILTER:
+        if number == FILTER:
             body = _framed(body)
         found.append((number, body if field.wire == VARINT else _sized(body)))
     for number, body in sorted(found, key=lambda entry: entry[0]):
-        yield _tag(number, VARINT if number == _LAMPORT else BYTES) + body
+        yield _tag(number, VARINT if number == LAMPORT else BYTES) + body
 
 
 def _spec_fields(packet: bytes) -> Iterator[bytes]:
@@ -133,19 +121,19 @@ def _spec_fields(packet: bytes) -> Iterator[bytes]:
                 raise Malformed(f"has more than {MAX_UNKNOWN_BYTES} bytes of unknown fields")
             continue
         body = packet[field.body : field.end]
-        if field.number == _FILTER and field.wire == BYTES:
+        if field.number == FILTER and field.wire == BYTES:
             body = _unframed(body)
             if not body:
                 continue
-        if field.number == _LAMPORT and field.wire == VARINT:
+        if field.number == LAMPORT and field.wire == VARINT:
             body = _varint(_milliseconds(read_varint(packet, field.body, field.end)[0]))
-        if field.number == _SENDER and field.wire == BYTES:
+        if field.number == SENDER and field.wire == BYTES:
             named = named or bool(body)
             if not body:
                 continue
         yield _tag(number, field.wire) + (_sized(body) if field.wire == BYTES else body)
     if not named:
-        yield _tag(TO_SPEC[_SENDER], BYTES) + _sized(ANONYMOUS.encode())
+        yield _tag(TO_SPEC[SENDER], BYTES) + _sized(ANONYMOUS.encode())
 
 
 def _milliseconds(lamport: int) -> int:
@@ -153,7 +141,7 @@ def _milliseconds(lamport: int) -> int:
 
     nim-sds adopts the clocks that it receives: after receiving milliseconds it counts in them.
     """
-    return lamport * 1000 if lamport < _LEAST_MS else lamport
+    return lamport * 1000 if lamport < LEAST_MS else lamport
 
 
 def _framed(ours: bytes) -> bytes:

@@ -5,12 +5,12 @@ Packets of honest writers hardly ever need it. Every loop is bounded, because a 
 
 from __future__ import annotations
 
-from collections.abc import Set
 from itertools import islice
 from typing import Final, NamedTuple
 
 from sdschat.sds.limits import MAX_ID_BYTES, MAX_SENDER_BYTES, MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Reason, Refusal
+from sdschat.wire import nim_fields
 from sdschat.wire.names import readable
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields
 
@@ -40,13 +40,6 @@ _MESSAGE: Final = {
     13: _Known("repair_request", repeated=True),
     20: _Known("content"),
 }
-# The numbers of nim-sds are: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4, content 5,
-# bloom_filter 6, sender_id 7. Field 2 is a number there, if it has a value, and the text message_id in the
-# specification.
-_NIM_MARKS: Final = {(1, BYTES), (4, BYTES)}
-SPEC_MARK: Final = (2, BYTES)
-_NIM_MESSAGE_ID: Final = 1
-_NIM_SENDER_ID: Final = 7
 
 
 class _Problem(Exception):
@@ -85,18 +78,13 @@ def refuse(packet: bytes, reason: Reason, detail: str) -> Refusal:
     return Refusal(reason, detail, sender, message)
 
 
-def is_nim(marks: Set[tuple[int, int]]) -> bool:
-    """True if fields with these numbers and wire types are those of nim-sds."""
-    return marks >= _NIM_MARKS and SPEC_MARK not in marks
-
-
 def foreign(packet: bytes) -> Refusal | None:
     """Return a refusal if this is a packet of nim-sds, else None."""
     found = {(field.number, field.wire): field for field in _first_fields(packet)}
-    if not is_nim(found.keys()):
+    if not nim_fields.is_nim(found.keys()):
         return None
-    message = _text(packet, found.get((_NIM_MESSAGE_ID, BYTES)), MAX_ID_BYTES)
-    sender = _text(packet, found.get((_NIM_SENDER_ID, BYTES)), MAX_SENDER_BYTES)
+    message = _text(packet, found.get((nim_fields.MESSAGE_ID, BYTES)), MAX_ID_BYTES)
+    sender = _text(packet, found.get((nim_fields.SENDER, BYTES)), MAX_SENDER_BYTES)
     detail = "has the field numbers of nim-sds (message_id 1, lamport_timestamp 2), not those of the specification"
     return Refusal(Reason.FOREIGN_DIALECT, detail, sender, message)
 

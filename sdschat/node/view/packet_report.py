@@ -23,6 +23,7 @@ from sdschat.sds.limits import clock_refusal
 from sdschat.sds.values import Codec, HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import decode_envelope, is_ours
 from sdschat.wire.dialects import SPEC, UNKNOWN, DialectReading, counts_from_zero, read_any
+from sdschat.wire.nim_fields import LEAST_MS
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields
 from sdschat.wire.sds_codec import SdsCodec
 
@@ -35,7 +36,6 @@ _RULES: Final[dict[Reason, str]] = {
     Reason.CLOCK_TOO_LARGE: "S-010",
 }
 _NAMED_ANYWAY: Final = (Reason.FOREIGN_DIALECT, Reason.FIELD_MISSING, Reason.NO_KIND, Reason.SELF_REFERENCE)
-_LEAST_MS: Final = 10**11  # an epoch time below is in seconds: in milliseconds it would be before 1974
 _MANY_REQUESTS: Final = 3
 Broken = tuple[str, str]  # a rule, and what of the packet breaks it
 
@@ -72,7 +72,7 @@ def _of_kind(message: Message) -> Iterator[Broken]:
     if lamport is not None:
         if (refusal := clock_refusal(message)) is not None:
             yield _RULES[refusal.reason], f"lamport_timestamp is {lamport}, which no clock shows"
-        elif lamport < _LEAST_MS:
+        elif lamport < LEAST_MS:
             yield "S-010", f"lamport_timestamp is {lamport}, which is not epoch milliseconds"
     if kind in (MessageKind.CONTENT, MessageKind.SYNC) and message.bloom_filter is None:
         yield "S-024" if kind is MessageKind.CONTENT else "S-051", "bloom_filter is missing"
