@@ -106,7 +106,9 @@ def _drawn(text: str, at: int, category: str) -> bool:
         around = (text[at - 1 : at], text[at + 1 : at + 2])
         if around[0] == "\ufe0f":  # of the symbol before it
             around = (text[at - 2 : at - 1], around[1])
-        return all(map(_JOINING.match, around)) or (char == "\u200d" and all(map(_EMOJI.match, around)))
+        if _JOINING.match(around[0]):  # also at the end of a word, where it gives its last letter another form
+            return around[1] not in _JOINERS
+        return char == "\u200d" and all(map(_EMOJI.match, around))
     return category == "Cn" and _NEW_EMOJI.match(char) is not None
 
 

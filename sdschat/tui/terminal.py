@@ -107,6 +107,17 @@ class BackgroundNamed(events.Event):
         self.colour = colour
 
 
+class TypedJoiner(events.Key):
+    """The key of a joiner, U+200C or U+200D. Python does not call it printable, so that Textual would leave it out of
+    what is typed: Persian has it inside of words, and a family of emoji between its persons."""
+
+    is_printable = True
+
+
+TypedJoiner.handler_name = events.Key.handler_name
+_JOINERS: Final = ("\u200c", "\u200d")
+
+
 class KeyParser(XTermParser):
     """Takes the answer of the terminal about its background out of the keys, in however many pieces it comes."""
 
@@ -155,6 +166,8 @@ class KeyParser(XTermParser):
                 if not self._circumflexes:
                     message = events.Key("escape", _ESCAPE)
                 self._circumflexes = max(0, self._circumflexes - 1)
+            if isinstance(message, events.Key) and message.character in _JOINERS:
+                message = TypedJoiner(message.key, message.character)
             yield message
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from textual import events
 
 from sdschat.node.events import MessageDelivered
+from sdschat.tui.finder import FindInput
+from sdschat.tui.terminal import KeyParser
 from tests.tui.stage import Stage, stage, staged
 
 
@@ -219,3 +221,20 @@ async def test_the_reason_of_a_refused_text_stays_until_it_changes_and_escape_em
     assert "There is no command /serch" in s.hint()
     await s.press("escape")
     assert (s.app.composer.text, s.hint()) == ("", "")
+
+
+@staged(peers=("bob",))
+async def test_typed_joiners_are_kept_and_sent(s: Stage) -> None:
+    """They were left out of what is typed, as if they were no letters."""
+    persian, family = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    for key in KeyParser().feed(f"{persian} {family}"):
+        s.app.post_message(key)
+    await s.settle()
+    assert s.app.composer.text == f"{persian} {family}"
+    await s.press("enter")
+    await s.until(lambda: s.peers["bob"].texts() == [f"{persian} {family}"])
+    await s.press("ctrl+f")
+    for key in KeyParser().feed(persian):
+        s.app.post_message(key)
+    await s.settle()
+    assert s.app.screen.query_one(FindInput).value == persian
