@@ -20,8 +20,10 @@ from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.journal import JournalRow
 
 _MARKDOWN_SIGNS: Final = re.compile(r"[\\`*_{}\[\]<>#|!&~]")
-_MARKDOWN_LINES: Final = re.compile(r"(?m)^(\s*)([-+=])")  # signs at the beginning of a line only
-_SPACES: Final = re.compile(r"(?m)^ +| {2,}")  # Markdown would draw none of them, or one
+_MARKDOWN_LINES: Final = re.compile(r"(?m)^(\s*\d*)([-+=.)])")  # signs at the beginning of a line only
+_LINKS: Final = re.compile(r"(?i)(?<=www)\.|:|\$|@")  # with them a name would become an address, a sign or a formula
+_SPACES: Final = re.compile(r"(?m)^ +| {2,}| +$")  # Markdown would draw none of them, or one
+_EMPTY: Final = re.compile(r"(?m)^$")
 _TAB: Final = 4  # columns
 DIRECT = "direct"  # the `via` of a direct message, which is not in the log
 
@@ -58,16 +60,27 @@ def _fate(state: AckState, sends: int) -> str:
 
 def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> str:
     """As `as_text`."""
-    name = _literal(name or safe(message.nick or message.sender_id[:8]))
-    text = safe((message.text or "").expandtabs(_TAB), lines=True)
-    quoted = _SPACES.sub(lambda run: "&nbsp;" * len(run[0]), _literal(text)).replace("\n", "  \n")
-    answers = f", answers {_literal(answered)}" if answered else ""
+    shown = (name or safe(message.nick or "")).strip()  # Markdown draws no bold text that begins or ends with a space
+    name = _name(shown or safe(message.sender_id[:8]))
+    text = _literal(safe((message.text or "").expandtabs(_TAB), lines=True))
+    # An empty line would end the paragraph, and what follows could look like the message of another.
+    quoted = _spaced(_EMPTY.sub(" ", text) if text else "").replace("\n", "  \n")
+    answers = f", answers {_name(answered)}" if answered else ""
     return f"**{name}** ({moment(message.lamport)}{answers}){'' if is_action(message) else ':'} {quoted}\n"
 
 
 def _literal(text: str) -> str:
     """Return the text with every sign of Markdown escaped, so that no list, heading or link comes of it."""
     return _MARKDOWN_LINES.sub(r"\1\\\2", _MARKDOWN_SIGNS.sub(r"\\\g<0>", text))
+
+
+def _name(text: str) -> str:
+    """As `_literal`, and without what programs that draw Markdown take for an address."""
+    return _spaced(_LINKS.sub(lambda sign: f"&#{ord(sign[0])};", _literal(text)))
+
+
+def _spaced(text: str) -> str:
+    return _SPACES.sub(lambda run: "&nbsp;" * len(run[0]), text)
 
 
 def as_json(codec: Codec) -> Callable[[DisplayMessage], str]:

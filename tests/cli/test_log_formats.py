@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 
 import pytest
+from markdown_it import MarkdownIt
 
 from sdschat.cli.log_formats import DIRECT, as_markdown, as_text, direct_as_json
+from sdschat.cli.output import safe
 from sdschat.store.display_rows import DisplayMessage
 
 
@@ -33,10 +37,60 @@ def said(nick: str | None, text: str) -> DisplayMessage:
 
 @pytest.mark.parametrize(
     ("nick", "name"),
-    [("ann", "ann"), ("<b>", r"\<b\>"), ("[a](http://x)", r"\[a\](http://x)"), ("a** (now): no", r"a\*\* (now): no")],
+    [
+        ("ann", "ann"),
+        ("<b>", r"\<b\>"),
+        ("[a](http://x)", r"\[a\](http&#58;//x)"),
+        ("a** (now): no", r"a\*\* (now)&#58; no"),
+    ],
 )
 def test_a_nick_is_only_a_name_in_markdown(nick: str, name: str) -> None:
     assert as_markdown(said(nick, "hi")).startswith(f"**{name}** (1970-01-01 ")
+
+
+PIECES = (
+    *(
+        "ann",
+        " ",
+        "\n",
+        "\t",
+        "\u2003",
+        "1",
+        ".",
+        ")",
+        "-",
+        "---",
+        "=",
+        "+",
+        "#",
+        ">",
+        "*",
+        "_",
+        "~",
+        "`",
+        "|",
+        "\\",
+        "!",
+    ),
+    *("<b>", "&amp;", "[x](y)", "http://x.example", "www.x.example", "a@x.example", "$x$", ":", "**bob** (now):"),
+)
+DRAWN = {"inline", "text", "text_special", "strong_open", "strong_close", "hardbreak", "softbreak"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_message_is_one_paragraph_with_a_name_and_a_text_whatever_they_are(seed: int) -> None:
+    """Markdown is drawn here by another program, as GitHub draws it. Addresses in a text may be links."""
+    chance, markdown = random.Random(seed), MarkdownIt("gfm-like")
+    for _ in range(500):
+        nick, text, answered = ("".join(chance.choices(PIECES, k=chance.randrange(1, 6))) for _ in range(3))
+        drawn = markdown.parse(as_markdown(said(nick, text), "", safe(answered)))
+        assert [token.type for token in drawn] == ["paragraph_open", "inline", "paragraph_close"], (nick, text)
+        inline = drawn[1].children or []
+        head = list(itertools.takewhile(lambda token: token.type != "strong_close", inline))
+        assert head[1].type == "strong_open", (nick, text)
+        assert "".join(token.content for token in head).replace("\xa0", " ") == (safe(nick).strip() or "55555555")
+        links = {"link_open", "link_close"} if "x.example" in text else set()
+        assert {token.type for token in inline} <= DRAWN | links, (nick, text)
 
 
 def test_who_has_no_nick_goes_by_the_id_in_markdown() -> None:
