@@ -16,7 +16,7 @@ from sdschat.cli.audit_report import SHOWN, all_option, channel_option, full_cha
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.report_file import report_file
-from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option
+from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option, tell_cut_logs
 
 if TYPE_CHECKING:
     from sdschat.audit.answers import Figures
@@ -91,6 +91,7 @@ def command(
     with no_collection():
         excused = partial(with_outsiders, found=rosters(paths))
         found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
+    tell_cut_logs(paths, found.quarantine)
     everyone = audit_members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}

@@ -160,9 +160,7 @@ def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 
 def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]:
-    return _cut(
-        [f"not read: {refused_where(row)}: {safe(row.reason.removeprefix(f'{row.source} '))}" for row in rows], most
-    )
+    return _cut([f"not read: {refused_where(row)}: {refused_why(row)}" for row in rows], most)
 
 
 def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]:
@@ -173,6 +171,10 @@ def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]
 
 def refused_where(row: Quarantine) -> str:
     return safe(f"{row.source} {row.place}".strip())
+
+
+def refused_why(row: Quarantine) -> str:
+    return safe(row.reason.removeprefix(f"{row.source} "))
 
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:

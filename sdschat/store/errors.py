@@ -61,6 +61,20 @@ class SchemaOlder(StoreError):
         super().__init__(
             f"{path} was written by an older sdschat (schema {found}; this one needs {known}); "
             "join a channel with this profile once, which brings it up to date"
+            if found
+            else f"{path} is empty, and no database of sdschat"
+        )
+
+
+class StoreIncomplete(StoreError):
+    """The file was copied without its write-ahead log, or with a part of that."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(
+            f"{path} is not whole: the latest writes are in {path.name}-wal, which {detail}. Copy both files again, "
+            "with the node stopped"
         )
 
 

@@ -14,6 +14,14 @@ from sdschat.store.errors import DirectoryRefused, ProfileInUse, StoreReadOnly, 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 RESERVE_BYTES: Final = 1024 * 1024
+# The file format of SQLite: a header of the database, and of its write-ahead log and each frame of that.
+_HEAD: Final = 100
+_PAGE_SIZE: Final = slice(16, 18)
+_LARGEST_PAGE: Final = 65_536  # written as 1 in two bytes, which no other size is
+_WRITE_VERSION: Final = 18
+_WAL_MODE: Final = 2
+_LOG_HEAD: Final = 32
+_FRAME_HEAD: Final = 24
 _COPY: Final = ".schema-"
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
 
@@ -21,6 +29,29 @@ _SIDE_FILES: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
 def beside(path: Path, suffix: str) -> Path:
     """A file that belongs to the database, named after it."""
     return path.with_name(path.name + suffix)
+
+
+def log_fault(path: Path, *, needed: bool = False) -> str:
+    """Return the fault of the -wal file of a database, in words; empty if none is seen.
+
+    `needed`: nothing is in the database itself, so that a log must be there, with something in it.
+    """
+    wal = beside(path, "-wal")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+        size = wal.stat().st_size if wal.exists() else None
+    except OSError:
+        return ""
+    if len(head) < _HEAD or head[_WRITE_VERSION] != _WAL_MODE:
+        return ""
+    page = int.from_bytes(head[_PAGE_SIZE])
+    frame = _FRAME_HEAD + (_LARGEST_PAGE if page == 1 else page)
+    if size and (size < _LOG_HEAD or (size - _LOG_HEAD) % frame):
+        return "ends in the middle"
+    if not needed:
+        return ""
+    return "is not there" if size is None else "has nothing whole"
 
 
 def prepare_directory(path: Path) -> None:

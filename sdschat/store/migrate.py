@@ -15,8 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, as_store_error
-from sdschat.store.files import FILE_MODE, beside, copy_before, sync_directory
+from sdschat.store.errors import (
+    SchemaNewer,
+    SchemaOlder,
+    StoreDamaged,
+    StoreIncomplete,
+    StoreUnavailable,
+    as_store_error,
+)
+from sdschat.store.files import FILE_MODE, beside, copy_before, log_fault, sync_directory
 from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 
 # SQLite words the inner tables of FTS5 itself, differently from version to version.
@@ -96,6 +103,8 @@ def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequ
         if found:
             _require_digest(connection, path, migrations[found - 1])
         if found < known:
+            if fault := log_fault(path, needed=not found):
+                raise StoreIncomplete(path, fault)
             raise SchemaOlder(path, found, known)
 
 

@@ -180,6 +180,39 @@ def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
     assert "older" not in found.stdout
 
 
+def copied_while_in_use(folder: Path) -> tuple[Path, bytes]:
+    """Return a copy of a database that is open, without its -wal file, and the content of that."""
+    store = Store.open(folder / "used" / "ann.db", SdsCodec())
+    copy = Path(shutil.copy(folder / "used" / "ann.db", folder))
+    log = (folder / "used" / "ann.db-wal").read_bytes()
+    store.close()
+    return copy, log
+
+
+@pytest.mark.parametrize(
+    ("kept", "fault"),
+    [(None, "is not there"), (0, "has nothing whole"), (20, "ends in the middle"), (10_000, "ends in the middle")],
+)
+def test_a_copy_without_its_write_ahead_log_is_said_to_be_that(tmp_path: Path, kept: int | None, fault: str) -> None:
+    copy, log = copied_while_in_use(tmp_path)
+    if kept is not None:
+        (tmp_path / "ann.db-wal").write_bytes(log[:kept])
+    found = ask(copy)
+    assert found.return_value == 5
+    wanted = (
+        f"not read: {copy}: is not whole: the latest writes are in ann.db-wal, which {fault}. Copy both files again"
+    )
+    assert wanted in found.stdout
+
+
+def test_a_copy_with_a_part_of_its_write_ahead_log_is_read_and_told(field: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(database(field, "ann"), tmp_path / "ann.db"))
+    (tmp_path / "ann.db-wal").write_bytes(b"half a frame" * 20)
+    found = ask(copy)
+    assert f"{len(WORDS)} messages" in found.stdout
+    assert f"warning: {copy}: its -wal file ends in the middle" in found.stderr
+
+
 def test_a_profile_that_never_connected_is_said_to_be_so(field: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     Store.open(new, SdsCodec()).close()

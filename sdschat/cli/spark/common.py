@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sdschat.cli.audit_report import refused_where
+from sdschat.cli.audit_report import refused_where, refused_why
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.logs import log_folder
 from sdschat.cli.output import safe
@@ -206,9 +206,23 @@ def added_lines(found: Iterable[Added]) -> Iterator[str]:
 def tell_refused(bad: Sequence[Quarantine]) -> None:
     """List the inputs that could not be read, on standard error."""
     for each in bad[:_SHOWN]:
-        say(f"not taken: {refused_where(each)}: {safe(each.reason)}")
+        say(f"not taken: {refused_where(each)}: {refused_why(each)}")
     if len(bad) > _SHOWN:
         say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")
+
+
+def tell_cut_logs(paths: Iterable[Path], bad: Iterable[Quarantine]) -> None:
+    """Warn of copies that could be read, and lack the latest writes of their node."""
+    from sdschat.store.files import beside, log_fault
+
+    unread = {row.source for row in bad}
+    for path in paths:
+        in_use = beside(path, ".lock").exists()  # its node may be writing just now
+        if str(path) not in unread and not in_use and (fault := log_fault(path)):
+            say(
+                f"warning: {safe(str(path))}: its -wal file {fault}, so the latest writes of this node are not in the "
+                "copy. Copy both files again, with the node stopped"
+            )
 
 
 def milliseconds(text: str, option: str = "--settle") -> int:

@@ -13,7 +13,7 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import counted, listed, safe
-from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_refused
+from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_cut_logs, tell_refused
 
 _NAMED: Final = 3
 
@@ -80,6 +80,7 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) ->
     with step(f"ingest of {counted(len(paths), 'file')}"):
         found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
     bad = quarantined(there, paths)
+    tell_cut_logs(paths, bad)
     if as_json:
         tables = {row.table: {"read": row.read, "added": row.added} for row in found}
         click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))
