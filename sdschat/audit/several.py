@@ -19,6 +19,11 @@ from sdschat.audit.witness import Member, Taken, member_of
 from sdschat.store.connection import open_reader
 from sdschat.store.errors import StoreDamaged, StoreError, as_store_error
 
+_APART: Final = (  # as in lake/presence.sql
+    "went apart: each has runs that the other lacks. They are copies of one profile, or devices with one key; compare "
+    "each alone with those of others"
+)
+
 
 def logs_that_count(rows: Mapping[Reading, list[Row]]) -> dict[Reading, list[Row]]:
     """Keep one log for each node and channel: the furthest one, of equally far ones the first by path, as in an ingest.
@@ -72,8 +77,7 @@ def went_apart(rows: Mapping[Reading, list[Row]]) -> list[tuple[Member, str]]:
         runs = {each: _runs(each) for each in readings} if len(readings) > 1 else {}
         for one, other in combinations(runs, 2):
             if runs[one] - runs[other] and runs[other] - runs[one]:
-                both = f"{one.path} and {other.path}"
-                found.append((member, f"its databases {both} went apart: each has what the other lacks"))
+                found.append((member, f"its databases {one.path} and {other.path} {_APART}"))
     return found
 
 

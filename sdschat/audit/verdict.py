@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,6 +84,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "causal": ("message shown before its cause", "messages shown before their causes"),
     "clock": ("broken clock rule", "broken clock rules"),
 }
+_SHORT_ID: Final = re.compile("<[0-9a-f]{8}>")  # a nick with it would look like another participant
 AGREES = "agrees"
 NO_FAULT: Final = "no fault"  # of the only node, which agrees with nobody
 ALONE: Final = "nobody to compare with"
@@ -141,11 +143,18 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
     return "; ".join(words) or AGREES
 
 
-def unique_nicks(nodes: Iterable[AuditNode]) -> dict[str, str]:
-    """Return the nicks that only one node has, by node."""
+def names_of(nodes: Iterable[AuditNode]) -> Callable[[str], str]:
+    """Return a function from participant ids to names: a nick, with the id behind it where others bear it too."""
     nicks = {node.node: node.nick for node in nodes if node.nick}
     times = Counter(nicks.values())
-    return {node: nick for node, nick in nicks.items() if times[nick] == 1}
+
+    def name(participant: str) -> str:
+        nick, short = nicks.get(participant, ""), f"<{participant[:8]}>"
+        if not nick:
+            return short
+        return nick if times[nick] == 1 and not _SHORT_ID.search(nick) else f"{nick} {short}"
+
+    return name
 
 
 def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:

@@ -186,7 +186,7 @@ SELECT member, position, lamport, message_id, sender, node, CASE
     WHEN no_member = 1 THEN 'the node, or the author, was no member then'
     WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined'
     WHEN lamport < retained_from THEN 'older than what its journal still has'
-    WHEN sender = node AND NOT (behind = 1 AND ended = 1 AND before_it = 1) THEN 'its own message'
+    WHEN sender = node AND NOT (behind = 1 AND ended = 1 AND before_it = 1) THEN 'it is its own message, and not in its log'
     WHEN lost = 1 THEN 'the node gave it up'
     WHEN behind = 1 AND ended = 1 THEN 'the node was not seen for long enough after it'
     WHEN missing = 1 THEN 'the node looks for it'

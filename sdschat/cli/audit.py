@@ -180,8 +180,9 @@ def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver 
     report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
     report["members"] = _members_object(members)
     report["agreed"] = found.audit.agreed and not any(one.findings for one in members)
-    if members and not found.audit.channels:
-        report["verdict"] = " ".join(map(_members_sentence, members))
+    if members:
+        said = [str(report["verdict"])] if found.audit.channels else []
+        report["verdict"] = " ".join([*map(_members_sentence, members), *said])
     if asked is not None:
         report["figures"] = _figures_object(_figures_of(found.audit, asked))
     click.echo(json.dumps(report, separators=(",", ":")))
@@ -261,7 +262,10 @@ def _members_words(one: MembersAudit) -> str:
 
 def _node_name(one: MembersAudit, node: str) -> str:
     nick = one.nodes.get(node, "")
-    return safe(nick) if nick and list(one.nodes.values()).count(nick) == 1 else f"<{safe(node[:8])}>"
+    short = f"<{safe(node[:8])}>"
+    if not nick:
+        return short
+    return safe(nick) if list(one.nodes.values()).count(nick) == 1 else f"{safe(nick)} {short}"
 
 
 def _figures_of(audit: Audit, silver: Silver) -> ByChannel:

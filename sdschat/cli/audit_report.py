@@ -5,7 +5,7 @@ Also the options that select a part of a verdict.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -30,9 +30,9 @@ from sdschat.audit.verdict import (
     channel_sentence,
     counted,
     first_rows,
+    names_of,
     node_words,
     sentence,
-    unique_nicks,
 )
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.output import listed, moment, safe
@@ -51,11 +51,19 @@ _TRIED: Final = 8  # copies of a message to try, until a command can show one
 
 
 def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
-    """Return the audit as one JSON object. Its names are stable: those of the tables."""
+    """Return the audit as one JSON object. Its names are stable: those of the tables. The counts of a channel are the
+    sums of those of its nodes."""
+    lagging: Counter[tuple[str, str]] = Counter()
+    for node in found.nodes:
+        lagging[node.run_id, node.channel] += node.lagging
     return {
         "agreed": found.agreed,
         "verdict": sentence(found.channels),
-        "channels": [row._asdict() for row in found.channels],
+        "channels": [
+            row._asdict() | {"lagging": late, "excused": row.excused - late}
+            for row in found.channels
+            for late in (lagging[row.run_id, row.channel],)
+        ],
         "nodes": [row._asdict() for row in found.nodes],
         "missing": [row._asdict() for row in found.missing],
         "findings": [row._asdict() for row in found.findings],
@@ -81,9 +89,9 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
 
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
-    """Return a function from node ids to shown names: a nick that only one node has, else the id in brackets."""
-    nicks = unique_nicks(nodes)
-    return lambda node: safe(nicks[node]) if node in nicks else f"<{safe(node[:8])}>"
+    """Return a function from participant ids to names that a terminal can show."""
+    name = names_of(nodes)
+    return lambda participant: safe(name(participant))
 
 
 def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:

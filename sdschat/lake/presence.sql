@@ -95,7 +95,8 @@ LEFT ANTI JOIN bronze_run AS k ON k.run_id = d.run_id AND k.node = d.node AND k.
 -- So which pairs of databases of one node went different ways?
 CREATE VIEW apart AS
 SELECT p.member,
-  CONCAT('its databases ', a.source, ' and ', b.source, ' went apart: each has what the other lacks') AS detail
+  CONCAT('its databases ', a.source, ' and ', b.source, ' went apart: each has runs that the other lacks. They are ',
+    'copies of one profile, or devices with one key; compare each alone with those of others') AS detail
 FROM strange AS a
 JOIN strange AS b ON b.run_id = a.run_id AND b.node = a.node AND b.digest = a.other AND b.other = a.digest
 JOIN presence AS p ON p.run_id = a.run_id AND p.node = a.node AND p.origin = 'log'

@@ -16,7 +16,7 @@ from sdschat.audit.witness import Copy, Taken
 NEVER = float("inf")
 
 # Details, in the order in which they are checked.
-OWN = "its own message"
+OWN = "it is its own message, and not in its log"
 WAS_SHOWN = "it was delivered, and is not in the log any more"
 GIVEN_UP = "the node gave it up"
 LOOKED_FOR = "the node looks for it"

@@ -13,18 +13,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sdschat.audit.compare import compare
+from sdschat.audit.members import MembersAudit
 from sdschat.audit.problem import install_command
 from sdschat.audit.report.data import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, LOST, Audit, sentence
-from sdschat.cli.audit_report import full_channel, lines
+from sdschat.cli.audit_report import as_object, full_channel, lines, naming
 from sdschat.cli.program import program, run
 from sdschat.store.audit_reader import AuditReader
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
 from tests.audit.field import NAMES, WORDS, change, database, nth, one
+from tests.audit.golden import answer
+from tests.audit.worlds import drawn
 from tests.cli.processes import run as run_process
 
 Ask = Callable[..., Result]
@@ -111,6 +114,36 @@ def test_several_channels_of_one_node_are_compared_with_nobody_too() -> None:
     alone = AuditChannel("field", "lobby", 1, 3, True, 0, 0, 0, 0, "")
     assert sentence([alone, alone]).startswith("In each of 2 channels there is nobody to compare with")
     assert "in 1 of them there is nobody to compare with" in sentence([alone, alone._replace(nodes=2)])
+
+
+def test_the_counts_of_a_channel_are_the_sums_of_those_of_its_nodes() -> None:
+    """`excused` of a channel had those in it that `lagging` of its nodes counts."""
+    late = 0
+    for seed in range(30):
+        found = as_object(answer(drawn(seed)), [])
+        (channel,) = found["channels"]
+        for name in ("missing", "lagging", "excused"):
+            assert channel[name] == sum(node[name] for node in found["nodes"]), (seed, name)
+        late += channel["lagging"]
+    assert late
+
+
+def test_the_verdict_in_json_is_on_members_channels_beside_others_too(
+    untouched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    garden = MembersAudit("garden", "", {"a": "ann"}, 3, 3, 0, [], [])
+    monkeypatch.setattr("sdschat.audit.members.audit_members", lambda paths: [garden])
+    _, found = asked(untouched)
+    assert found["verdict"].startswith("garden: a members' channel, 1 node, 3 operations settled; ")
+    assert "lobby: 3 nodes" in found["verdict"]
+
+
+def test_of_two_with_one_nick_each_has_its_id_behind_it(untouched: Path) -> None:
+    found, _ = compare(databases([untouched]), 0, DEFAULT)
+    nodes = [row._replace(nick="ann") for row in found.audit.nodes]
+    assert {naming(nodes)(row.node) for row in nodes} == {f"ann <{row.node[:8]}>" for row in nodes}
+    posing = [nodes[0]._replace(nick=f"ann <{nodes[1].node[:8]}>")]
+    assert naming(posing)(nodes[0].node).endswith(f" <{nodes[0].node[:8]}>")
 
 
 def test_the_name_of_a_private_channel_is_enough_where_it_is_the_only_one() -> None:

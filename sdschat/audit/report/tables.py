@@ -9,14 +9,13 @@ from typing import Final
 from sdschat.audit.answers import MetricsClock, MetricsDelivery, MetricsFilter, MetricsRejected, MetricsRepair
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment
 from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, node_words, unique_nicks
+from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, names_of, node_words
 
 _SHOWN: Final = 50
 
 
 def naming(data: ReportData) -> Named:
-    nicks = unique_nicks(data.audit.nodes)
-    return lambda node: nicks.get(node, node[:8])
+    return names_of(data.audit.nodes)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int] = ()) -> str:
