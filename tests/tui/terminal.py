@@ -36,6 +36,7 @@ class Terminal:
     ) -> None:
         """`controlling`: the terminal sends signals, such as that of Ctrl+C, while it reads lines."""
         home.mkdir(exist_ok=True, parents=True)
+        self.home = home
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         self.written = bytearray()  # everything that came, as it came
@@ -73,6 +74,13 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         os.write(self.descriptor, keys.encode())
+
+    def resize(self, columns: int, lines: int) -> None:
+        self.text()  # what was drawn for the size of before
+        self.screen.resize(lines, columns)
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGWINCH)
 
     def enter(self, text: str) -> None:
         self.press(f"{text}\r")

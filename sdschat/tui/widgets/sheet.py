@@ -152,12 +152,11 @@ class Sheet(ScrollView, can_focus=True):
 
     def open(self, pages: Sequence[Page], title: str = "", *, needs: int = 0) -> None:
         """Show pages, the one with this title first. `needs`: the columns of a picture in it."""
-        self._pages = pages
+        titles = [page.title for page in pages]
+        self._pages, self._at = pages, titles.index(title) if title in titles else 0
         self._needs = needs or max(map(_unbroken, pages[0].lines), default=0) * (len(pages) == 1)
         if self._area is not None:
             self.cover(self._area)
-        titles = [page.title for page in pages]
-        self._at = titles.index(title) if title in titles else 0
         self._filter, self._chosen = "", pages[self._at].chosen
         self.display = True
         self._lay_out()
