@@ -137,14 +137,16 @@ class TheatreApp(OrderedKeys):
         self._fitted = self.size
         width, height = self.size
         self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
+        if not self._entry().disabled:
+            self.call_after_refresh(self.set_focus, self._entry())  # Textual takes the focus from what is hidden
         self.help.set_class(width >= _FRAMED[0] and height >= _FRAMED[1], "-framed")
         self.small.update(
-            f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. q quits."
+            f"The theatre needs {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}. Ctrl+C quits."
         )
         self._draw_keys()
 
     def _draw_keys(self) -> None:
-        keys, between = keys_in(self.size.width - 2, self.line_style.glyphs, writing=self.focused is not None)
+        keys, between = keys_in(self.size.width - 2, self.line_style.glyphs, writing=not self._entry().disabled)
         self.keys.update(keys_marked(keys, between, coloured=not self.palette.theme.ansi))
 
     # Drawing.
@@ -231,9 +233,10 @@ class TheatreApp(OrderedKeys):
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let any key close the page of help, and do nothing else then. In the line, the letters are text. All keys
-        act before what has the focus, so that those of one burst act in their order."""
-        if self.has_class("-help"):
+        """Let any key close the page of help, and do nothing else then; where the screen is too small, let none act. In
+        the line, the letters are text. All keys act before what has the focus, so that those of one burst act in their
+        order."""
+        if self.has_class("-help") or self.has_class("-small"):
             return action in ("end", "end_by_letter")
         return self.focused is None or action not in _LETTERS
 

@@ -115,7 +115,7 @@ class PlayedInput(Input):
     """The line of the participant who is played. Enter sends at once: Esc that comes with it acts after that."""
 
     def __init__(self, nick: str) -> None:
-        super().__init__(placeholder=_WAITING, compact=True, disabled=True)
+        super().__init__(placeholder=_WAITING, compact=True, disabled=True, select_on_focus=False)
         self._nick = nick
 
     def write(self) -> None:

@@ -113,9 +113,8 @@ def _fitting(room: int, *, writing: bool) -> tuple[list[str], str]:
         if len(between.join(keys)) <= room:
             return keys, between
     for one in _DISPENSABLE:
-        keys.remove(one)
-        if len("  ".join(keys)) <= room:
-            break
+        if len("  ".join(keys)) > room and one in keys:
+            keys.remove(one)
     return keys, "  "
 
 

@@ -221,6 +221,32 @@ def test_a_participant_is_killed_and_starts_again(tmp_path: Path) -> None:
         assert terminal.wait() == 0
 
 
+def test_a_window_that_is_made_smaller_takes_nothing_from_what_one_writes(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("? help")
+        terminal.press("\rhalf a")
+        terminal.until_text("half a", "Esc back to the keys")
+        terminal.resize(40, 12)
+        terminal.until_text("The theatre needs", "Ctrl+C quits")
+        terminal.resize(80, 24)
+        terminal.until_text("half a", "Esc back to the keys")
+        terminal.press(" question\r")
+        terminal.until(lambda: terminal.text().count("half a question") == 4, "it was not sent")
+
+
+def test_no_letter_is_a_key_where_nothing_is_seen(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=LEAST) as terminal:
+        terminal.until_text("all logs are equal")
+        terminal.resize(40, 12)
+        terminal.until_text("The theatre needs")
+        terminal.press("s")
+        terminal.resize(*LEAST)
+        terminal.until_text("all logs are equal", "? help")
+        assert "cut" not in terminal.text().splitlines()[0]
+
+
 def test_without_colour_and_in_a_small_terminal_one_line_says_what_is_needed(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=(59, 15), env={"NO_COLOR": "1"}) as terminal:
