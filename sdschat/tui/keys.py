@@ -20,6 +20,7 @@ from sdschat.tui.screen_host import ScreenHost
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 _PAGES: Final = {"pageup": -1, "pagedown": 1}
+_LEAVING: Final = ("copy_or_quit", "quit_twice")
 _QUOTED: Final = 40  # letters of a message that is answered
 _MOST: Final = 24  # columns of a name in a list
 
@@ -66,18 +67,21 @@ class KeyedHost(ScreenHost):
         if self._begins_a_message(event):
             if self.panes.bare:
                 self.show_bare("off")
-            self.screen.set_focus(self.composer)
+            self.chat.set_focus(self.composer)
         late = self.focused is self.composer and (event.is_printable or event.key == "enter")
         if late and event.key not in self._bindings.key_to_bindings:
             event.stop()
             event.prevent_default()
             self.composer.post_message(events.Key(event.key, event.character))
 
+    @property
+    def _covered(self) -> bool:
+        """True while another screen lies over the chat, such as the palette."""
+        return len(self.screen_stack) > 1
+
     def _begins_a_message(self, event: events.Key) -> bool:
         """True for a letter that is no key of what has the focus."""
-        if not event.is_printable or event.key == "space":
-            return False
-        if self.screen is not self.composer.screen:  # such as the palette
+        if not event.is_printable or event.key == "space" or self._covered:
             return False
         for log in (self.log_view, self.second_view):
             if log.has_focus:
@@ -101,10 +105,12 @@ class KeyedHost(ScreenHost):
     def on_paste(self, event: events.Paste) -> None:
         """Give what was pasted where nothing takes it, such as in the log, to the filter of a sheet, else to the
         input."""
+        if self._covered:
+            return
         if self.sheet.page is not None and self.sheet.has_focus:
             self.sheet.narrow(event.text)
         else:
-            self.screen.set_focus(self.composer)
+            self.chat.set_focus(self.composer)
             self.composer.post_message(events.Paste(event.text))
 
     async def action_command(self, line: str) -> None:
@@ -116,7 +122,7 @@ class KeyedHost(ScreenHost):
 
     def action_start(self, text: str) -> None:
         """Begin to write a command."""
-        self.screen.set_focus(self.composer)
+        self.chat.set_focus(self.composer)
         self.composer.put(text)
 
     async def action_find(self) -> None:
@@ -125,7 +131,7 @@ class KeyedHost(ScreenHost):
             from sdschat.tui.finder import Finder
 
             self.finder = Finder(self)
-            await self.mount(self.finder.bar, after=self.panes.notice)
+            await self.chat.mount(self.finder.bar, after=self.panes.notice)
         self.finder.open()
 
     def action_find_on(self, step: int) -> None:
@@ -150,7 +156,9 @@ class KeyedHost(ScreenHost):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys of the Lens to the input while the Lens is closed, and those that move by a word while there
-        are words."""
+        are words. Behind the palette, let no key do anything but leave."""
+        if self._covered and action not in _LEAVING:
+            return False
         if action == "turn_lens":
             return self.lens.is_open
         if action == "turn_lens_beside":
@@ -175,11 +183,11 @@ class KeyedHost(ScreenHost):
     def action_focus_log(self) -> None:
         self.end_finding(marks=True)
         if self.logs.display:
-            self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
+            self.chat.set_focus(self.composer if self.log_view.has_focus else self.log_view)
         elif self.composer.has_focus:
             self.lens.focus()  # it covers the log
         else:
-            self.screen.set_focus(self.composer)
+            self.chat.set_focus(self.composer)
 
     def action_swap(self) -> None:
         if self.desktop.beside:
@@ -196,7 +204,7 @@ class KeyedHost(ScreenHost):
         if not self.panes.frames.titled:
             name = self.model.name_of(entry.sender_id, entry.nick)
             self.warn(f"answering {name}: {first_words(entry, _QUOTED, self.glyphs.cut)} | Esc: not an answer")
-        self.screen.set_focus(self.composer)  # at once: letters that come with this key are for it already
+        self.chat.set_focus(self.composer)  # at once: letters that come with this key are for it already
 
     def action_choose(self, step: int) -> None:
         self.log_view.action_choose(step)

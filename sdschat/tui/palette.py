@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
+from inspect import unwrap
 from typing import ClassVar, Final
 
-from textual import events, on
+from textual import events, on, work
 from textual.await_complete import AwaitComplete
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.theme import Theme
-from textual.widgets import Input, OptionList
+from textual.widgets import Button, Input, OptionList
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
@@ -148,6 +151,7 @@ class ChatPalette(CommandPalette):
         self._shows = False  # a theme is shown that nobody has chosen yet
         self._listed = False  # the list is that of the text in the input, and not of an earlier one
         self._entered = False  # Enter was pressed before it was
+        self._done = False  # it is on its way out: keys that came meanwhile do nothing
 
     def on_mount(self) -> None:
         self.query_one("#--input").border_title = "go to"
@@ -178,10 +182,26 @@ class ChatPalette(CommandPalette):
     @on(Input.Submitted)
     def _wait_for_list(self, event: Input.Submitted) -> None:
         """Take nothing from the list of an earlier text: who types fast presses Enter before it has changed."""
-        if not self._listed:
+        if self._done or not self._listed:
             event.stop()
             event.prevent_default()
             self._entered = True
+
+    def _select_or_command(self, event: Input.Submitted | Button.Pressed | None = None) -> None:
+        """Run what is chosen, once."""
+        if not self._done:
+            super()._select_or_command(event)
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """Find the offers, as long as the list for them is there: the palette or the program may end meanwhile."""
+        with suppress(NoMatches):
+            await unwrap(CommandPalette._gather_commands)(self, search_value)
+
+    def _action_command_list(self, action: str) -> None:
+        """Do this in the list. Textual cannot turn pages in one for which a small screen has no room."""
+        if self.query_one(CommandList).scrollable_content_region or not action.startswith("page"):
+            super()._action_command_list(action)
 
     def _refresh_command_list(self, command_list: CommandList, commands: list[Command], clear_current: bool) -> None:
         super()._refresh_command_list(command_list, commands, clear_current)
@@ -214,5 +234,11 @@ class ChatPalette(CommandPalette):
         host.restyle()
 
     def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close the palette. Textual would take the screen below it away at a second call."""
+        if self._done:
+            return AwaitComplete()
+        self._done = True
+        self._cancel_gather_commands()
+        self._stop_no_matches_countdown()
         self._restyle("")
         return super().dismiss(result)

@@ -14,6 +14,7 @@ from rich.text import Text
 from textual.app import App, SuspendNotSupported
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
@@ -149,12 +150,12 @@ class ScreenHost(Window, App[int]):
             self._from_log = self.log_view.has_focus
         self.sheet.open(pages, title)
         self.panes.draw_details()
-        self.screen.set_focus(self.sheet)  # now: letters of a filter may follow
+        self.chat.set_focus(self.sheet)  # now: letters of a filter may follow
 
     def close_sheet(self) -> None:
         if self.sheet.has_focus:
             back = self.log_view if self._from_log else self.composer
-            self.screen.set_focus(self.finder.words if self.finder is not None and self.finder.is_open else back)
+            self.chat.set_focus(self.finder.words if self.finder is not None and self.finder.is_open else back)
         self.sheet.close()
         self.panes.draw_details()
 
@@ -238,7 +239,7 @@ class ScreenHost(Window, App[int]):
 
     def show_bare(self, argument: str) -> None:
         self.panes.bare = switched("bare", argument, self.panes.bare)
-        self.screen.set_focus(None if self.panes.bare else self.composer)
+        self.chat.set_focus(None if self.panes.bare else self.composer)
         self.panes.fit()
         self.panes.hint(_BACK if self.panes.bare else "")
 
@@ -292,6 +293,11 @@ class ScreenHost(Window, App[int]):
     # The rest of `Window`.
 
     @property
+    def chat(self) -> Screen[object]:
+        """The screen of the chat, also while the palette lies over it."""
+        return self.composer.screen
+
+    @property
     def width(self) -> int:
         return self.size.width
 
@@ -312,7 +318,7 @@ class ScreenHost(Window, App[int]):
         return self.finder is not None and self.finder.is_open
 
     def mount_lens(self, panel: Widget) -> None:
-        self.query_one("#body").mount(panel)
+        self.chat.query_one("#body").mount(panel)
 
     def lens_fitted(self) -> None:
         self.panes.fit()
