@@ -263,6 +263,15 @@ def driver() -> type[Driver]:
 class Ending(App[int]):
     """An application whose error is raised by those who run it."""
 
+    async def on_event(self, event: events.Event) -> None:
+        """Drop what is pressed or pasted once the application ends: no screen is left to take it."""
+        if not self.ends or not isinstance(event, events.InputEvent | events.Paste):
+            await super().on_event(event)
+
+    @property
+    def ends(self) -> bool:
+        return self._exit or not self.screen_stack
+
     def fail(self, error: Exception) -> None:
         """End the application because of an error outside of it: `crash` is that error then."""
         self._handle_exception(error)
@@ -287,8 +296,13 @@ class EscInOrder(Ending):
 
     _held: list[events.Key] | None = None  # keys that wait; None: no Esc is on its way
 
+    def on_mount(self) -> None:
+        """Let keys wait until there is something that can take them: the first ones come while it is made."""
+        self._held = []
+        self.call_after_refresh(self._let_go)
+
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key) or event.is_forwarded:
+        if not isinstance(event, events.Key) or event.is_forwarded or self.ends:
             await super().on_event(event)
         elif self._held is not None:
             self._held.append(event)
@@ -336,7 +350,7 @@ class OrderedKeys(Ending):
     it: the letters behind it are not for the line any more."""
 
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key) or event.is_forwarded:
+        if not isinstance(event, events.Key) or event.is_forwarded or self.ends:
             await super().on_event(event)
             return
         for key in apart(event):
