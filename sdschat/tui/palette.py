@@ -8,7 +8,7 @@ from functools import partial
 from inspect import unwrap
 from typing import ClassVar, Final
 
-from textual import events, on, work
+from textual import events, on
 from textual.await_complete import AwaitComplete
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -192,11 +192,13 @@ class ChatPalette(CommandPalette):
         if not self._done:
             super()._select_or_command(event)
 
-    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
-    async def _gather_commands(self, search_value: str) -> None:
+    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not looked at
+        self.run_worker(self._find_offers(search_value), exclusive=True, group=self._GATHER_COMMANDS_GROUP)
+
+    async def _find_offers(self, words: str) -> None:
         """Find the offers, as long as the list for them is there: the palette or the program may end meanwhile."""
         with suppress(NoMatches):
-            await unwrap(CommandPalette._gather_commands)(self, search_value)
+            await unwrap(super()._gather_commands)(self, words)
 
     def _action_command_list(self, action: str) -> None:
         """Do this in the list. Textual cannot turn pages in one for which a small screen has no room."""
