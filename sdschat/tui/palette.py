@@ -13,6 +13,7 @@ from textual.await_complete import AwaitComplete
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.css.query import NoMatches
+from textual.errors import NoWidget
 from textual.theme import Theme
 from textual.widgets import Button, Input, OptionList
 
@@ -174,6 +175,12 @@ class ChatPalette(CommandPalette):
         self.set_class(height < _LOW, "-low")
         above = _ABOVE * (height >= _LOW) + _INPUT
         self.query_one(CommandList).styles.max_height = max(_LEAST_LIST, min(height - above, round(_SHARE * height)))
+
+    def _on_click(self, event: events.Click) -> None:  # type: ignore[override]
+        """Close the palette for a click beside it, if there is still a place where the click was."""
+        event.prevent_default()
+        with suppress(NoWidget):
+            super()._on_click(event)
 
     @on(Input.Changed)
     def _look_again(self) -> None:

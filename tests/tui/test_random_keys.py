@@ -76,6 +76,19 @@ def test_keys_before_there_is_a_screen_and_after_it_end_nothing(tmp_path: Path) 
         assert terminal.wait() == 0
 
 
+def test_a_click_beside_a_palette_that_is_small_by_then_is_no_error(tmp_path: Path) -> None:
+    with Terminal(chat(), tmp_path) as terminal:
+        terminal.until_text("F1 help")
+        terminal.press(CTRL_P)
+        terminal.until_text(ASKS)
+        terminal.resize(20, 5)
+        terminal.read(0.5)
+        terminal.press("\x1b[<0;60;28M\x1b[<0;60;28m")
+        terminal.resize(100, 30)
+        terminal.press(f"{CTRL_P}x")
+        terminal.until_text("F1 help")
+
+
 def test_pages_of_the_palette_turn_where_it_has_no_room(tmp_path: Path) -> None:
     with Terminal(chat(), tmp_path) as terminal:
         terminal.until_text("F1 help")
