@@ -14,17 +14,23 @@ import pytest
 
 from sdschat.audit.answers import MetricsRepair
 from sdschat.audit.compare import compare
-from sdschat.audit.report.data import duration, report_data, shown_channels
+from sdschat.audit.figures import figures
+from sdschat.audit.report.data import ReportData, duration, report_data, shown_channels
 from sdschat.audit.report.tables import repair_note
 from sdschat.audit.schemas import AuditChannel
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, Audit
+from sdschat.audit.witness import conform
+from tests.audit import worlds
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
+from tests.audit.golden import answer
 from tests.audit.worlds import event
 from tests.needs import needs_module, needs_program
 
 needs_module("altair")
 needs_module("vl_convert")
+import vl_convert
+
 from sdschat.audit.report.page import page
 from sdschat.audit.report.timeline import with_room
 
@@ -164,6 +170,20 @@ def drawn(html: str) -> list[dict[str, Any]]:
     """Return the specifications of the pictures of a page."""
     found = re.findall(r'<script type="application/json" id="picture-\d+">(.*?)</script>', html, re.DOTALL)
     return [json.loads(each) for each in found]
+
+
+EVENTS = ("delivered", "sync_received", "repair_wanted", "repair_requested", "duplicate", "rejected")
+
+
+@pytest.mark.parametrize("lacks", ["", *EVENTS])
+def test_every_picture_can_be_drawn_whatever_the_journals_lack(lacks: str) -> None:
+    """Of a group without deliveries the first picture stayed empty."""
+    for seed in range(2):
+        group = worlds.drawn(seed)
+        silver, audit = conform(group), answer(group)
+        silver.journal[:] = [row for row in silver.journal if row.event != lacks]
+        for picture in drawn(page(ReportData(audit, figures(silver, audit), {}, {}))):
+            assert vl_convert.vegalite_to_svg(picture).startswith("<svg")
 
 
 def values(picture: dict[str, Any], key: str) -> set[Any]:

@@ -40,7 +40,9 @@ _DRAW: Final = """
     for (const place of document.querySelectorAll("[data-picture]")) {
       const spec = JSON.parse(document.getElementById(place.dataset.picture).textContent);
       spec.config = config;
-      vegaEmbed(place, spec, shown).then(() => place.dataset.drawn = "yes");
+      vegaEmbed(place, spec, shown).then(() => place.dataset.drawn = "yes").catch(problem => {
+        place.textContent = `This picture cannot be drawn: ${problem.message}. The tables below have its figures.`;
+      });
     }
   };
   dark.addEventListener("change", draw);

@@ -49,7 +49,8 @@ def timeline(scene: Scene) -> Picture | None:
     named = [
         view.name for part in whole.vconcat for view in getattr(part, "layer", [part]) if isinstance(view.name, str)
     ]
-    whole.params = [_move(named), _chosen([name for name in named if name.startswith(_CHOOSE)])]
+    receivers = [name for name in named if name.startswith(_CHOOSE)]
+    whole.params = [_move(named), *([_chosen(receivers)] if receivers else [])]  # without views, it would be in all
     return whole.resolve_scale(color="independent")
 
 
