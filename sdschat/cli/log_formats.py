@@ -21,7 +21,7 @@ from sdschat.store.journal import JournalRow
 
 _MARKDOWN_SIGNS: Final = re.compile(r"[\\`*_{}\[\]<>#|!&~]")
 _MARKDOWN_LINES: Final = re.compile(r"(?m)^(\s*\d*)([-+=.)])")  # signs at the beginning of a line only
-_LINKS: Final = re.compile(r"(?i)(?<=www)\.|:|\$|@")  # with them a name would become an address, a sign or a formula
+_LINKS: Final = re.compile(r"(?i)(?<=www)\.|:(?=\S)|\$|@")  # would draw a link, a picture or a formula
 _SPACES: Final = re.compile(r"(?m)^ +| {2,}| +$")  # Markdown would draw none of them, or one
 _EMPTY: Final = re.compile(r"(?m)^$")
 _TAB: Final = 4  # columns

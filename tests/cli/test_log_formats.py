@@ -41,7 +41,7 @@ def said(nick: str | None, text: str) -> DisplayMessage:
         ("ann", "ann"),
         ("<b>", r"\<b\>"),
         ("[a](http://x)", r"\[a\](http&#58;//x)"),
-        ("a** (now): no", r"a\*\* (now)&#58; no"),
+        ("a** (now): no", r"a\*\* (now): no"),
     ],
 )
 def test_a_nick_is_only_a_name_in_markdown(nick: str, name: str) -> None:
