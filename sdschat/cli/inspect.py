@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import click
 
+from sdschat.cli.buffers import buffers, not_in_log, outgoing
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
 from sdschat.cli.histories import codec_of, open_reader, own_id, require_channel
-from sdschat.cli.json_events import manner, state_name
+from sdschat.cli.json_events import manner
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.cli.timber import as_object, privacy_of, removal_words, status_of
@@ -22,7 +23,6 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.node.view.user_texts import silent_nicks
-from sdschat.sds.values import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
 
@@ -94,6 +94,7 @@ _WORDS: Final = {
     ("via", "live"): "as it was sent",
 }
 _OF_OWN: Final = {"via": "you wrote it here", "verdict": "signed, by your key"}
+_AWAITED: Final = {"message_id", "status"}  # the fields of a dependency that a message waits for
 _RAREST: Final = 10**15  # a chance of one in more is no chance
 
 
@@ -120,7 +121,7 @@ class _Text:
                 yield f"{label}: {self._of_own(report, name) or self._value(name, value)}"
 
     def _entry(self, entry: Any) -> str:
-        if not isinstance(entry, dict):
+        if not isinstance(entry, dict) or entry.keys() == _AWAITED:
             return self._value("", entry)
         return ", ".join(
             f"{_label(name).partition(' (')[0]} {self._of_own(entry, name) or self._value(name, value)}"
@@ -146,8 +147,10 @@ class _Text:
         if isinstance(value, list | tuple):
             return " ".join(self._value("", each) for each in value) or "-"
         if isinstance(value, dict):
+            if value.keys() == _AWAITED:
+                return safe(f"{value['message_id']} ({value['status']})")
             return f"({self._entry(value)})"
-        text = _WORDS.get((name, value)) or safe(str(value))
+        text = _WORDS.get((name, value)) or safe(str(value)) or "-"
         if name == "bloom_filter":
             text = text.replace("% full since ", "% full, complete since ")
         nick = self._nicks.get(text) if name == "sender_id" else None
@@ -231,86 +234,28 @@ def _channel(chosen: Chosen, reader: Reader, name: str) -> dict[str, Any]:
     }
     report |= privacy_of(chosen, reader, name)
     if snapshot is not None:
-        report |= _buffers(snapshot)
+        report |= buffers(snapshot)
     if losses:
         report["damaged"] = [loss._asdict() for loss in losses]
     return report
 
 
-def _buffers(snapshot: Snapshot) -> dict[str, Any]:
-    row = snapshot.channel
-    return {
-        "lamport": row.lamport,
-        "joined_after": row.horizon,
-        "filter": {"layout": row.layout, "generation": row.generation, "complete_since": row.floor},
-        "next_sync": row.sync_due,
-        "outgoing": [_outgoing(found) for found in snapshot.outgoing if found.resent],
-        "waiting": [
-            {
-                "message_id": held.message.message_id,
-                "sender_id": held.message.sender_id,
-                "received_at": held.received_at,
-                "until": held.release_at or None,
-            }
-            for held in snapshot.incoming
-        ],
-        "missing": [
-            {
-                "message_id": found.message_id,
-                "sender_id": found.sender_id,
-                "since": found.since,
-                "given_up_at": found.lost_at,
-                "request_due": found.t_req,
-                "requests": found.attempts,
-            }
-            for found in snapshot.missing
-        ],
-        "answers": [found._asdict() for found in snapshot.answers if found.due],
-        "pushes": [found._asdict() for found in snapshot.pushes if found.due],
-        "gaps": [_gap(found) for found in snapshot.gaps],
-        "peers": [
-            {
-                "sender_id": peer.sender_id,
-                "heard_at": peer.heard_at,
-                "last_lamport": peer.last_lamport,
-                "layout": peer.layout,
-            }
-            for peer in snapshot.peers
-        ],
-    }
-
-
-def _gap(row: GapRow) -> dict[str, Any]:
-    return {
-        "message_id": row.message_id,
-        "why": row.reason,
-        "sender_id": row.sender_id,
-        "at": row.at,
-        "blamed": row.charged_to,
-    }
-
-
-def _outgoing(row: OutgoingRow) -> dict[str, Any]:
-    return {
-        "message_id": row.message_id,
-        "lamport": row.lamport,
-        "state": state_name(row.state),
-        "sends": row.sends,
-        "next_send": row.due if row.resent else 0,
-        "evidence": [_evidence(found) for found in row.evidence],
-    }
-
-
-def _evidence(found: Evidence) -> dict[str, Any]:
-    return found._asdict()
-
-
 def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str, Any]:
     ids = reader.find_ids(name, prefix, 3)
-    if not ids:
-        raise CommandProblem(f"No message in the log of {name} has an id that begins with {prefix!r}.", WRONG_USE)
+    snapshot = None if ids else reader.snapshot(name)[0]
+    elsewhere = {} if snapshot is None else not_in_log(snapshot, prefix)
+    if not ids and not elsewhere:
+        raise CommandProblem(
+            f"No message of {name} has an id that begins with {prefix!r}, neither in the log nor in the buffers. "
+            f"`sdschat log {name} --json` lists ids.",
+            WRONG_USE,
+        )
+    ids = ids or sorted(elsewhere)
     if len(ids) > 1 and ids[0] != prefix:
         raise CommandProblem(f"Several ids begin with {prefix!r}: {', '.join(ids)}. Give more of it.", WRONG_USE)
+    if elsewhere:
+        report, raw = elsewhere[ids[0]]
+        return {"channel": name, **report} | (_packet(chosen, raw) if raw else {})
     detail = reader.message(name, ids[0])
     assert detail is not None
     found = detail.message
@@ -321,12 +266,16 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     if other := difference_to_copy(reader, name, found.message_id):
         report["other_copy"] = other
     if detail.outgoing is not None:
-        report["acknowledgement"] = _outgoing(detail.outgoing)
+        report["acknowledgement"] = outgoing(detail.outgoing)
     report["ancestors"] = [_ancestor(each) for each in detail.ancestors]
     report["ancestors_truncated"] = detail.truncated
     if found.raw is not None:
-        report["packet"] = packet_report(found.raw, codec_of(chosen)) | {"hex": found.raw.hex()}
+        report |= _packet(chosen, found.raw)
     return report
+
+
+def _packet(chosen: Chosen, raw: bytes) -> dict[str, Any]:
+    return {"packet": packet_report(raw, codec_of(chosen)) | {"hex": raw.hex()}}
 
 
 def _manner(reader: Reader, chosen: Chosen, found: DisplayMessage) -> dict[str, Any]:
