@@ -17,7 +17,6 @@ MAX_OPERATIONS = 2048  # of one packet
 MAX_EVENTS = 512  # of one packet
 MAX_HASHES = 8192
 MAX_NUMBER = 2**53 - 1  # sequence numbers and times: what every language can count to
-MAX_PAGES = 1 << 20
 
 # Packets that are made.
 SEND_OPERATIONS = 512
@@ -29,6 +28,7 @@ WAITING_PER_PEER = 4096  # operations that wait for others
 WAITING_BYTES_PER_PEER = 4 * MIB
 INBOX_PER_AUTHOR = 1024  # events of others that are to be written here
 STATE_BYTES = 1024 * MIB  # of a state that is being taken over
+MAX_PAGES = STATE_BYTES // PAGE_BYTES  # of a state
 MISSING_REMEMBERED = 1024  # operations that others named and that are not held
 REFUSED_REMEMBERED = 1024  # operations of which a refusal was reported
 MAX_INVITATIONS = 64  # in front of the checkpoint; further ones wait with their author

@@ -8,17 +8,14 @@ one number.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
-from sdschat.timber.giving import StateGiver
+from sdschat.timber.pages import StateGiver, StateTaker
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
 from sdschat.timber.values import (
-    CheckpointMark,
     Operation,
     Packet,
     PostId,
@@ -35,15 +32,6 @@ from sdschat.timber.values import (
 )
 
 
-class StatePages(NamedTuple):
-    """A state in pages, as far as it has come."""
-
-    mark: CheckpointMark
-    bodies: list[bytes]
-    total: int
-    peer: bytes
-
-
 class Syncing:
     """Synchronization with all peers: nothing in it must survive a stop."""
 
@@ -53,9 +41,7 @@ class Syncing:
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
         self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
         self.giver = StateGiver(core)
-        self.taken: StatePages | None = None
-        self.taken_at = 0
-        self.asked_until = core.mono  # before that, nobody else is asked for a state
+        self.taker = StateTaker(core)
         self.next_at = core.mono
         self.turn = 0
         self.contacts: tuple[bytes, ...] = ()  # whom a newcomer asks
@@ -72,7 +58,7 @@ class Syncing:
         for start in range(0, len(new), limits.SEND_OPERATIONS):
             message = self._sync(new[start : start + limits.SEND_OPERATIONS])
             for peer in self.audience():
-                core.packets.append(Packet(peer, message))
+                self._send(peer, message)
         for peer in self.audience():
             self._assume(peer, clock)
 
@@ -89,12 +75,9 @@ class Syncing:
         if core.mono < self.next_at:
             return
         self.next_at = core.mono + core.config.sync_interval
-        if self.taken is not None and core.mono - self.taken_at > 2 * core.config.sync_interval:
-            self.taken = None
+        self.taker.expire()
         if core.replica.tree.first is None:
-            if self.taken is not None:
-                core.packets.append(Packet(self.taken.peer, self._next_page(self.taken)))
-            else:
+            if not self.taker.ask_again():
                 for peer in self.contacts:  # who answers is asked
                     self._say_clock(peer)
             return
@@ -110,14 +93,7 @@ class Syncing:
             if peer in self.audience():
                 self._say_clock(peer)
         elif peer in self.contacts:
-            self._ask(peer)
-
-    def _ask(self, peer: bytes) -> None:
-        """Ask a peer for its state, if no other one is asked now: a state may be large."""
-        core = self.core
-        if self.taken is None and self.asked_until <= core.mono:
-            self.asked_until = core.mono + core.config.retry // 4
-            core.packets.append(Packet(peer, StateWanted(0, 0)))
+            self.taker.ask(peer)
 
     def welcome(self) -> None:
         """Tell those who have just been let in that there is a state for them now."""
@@ -129,7 +105,12 @@ class Syncing:
 
     def _say_clock(self, peer: bytes) -> None:
         """Send our clock, without operations."""
-        self.core.packets.append(Packet(peer, self._sync(())))
+        self._send(peer, self._sync(()))
+
+    def _send(self, peer: bytes, sync: Sync) -> None:
+        """Send a peer a part of a synchronization. Where we are behind it, it may answer with a page of its state."""
+        self.taker.asked.add(peer)
+        self.core.packets.append(Packet(peer, sync))
 
     def _sync(self, operations: tuple[Operation, ...], interval: int = 0) -> Sync:
         core = self.core
@@ -155,7 +136,7 @@ class Syncing:
         if replica.tree.first is None:
             # An answer, or the word that we are let in; what is pushed says neither. Another newcomer has no clock.
             if sync.clock and not sync.operations:
-                self._ask(peer)
+                self.taker.ask(peer)
             return
         before = replica.arrivals
         refused = core.refusals[Reason.CHECKSUM]
@@ -171,7 +152,7 @@ class Syncing:
         more = any(slot.last is None and theirs.get(slot.number, 0) > slot.seq for slot in replica.committee.slots)
         more = more or any(slot >= len(replica.committee.slots) for slot in theirs)
         if lacking:
-            core.packets.append(Packet(peer, self._sync(lacking)))
+            self._send(peer, self._sync(lacking))
             self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
         elif more:
             if replica.arrivals > before or (not sync.operations and self._may_answer(peer)):
@@ -199,7 +180,7 @@ class Syncing:
             return
         items = list(core.replica.in_front())
         if not sync.hashes:
-            core.packets.append(Packet(peer, self._sync((), interval_for(len(items)))))
+            self._send(peer, self._sync((), interval_for(len(items))))
             return
         ours = running_hashes((node.id for node in items), sync.interval)
         # Where one has compacted more than the other, the first hashes differ, and what is left of the history is sent.
@@ -212,7 +193,7 @@ class Syncing:
         """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
         if operations and self._may_show(peer):
             self.shown[peer] = self.core.mono + self.core.config.sync_interval
-            self.core.packets.append(Packet(peer, self._sync(tuple(operations))))
+            self._send(peer, self._sync(tuple(operations)))
 
     def _may_show(self, peer: bytes) -> bool:
         return self.shown.get(peer, self.core.mono) <= self.core.mono
@@ -285,38 +266,19 @@ class Syncing:
         if self._entitled(peer):
             self.giver.answer(peer, wanted)
 
-    def _next_page(self, pages: StatePages) -> StateWanted:
-        return StateWanted(pages.mark.number, len(pages.bodies))
-
     def receive_page(self, peer: bytes, page: StatePage) -> None:
         core = self.core
         if not self._admissible(peer):
             core.refuse(peer, Reason.STRANGER, "state")
             return
-        if page.mark.number <= core.replica.mark.number:
+        raw = self.taker.take(peer, page)
+        if raw is None:
             return
-        taken = self.taken
-        if page.page == 0 and (taken is None or (taken.peer == peer and taken.mark != page.mark)):
-            taken = StatePages(page.mark, [], page.pages, peer)
-        if taken is None or (taken.mark, taken.total, taken.peer) != (page.mark, page.pages, peer):
-            core.refuse(peer, Reason.OTHER_STATE, "page")
-            return
-        if page.page != len(taken.bodies):
-            return
-        self.taken, self.taken_at = taken, core.mono
-        taken.bodies.append(page.body)
-        if sum(map(len, taken.bodies)) > limits.STATE_BYTES:
-            self.taken = None
-            core.refuse(peer, Reason.TOO_LARGE, "state")
-        elif len(taken.bodies) < taken.total:
-            core.packets.append(Packet(peer, self._next_page(taken)))
+        state = core.codec.decode_state(raw)
+        if isinstance(state, Refusal):
+            core.refuse(peer, state.reason, state.detail)
         else:
-            self.taken = None
-            state = core.codec.decode_state(b"".join(taken.bodies))
-            if isinstance(state, Refusal):
-                core.refuse(peer, state.reason, state.detail)
-            else:
-                self.adopt(peer, state)
+            self.adopt(peer, state)
 
     def adopt(self, peer: bytes, state: State) -> None:
         """Let a peer's state take the place of ours. A member in good standing is never behind one."""
