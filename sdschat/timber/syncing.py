@@ -8,6 +8,8 @@ one number.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
@@ -32,12 +34,24 @@ from sdschat.timber.values import (
 )
 
 
+class SentBefore(NamedTuple):
+    """Operations that a peer was sent, and did not take: they were lost, or it refuses them."""
+
+    lacked: dict[int, int]  # the most that it had of each slot
+    times: int  # in a row
+    again_at: int
+
+
+DOUBLINGS = 6  # of the time until the same is sent to a peer again
+
+
 class Syncing:
     """Synchronization with all peers: nothing in it must survive a stop."""
 
     def __init__(self, core: EngineState) -> None:
         self.core = core
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
+        self.before: dict[bytes, SentBefore] = {}
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
         self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
         self.giver = StateGiver(core)
@@ -152,13 +166,29 @@ class Syncing:
         more = any(slot.last is None and theirs.get(slot.number, 0) > slot.seq for slot in replica.committee.slots)
         more = more or any(slot >= len(replica.committee.slots) for slot in theirs)
         if lacking:
-            self._send(peer, self._sync(lacking))
-            self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
+            if self._may_send(peer, theirs, lacking):
+                self._send(peer, self._sync(lacking))
+                self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
         elif more:
             if replica.arrivals > before or (not sync.operations and self._may_answer(peer)):
                 self._say_clock(peer)
         elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
             self._compare(peer, sync)
+
+    def _may_send(self, peer: bytes, theirs: dict[int, int], lacking: tuple[Operation, ...]) -> bool:
+        """True if it is time to send a peer what it lacks. Where it took nothing since the last time, it may refuse
+        all of it, as do two sides who hold different operations of one number: then the time doubles."""
+        mono = self.core.mono
+        before = self.before.get(peer, SentBefore({}, 0, mono))
+        slots = {operation.body.slot for operation in lacking}
+        took = any(theirs.get(slot, 0) > had for slot, had in before.lacked.items())
+        if not took and mono < before.again_at:
+            return False
+        times = 0 if took else before.times
+        lacked = {slot: max(theirs.get(slot, 0), before.lacked.get(slot, 0)) for slot in slots | before.lacked.keys()}
+        wait = self.core.config.retry // 4 << min(times, DOUBLINGS)
+        self.before[peer] = SentBefore(lacked, times + 1, mono + wait)
+        return True
 
     def _may_answer(self, peer: bytes) -> bool:
         """True if something came since we answered this peer, or that was a while ago. Otherwise both would go on."""

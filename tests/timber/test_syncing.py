@@ -124,3 +124,26 @@ def test_t_069_t_071_hashes_find_operations_of_one_number_that_differ() -> None:
     first = min(order[name] for message in said if message.operations for name in names(message.operations))
     assert place >= interval
     assert first // interval == place // interval, "from the interval that differs on"
+
+
+def test_two_sides_that_refuse_each_other_do_not_send_their_logs_again_and_again() -> None:
+    """bob tells alice one story, and carol and dora another one. Neither side is a majority, so neither ever ends."""
+    group = Group("alice", "bob", "carol", "dora", rounds=20, **AT_ONCE)
+    one = pushed(group, "bob", "one story")
+    other = forged(group, "bob", one, event=None)
+    for node, operation in (("alice", one), ("carol", other), ("dora", other)):
+        group.deliver(node, sync(group, operation), "bob")
+    for number in range(30):
+        for name in ("alice", "carol"):
+            group.say(name, f"post {number}")
+    group.settle(300_000)
+    first = {node.name: len(node.sent) for node in group.nodes.values()}
+    group.settle(60_000)
+    again = [
+        packet.message.operations
+        for node in group.nodes.values()
+        for packet in node.sent[first[node.name] :]
+        if isinstance(packet.message, Sync) and packet.message.operations
+    ]
+    assert group["alice"].engine.members()[2].seq < 10, "they still refuse each other"
+    assert sum(map(len, again)) < 8 * 4 * 100, "of eight pairs, each sends its hundred operations a few times a minute"
