@@ -59,6 +59,6 @@ def test_it_is_forgotten_once_it_comes() -> None:
 
 
 def test_what_a_member_withholds_from_all_is_known_to_be_missing() -> None:
-    problem, facts = outcome(699)
+    problem, facts = outcome(419)
     assert problem == ""
     assert facts["members that knew what was withheld"] > 0
