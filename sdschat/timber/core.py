@@ -22,10 +22,11 @@ from sdschat.timber.events import (
     Report,
     Settled,
 )
+from sdschat.timber.front import FrontChat
 from sdschat.timber.intake import OperationIntake
-from sdschat.timber.pending import Agenda, Inbox
+from sdschat.timber.pending import Agenda, ChangesByPost, Inbox, TouchedEvents
 from sdschat.timber.replica import Replica
-from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
+from sdschat.timber.rows import DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector, compaction_row
 from sdschat.timber.states import state_at_compaction
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
@@ -85,11 +86,13 @@ class EngineState:
         self.routing: Agenda[PostId] = Agenda()  # our own events: when each is sent to the next members
         self.inbox = Inbox()
         self.writing: Agenda[PostId] = Agenda()
+        self.touched = TouchedEvents()
         self.drafts: dict[int, DraftRow] = {}
         self.last_draft = 0  # the largest number of a draft: none is given twice
         self.numbers: dict[int, int] = {}  # our last event number, by slot
-        self.where: dict[PostId, TreeNode] = {}  # operations in front of the checkpoint that carry an event
-        self.changes: dict[PostId, dict[PostId, Kind]] = {}  # edits and deletions that are not settled, by their post
+        self.where: dict[PostId, TreeNode] = {}  # the first operation in front of the checkpoint with each event
+        self.front = FrontChat(self.replica, self.where, self._own_events)
+        self.changes = ChangesByPost()  # that are not settled
         self.told_mark = CheckpointMark(0, b"")
         self.told_silent: set[int] = set()
         self.silent_since: dict[int, int] = {}  # members that are silent by the number of operations
@@ -113,16 +116,24 @@ class EngineState:
         self.data_set, self.replica = data_set, replica
         self.intake = OperationIntake(replica, data_set, self.verify, self._added)
         self.intake.checked = self._checked
-        self.where = {}
-        for node in replica.in_front():
+        self.touched.add_all()
+        self._find_events()
+        self.front = FrontChat(replica, self.where, self._own_events)
+        self.changes = ChangesByPost()
+        for node in self.where.values():
+            self.changes.add(node.operation.body.event)
+        for own in self.own.values():
+            self.changes.add(own.event)
+        self.find_slot()
+
+    def _find_events(self) -> None:
+        self.where.clear()
+        for node in self.replica.in_front():
             if node.operation.body.event is not None and not node.dead and not node.settled:
                 self.where.setdefault(node.operation.body.event.name, node)
-        self.changes = {}
-        for node in self.where.values():
-            self._note_change(node.operation.body.event)
-        for own in self.own.values():
-            self._note_change(own.event)
-        self.find_slot()
+
+    def _own_events(self) -> list[SignedEvent]:
+        return [self.own[name].event for name in sorted(self.own)]
 
     def find_slot(self) -> None:
         """Note our own open slot."""
@@ -155,13 +166,17 @@ class EngineState:
     def _added(self, node: TreeNode) -> None:
         body = node.operation.body
         self._save(node)
+        self._touch_named()
         event = body.event
         first = False
         if event is not None and not node.dead:
             name = event.name
             first = self._is_first(node, name)
-            self.where.setdefault(name, node)
-            self._note_change(event)
+            if (held := self.where.get(name)) is None or node.label < held.label:
+                self.where[name] = node
+            self.front.add(event, node)
+            self.touched.add(event)
+            self.changes.add(event)
             self.inbox.drop(name)
             self.writing.cancel(name)
             self.routing.cancel(name)
@@ -173,6 +188,15 @@ class EngineState:
                 self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
         made = None if event is None else event.body
         self.events.append(Placed(node.id, body.slot, body.seq, made, first, node.after is None))
+
+    def _touch_named(self) -> None:
+        """Note the events that the writer of the newest operation is known to have now."""
+        for slot, before, seq in self.replica.named:
+            chain = self.replica.committee.slots[slot].chain
+            for one in range(before + 1, seq + 1):
+                node = chain.get(one)
+                if node is not None and node.operation.body.event is not None:
+                    self.touched.add(node.operation.body.event)
 
     def _is_first(self, node: TreeNode, name: PostId) -> bool:
         """True if no other operation with this event came before this one, which the checkpoint may have passed."""
@@ -205,6 +229,7 @@ class EngineState:
                 slot = replica.committee.slots[change.slot]
                 self.events.append(MemberChanged(slot.number, slot.member, "member"))
                 self.admitted.append(slot.member)
+                self.touched.add_all()
             elif isinstance(change, Closed):
                 self._closed(change)
             else:
@@ -232,7 +257,9 @@ class EngineState:
         name = event.name
         if self.where.get(name) is change.node:
             del self.where[name]
-        self._forget_change(event)
+        self.front.settled(event)
+        self.touched.add(event)
+        self.changes.drop(event)
         if name in self.own:
             self.drop_own(name)
         self.events.append(EventSettled(name, event.body.kind, event.body.target, change.counts))
@@ -271,20 +298,24 @@ class EngineState:
         slot = self.replica.committee.slots[change.slot]
         if self.replica.committee.slot_of(slot.key) is None:  # somebody may be let in who is there
             self.events.append(MemberChanged(slot.number, slot.member, "left" if change.why == "left" else "removed"))
+        self.touched.add_all()
+        if change.lost:
+            self._find_events()
+            self.front.forget()
         for node in change.lost:
             event = node.operation.body.event
-            if event is None or self.where.get(event.name) is not node:
+            if event is None or self.known(event.name):
                 continue
-            del self.where[event.name]
             if event.name in self.own:
                 self.lose(event.name)
             else:
-                self._forget_change(event)
+                self.changes.drop(event)
 
     def lose(self, name: PostId) -> None:
         """Note that an event of ours is to be written again."""
         own = self.own[name]
         own.lost, own.attempts = True, 0
+        self.touched.add(own.event)
         self.journal.put(OutboxRow(name, own.event.raw, own.event.signature, True))
         self.routing.set(name, self.mono)
 
@@ -292,18 +323,9 @@ class EngineState:
         if event.body.kind is Kind.LEAVE:
             self.leave = event.name
         self.own[event.name] = OwnEvent(event, event_id(self.data_set, event.raw), lost)
-        self._note_change(event)
-
-    def _note_change(self, event: SignedEvent | None) -> None:
-        if event is not None and event.body.kind in (Kind.EDIT, Kind.DELETE) and event.body.target is not None:
-            self.changes.setdefault(event.body.target, {})[event.name] = event.body.kind
-
-    def _forget_change(self, event: SignedEvent) -> None:
-        post = event.body.target
-        if post is not None and event.name in self.changes.get(post, {}):
-            del self.changes[post][event.name]
-            if not self.changes[post]:
-                del self.changes[post]
+        self.front.add(event)
+        self.touched.add(event)
+        self.changes.add(event)
 
     def known(self, name: PostId) -> bool:
         """True if an event is in the tree, or had its effect."""
@@ -343,9 +365,7 @@ class EngineState:
             if slot.number in changed or saved is None or saved.why != slot.why:
                 self.saved_slots[slot.number] = slot.row()
                 self.journal.put(self.saved_slots[slot.number])
-        self.journal.put(
-            CompactionRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
-        )
+        self.journal.put(compaction_row(self.data_set, state))
 
     def save_adopted(self, state: State) -> None:
         """Write the rows of a state that was taken over, but for posts."""
@@ -356,9 +376,7 @@ class EngineState:
             self.journal.put(row)
         for node in self.replica.in_front():
             self._save(node)
-        self.journal.put(
-            CompactionRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
-        )
+        self.journal.put(compaction_row(self.data_set, state))
 
     # Peers.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sdschat.timber.chat import CREATOR, ChatLayer, Head
+from sdschat.timber.chat import CREATOR, Head
 from sdschat.timber.config import Config
 from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
+from sdschat.timber.front import FrontChat
 from sdschat.timber.intake import MissingOperation
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
@@ -48,11 +49,11 @@ from sdschat.timber.views import (
     MemberStanding,
     MemberView,
     PostView,
-    chat_in_front,
     delivery_of,
     standing_of,
     view_ballot,
     view_members,
+    view_posts,
 )
 from sdschat.timber.writing import (
     add_draft,
@@ -262,22 +263,17 @@ class TimberEngine:
         return self._core.intake.missing()
 
     def posts(self) -> list[PostView]:
-        """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and
-        by events of ours that nobody wrote yet."""
-        settled, front = self._core.replica.chat.posts, self.front()
-        views = [PostView(post, settled.get(post.name) == post) for post in front.posts.values()]
-        views += (
-            PostView(post, True) for post in settled if post.name not in front.gone and post.name not in front.posts
-        )
-        return sorted(views, key=lambda view: view.post.place)
+        """Return the posts that are alive, in order."""
+        return view_posts(self._core)
 
     def settled_heads(self) -> list[Head]:
         """Return the heads of the posts that are alive at the checkpoint, in order."""
         return self._core.replica.chat.posts.heads()
 
-    def front(self) -> ChatLayer:
-        """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""
-        return chat_in_front(self._core)
+    @property
+    def front(self) -> FrontChat:
+        """The changes of the posts of the checkpoint: operations in front of it, and events that are unwritten."""
+        return self._core.front
 
     def members(self) -> list[MemberView]:
         return view_members(self._core.replica, self._core.config.rounds)
@@ -349,6 +345,10 @@ class TimberEngine:
 
     def delivery(self, name: PostId) -> Delivery:
         return delivery_of(self._core, name)
+
+    def delivery_changes(self) -> list[PostId] | None:
+        """Return the events whose delivery may have changed since the last call; None: all."""
+        return self._core.touched.take()
 
     # Inside.
 

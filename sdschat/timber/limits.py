@@ -30,5 +30,6 @@ INBOX_PER_AUTHOR = 1024  # events of others that are to be written here
 STATE_BYTES = 1024 * MIB  # of a state that is being taken over
 MAX_PAGES = STATE_BYTES // PAGE_BYTES  # of a state
 MISSING_REMEMBERED = 1024  # operations that others named and that are not held
+TOUCHED_REMEMBERED = 4096  # events with news of their delivery; more are told as all
 REFUSED_REMEMBERED = 1024  # operations of which a refusal was reported
 MAX_INVITATIONS = 64  # in front of the checkpoint; further ones wait with their author

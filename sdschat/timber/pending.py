@@ -1,4 +1,5 @@
-"""Work before an engine: things to do at a time, each under a name, and events that are to be written here.
+"""Work before an engine: things to do at a time, each under a name, events that are to be written here, and events of
+which there may be news.
 
 The next thing to do is found without looking at the rest. Events have their number for each author.
 """
@@ -9,7 +10,8 @@ from collections import Counter
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from sdschat.timber.values import PostId, SignedEvent
+from sdschat.timber import limits
+from sdschat.timber.values import Kind, PostId, SignedEvent
 
 Name = TypeVar("Name")
 
@@ -47,6 +49,52 @@ class Agenda(Generic[Name]):
             del self._due[name]
             found.append(name)
         return found
+
+
+class TouchedEvents:
+    """Events whose delivery may have changed, and the posts that they change, since this was asked."""
+
+    def __init__(self) -> None:
+        self._names: dict[PostId, None] | None = None  # None: all
+
+    def add(self, event: SignedEvent) -> None:
+        if self._names is None:
+            return
+        self._names[event.name] = None
+        if event.body.target is not None:
+            self._names[event.body.target] = None
+        if len(self._names) > limits.TOUCHED_REMEMBERED:
+            self._names = None
+
+    def add_all(self) -> None:
+        self._names = None
+
+    def take(self) -> list[PostId] | None:
+        """Return the names, in the order of the changes; None: all of them."""
+        names, self._names = self._names, {}
+        return None if names is None else list(names)
+
+
+class ChangesByPost:
+    """Edits and deletions, by the post that they change."""
+
+    def __init__(self) -> None:
+        self._by_post: dict[PostId, dict[PostId, Kind]] = {}
+
+    def add(self, event: SignedEvent | None) -> None:
+        """Note an event, which may be of another kind, or none."""
+        if event is not None and event.body.kind in (Kind.EDIT, Kind.DELETE) and event.body.target is not None:
+            self._by_post.setdefault(event.body.target, {})[event.name] = event.body.kind
+
+    def drop(self, event: SignedEvent) -> None:
+        post = event.body.target
+        if post is not None and event.name in self._by_post.get(post, {}):
+            del self._by_post[post][event.name]
+            if not self._by_post[post]:
+                del self._by_post[post]
+
+    def of(self, post: PostId) -> dict[PostId, Kind]:
+        return self._by_post.get(post, {})
 
 
 class Inbox:

@@ -52,6 +52,7 @@ class Replica:
         self.me: int | None = None  # our own open slot
         self.fresh: set[int] = set()  # slots with operations that our newest one does not name
         self.arrivals = 0
+        self.named: tuple[tuple[int, int, int], ...] = ()  # by the newest operation: slot, and seq before and now
         self.namers: list[tuple[int, int]] = []  # operations that name some that do not count
         self.changes: list[Change] = []
 
@@ -235,6 +236,8 @@ class Replica:
         body = node.operation.body
         self.arrivals += 1
         node.arrival = self.arrivals
+        slots = self.committee.slots
+        self.named = tuple((one, max(slot.clock.get(one, 0), slots[one].base.seq), seq) for one, seq in body.delta)
         slot.advance(node, self.committee.open)
         if body.slot == self.me:
             self.fresh.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
-from sdschat.timber.rows import CompactionRow, OperationRow, OutboxRow, OwnRow, Snapshot
+from sdschat.timber.rows import OperationRow, OutboxRow, OwnRow, Snapshot, compaction_row
 from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import AuthorRow, Operation, Refusal, SignedEvent, State
 
@@ -20,7 +20,7 @@ def take_snapshot(core: EngineState) -> Snapshot:
     state = state_at_compaction(replica) if replica.tree.first is not None else None
     if state is None:
         return Snapshot(drafts=tuple(sorted(core.drafts.values())))
-    log = CompactionRow(core.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+    log = compaction_row(core.data_set, state)
     nodes = sorted(replica.in_front(), key=lambda node: node.arrival)
     return Snapshot(
         log,

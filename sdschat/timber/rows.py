@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from sdschat.timber.chat import SavedPosts
-from sdschat.timber.values import AuthorRow, CheckpointMark, Clock, Kind, Post, PostId, SlotRow, VoteRow
+from sdschat.timber.values import AuthorRow, CheckpointMark, Clock, Kind, Post, PostId, SlotRow, State, VoteRow
 
 
 class CompactionRow(NamedTuple):
@@ -21,6 +21,10 @@ class CompactionRow(NamedTuple):
     electors: tuple[int, ...]
     votes: tuple[VoteRow, ...]
     order: Clock
+
+
+def compaction_row(data_set: bytes, state: State) -> CompactionRow:
+    return CompactionRow(data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
 
 
 class OwnRow(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from sdschat.timber.chat import CREATOR, ChatLayer
+from sdschat.timber.chat import CREATOR
 from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
 from sdschat.timber.values import Clock, Kind, Post, PostId, member_id, sender_of
@@ -108,25 +108,16 @@ def view_ballot(replica: Replica) -> BallotView | None:
     return BallotView(replica.turn.number, value.removed, len(needs), max(needs.values()))
 
 
-def chat_in_front(core: EngineState) -> ChatLayer:
-    """Return what changes the posts of the checkpoint: operations in front of it, and events that are unwritten."""
-    replica = core.replica
-    shown = ChatLayer(replica.chat)
-    place = replica.mark.number
-    node = replica.settled.after if replica.settled is not None else None
-    while node is not None:
-        place += not node.dead
-        event = node.operation.body.event
-        if event is not None and not node.dead and not shown.knows(event.name):
-            shown.note(event.name)
-            shown.apply(event.body, place, replica.committee.same_person)
-        node = node.after
-    for name in sorted(core.own):
-        if not shown.knows(name):
-            place += 1
-            shown.note(name)
-            shown.apply(core.own[name].event.body, place, replica.committee.same_person)
-    return shown
+def view_posts(core: EngineState) -> list[PostView]:
+    """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and by
+    events of ours that nobody wrote yet."""
+    settled, front = core.replica.chat.posts, core.front.layer
+    views = [PostView(front.posts.get(post.name, post), post.name not in front.posts) for post in settled.in_order()]
+    views = [view for view in views if view.post.name not in front.gone]
+    fresh = sorted((name for name in front.posts if settled.get(name) is None), key=core.front.order)
+    place = core.replica.mark.number
+    views += (PostView(front.posts[name]._replace(place=place + at), False) for at, name in enumerate(fresh, 1))
+    return views
 
 
 def _event_delivery(core: EngineState, name: PostId) -> Delivery:
@@ -157,7 +148,7 @@ def _newest_change(core: EngineState, post: PostId) -> PostId | None:
     same, settled = core.replica.committee.same_person, core.replica.chat.posts.get(post)
     edit = PostId(post.author, 0 if settled is None else settled.edit)
     newest = edit
-    for name, kind in core.changes.get(post, {}).items():
+    for name, kind in core.changes.of(post).items():
         if (name not in core.where and name not in core.own) or core.replica.chat.knows(name):
             continue
         ours = same(name.author, post.author)

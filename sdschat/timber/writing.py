@@ -115,6 +115,7 @@ def route(core: EngineState) -> None:
             first = own.attempts * core.config.redundancy % len(members)
             targets = (members * 2)[first : first + min(core.config.redundancy, len(members))]
         own.attempts += 1
+        core.touched.add(own.event)
         for rank, slot in enumerate(targets):
             if slot.member == me:
                 _accept(core, own.event, core.config.stagger * rank)
@@ -196,6 +197,7 @@ def _write_in_order(core: EngineState, name: PostId) -> None:
         return
     if me is None or core.replica.committee.slots[me].leaving is not None or core.known(name):
         core.inbox.drop(name)
+        core.touched.add(event)
         return
     if not _in_order(core, event):
         core.inbox.hold(name)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from sdschat.node.members.events import CheckpointPassed, MemberStatusChanged, StateTaken
+import random
+
+import pytest
+
+from sdschat.node.members.events import CheckpointPassed, DeliveryChanged, MemberStatusChanged, StateTaken
 from sdschat.node.members.told import Told
 from sdschat.timber.events import CheckpointMoved, StateAdopted
 from sdschat.timber.values import sender_of
 from tests.timber.group import Group, Node
+from tests.timber.test_cost import calls
 
 
 def _told(node: Node) -> Told:
@@ -89,3 +94,85 @@ def test_the_checkpoint_is_told_with_the_last_operation_of_its_place() -> None:
     assert sum(isinstance(report, CheckpointMoved) for report in group["ann"].reports) > 1
     moved = [event for event in told.events(group["ann"].reports) if isinstance(event, CheckpointPassed)]
     assert [(one.number, one.last) for one in moved] == [(engine.checkpoint.number, engine.last_settled().hex())]
+
+
+class _Following(Group):
+    """A group in which each node is told what becomes of its events."""
+
+    def __init__(self, *names: str) -> None:
+        self.told: dict[str, Told] = {}
+        self.words: dict[str, dict[str, tuple[str, int, int]]] = {}
+        super().__init__(*names)
+        self.told = {name: _told(node) for name, node in self.nodes.items()}
+        self.words = {name: {} for name in names}
+
+    def carry(self, node: Node) -> None:
+        before = len(node.reports)
+        super().carry(node)
+        if node.name in self.told:
+            for event in self.told[node.name].events(node.reports[before:]):
+                if isinstance(event, DeliveryChanged):
+                    self.words[node.name][event.message_id] = (event.state, event.known, event.members)
+            self.check(node)
+
+    def check(self, node: Node) -> None:
+        told, words = self.told[node.name], self.words[node.name]
+        for name in node.engine.open_events():
+            found = node.engine.delivery(name)
+            assert words[told.message_id(name)] == (found.word, found.known, found.members)
+
+    def change(self, rng: random.Random) -> None:
+        node = rng.choice(list(self.nodes.values()))
+        own = [view.post.name for view in node.engine.posts() if view.post.name.author == node.engine.me]
+        told = self.told[node.name]
+        if rng.random() < 0.6 or not own:
+            name, post = node.engine.say(f"post {rng.random()}", self.now), None
+        else:
+            post = rng.choice(own)
+            name = node.engine.edit(post, "changed", self.now)
+        if name is not None:
+            told.made(name, post)
+        self.carry(node)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_change_of_a_delivery_is_told(seed: int) -> None:
+    """Not every event is looked at after each step. One of the members is away for a while, and is removed."""
+    rng = random.Random(seed)
+    group = _Following("ann", "bob", "cas", "dan")
+    for step in range(50):
+        group["dan"].up = not 15 <= step < 40
+        group.change(rng)
+        if rng.random() < 0.5:
+            group.settle(rng.choice([300, 3000]))
+    group.settle(60_000)
+    assert not any(group[name].engine.open_events() for name in ("ann", "bob", "cas"))
+
+
+def test_one_more_post_costs_the_same_however_many_are_not_settled() -> None:
+    """Its way: said, written, told, and read in the log."""
+    group = Group("ann", "bob", "cas", rounds=1000)
+    group["bob"].up = group["cas"].up = False
+    ann = group["ann"]
+    told = _told(ann)
+
+    def say() -> None:
+        name = ann.engine.say("a post", group.now)
+        assert name is not None
+        told.made(name)
+        before = len(ann.reports)
+        group.carry(ann)
+        list(told.events(ann.reports[before:]))
+        placed = told.log.get(told.message_id(name))
+        assert placed is not None
+        assert next(told.log.before(None)) == placed
+
+    def cost_behind(more: int) -> int:
+        for _ in range(more):
+            say()
+            group.time += 10_000
+        return min(calls(say) for _ in range(3))
+
+    few = cost_behind(30)
+    assert cost_behind(500) <= 2 * few
+    assert len(ann.engine.open_events()) > 500

@@ -19,6 +19,7 @@ from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import CheckpointMoved, EventSettled, Forked, MemberChanged, Rejected, Rewritten
+from sdschat.timber.front import FrontChat
 from sdschat.timber.memory import MemoryStore
 from sdschat.timber.values import (
     Message,
@@ -253,6 +254,7 @@ class World:
     def _check_settled(self, member: Member) -> None:
         """Look at what a member is told of its posts: only what all members have, as it reads, is settled."""
         engine = member.engine
+        self._check_front(member)
         if not self.honest or engine.me is None:
             return
         others = [self.by_id[one.member].engine for one in engine.members()]
@@ -265,6 +267,15 @@ class World:
                 raise Broken("a post is told as settled, and its newest change is not")
             if settled and any(not self._has(other, post) for other in others):
                 raise Broken("a post is told as settled that a member does not have")
+
+    @staticmethod
+    def _check_front(member: Member) -> None:
+        """Compare the chat in front of the checkpoint, which is kept up, with one that is made anew."""
+        core = member.engine._core
+        anew = FrontChat(core.replica, core.where, lambda: [core.own[name].event for name in sorted(core.own)])
+        kept = core.front.layer
+        if (kept.posts, kept.gone) != (anew.layer.posts, anew.layer.gone):
+            raise Broken("the chat in front of the checkpoint is another one where it is made anew")
 
     @staticmethod
     def _has(engine: TimberEngine, post: Post) -> bool:

@@ -10,7 +10,7 @@ from tests.timber.group import Group
 from tests.timber.world import signed_event
 
 
-def _calls(action: Callable[[], object]) -> int:
+def calls(action: Callable[[], object]) -> int:
     """Return how many functions an action calls; each step of a generator is one."""
     count = 0
 
@@ -36,7 +36,7 @@ def test_an_event_costs_the_same_however_many_wait_to_be_written() -> None:
 
     def cost(number: int) -> int:
         message = submitted(number)
-        return _calls(lambda: group["bob"].engine.receive(carol.id, message, group.now))
+        return calls(lambda: group["bob"].engine.receive(carol.id, message, group.now))
 
     numbers = iter(range(100, 10_000))
     few = min(cost(next(numbers)) for _ in range(10))
@@ -58,7 +58,7 @@ def test_the_delivery_of_a_post_costs_the_same_however_many_are_not_settled() ->
         group.settle(15_000)
         assert name is not None
         assert alice.engine.delivery(name).word == "written"
-        return _calls(lambda: alice.engine.delivery(name))
+        return calls(lambda: alice.engine.delivery(name))
 
     few = cost_behind(10)
     assert cost_behind(300) <= few

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -10,6 +10,7 @@ from sdschat.node.members.events import MemberPost
 from sdschat.timber.chat import Head
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled, Report, StateAdopted
+from sdschat.timber.front import FrontMark
 from sdschat.timber.rows import DraftRow
 from sdschat.timber.values import Kind, Post, PostId, draft_id_of, message_id_of
 from sdschat.timber.views import PostView
@@ -43,13 +44,74 @@ def waiting_posts(drafts: Iterable[DraftRow], data_set: bytes, me: str, nick: st
             yield MemberPost(draft_id, me, nick, one.text, one.time, False, False, True, answered, waiting=True)
 
 
-class _Tail(NamedTuple):
-    """All that is in front of the checkpoint, or waits. It is made anew after each change, and is short."""
+class _Unsettled(NamedTuple):
+    """A post in front of the checkpoint, or one that waits for our admission."""
 
-    placed: list[PlacedPost]
-    by_id: dict[str, PlacedPost]
-    gone: list[int]  # places of settled posts that a deletion in front of the checkpoint takes back, in order
-    edited: dict[PostId, Post]  # settled posts with their newest edit
+    at: int
+    message_id: str
+    time: int
+    post: Post | MemberPost
+
+    @property
+    def key(self) -> Key:
+        return self.at, self.message_id
+
+
+class _Tail:
+    """All that is in front of the checkpoint, or waits. It is kept up with the changes there."""
+
+    def __init__(self) -> None:
+        self.placed: list[_Unsettled] = []
+        self.names: list[PostId] = []  # of those, before the drafts
+        self.by_id: dict[str, _Unsettled] = {}
+        self.gone: list[
+            int
+        ] = []  # places of settled posts that a deletion in front of the checkpoint takes back, in order
+        self.gone_at: dict[PostId, int] = {}
+        self.edited: dict[PostId, Post] = {}  # settled posts with their newest edit
+
+    def is_gone(self, place: int) -> bool:
+        index = bisect_left(self.gone, place)
+        return index < len(self.gone) and self.gone[index] == place
+
+    def set_gone(self, name: PostId, place: int | None) -> None:
+        """Note the place of a settled post that is taken back; None: it is not."""
+        before = self.gone_at.pop(name, None)
+        if before is not None:
+            del self.gone[bisect_left(self.gone, before)]
+        if place is not None:
+            self.gone_at[name] = place
+            insort(self.gone, place)
+
+    def index_of(self, message_id: str) -> int | None:
+        found = self.by_id.get(message_id)
+        return None if found is None else bisect_left(self.placed, found.key, key=lambda one: one.key)
+
+    def take_out(self, message_id: str) -> None:
+        index = self.index_of(message_id)
+        if index is not None:
+            del self.placed[index], self.names[index], self.by_id[message_id]
+
+    def drop_drafts(self) -> None:
+        for one in self.placed[len(self.names) :]:
+            del self.by_id[one.message_id]
+        del self.placed[len(self.names) :]
+
+    def add(self, index: int, one: _Unsettled, last: int) -> None:
+        """Put in a post without a place yet. `last`: the place of the last settled post."""
+        self.placed.insert(index, one)
+        self.place_from(index, self.placed[index - 1].at if index else last)
+
+    def place_from(self, index: int, last: int) -> None:
+        """Give posts from `index` on new places behind `last`, as many as it takes for places to grow."""
+        for at in range(index, len(self.placed)):
+            one = self.placed[at]
+            if one.at <= last:
+                one = one._replace(at=_place_after(last, one.time))
+                self.placed[at] = self.by_id[one.message_id] = one
+            elif at > index:
+                return
+            last = one.at
 
 
 class PostLog:
@@ -76,6 +138,9 @@ class PostLog:
         self._names: dict[str, PostId] = {}  # of settled posts by message id: those asked for so far, or all
         self._all_named = False
         self._made: _Tail | None = None
+        self._seen: FrontMark | None = None  # of the changes in front of the checkpoint
+        self._moved: dict[PostId, None] = {}  # posts that the checkpoint passed since then, or that it changed
+        self._waits = True  # what waits may have changed
         last = 0
         for _, author, number, time, _ in self._engine.settled_heads() if heads is None else heads:
             last = _place_after(last, time)
@@ -83,8 +148,7 @@ class PostLog:
             self._order.append(PostId(author, number))
 
     def _settle(self, name: PostId, time: int) -> None:
-        last = self._places[-1] if self._places else 0
-        self._places.append(_place_after(last, time))
+        self._places.append(_place_after(self._last_place(), time))
         self._order.append(name)
         if self._place_of is not None:
             self._place_of[name] = self._places[-1]
@@ -98,12 +162,12 @@ class PostLog:
             self._settled()  # what follows in the same turn may be in it already
         elif isinstance(report, EventSettled) and report.counts:
             target = report.target
+            self._moved[report.name if target is None or report.kind is Kind.SAY else target] = None
             if report.kind is Kind.SAY and (self._place_of is None or report.name not in self._place_of):
                 post = self._engine.post(report.name)
                 self._settle(report.name, post.time if post is not None else 0)
             elif report.kind is Kind.DELETE and target is not None and self._engine.post(target) is None:
                 self._remove(target)
-        self.touch()
 
     def _remove(self, name: PostId) -> None:
         place = self._settled().pop(name, None)
@@ -113,8 +177,8 @@ class PostLog:
             self._names.pop(self._id(name), None)
 
     def touch(self) -> None:
-        """Note that what is in front of the checkpoint may have changed."""
-        self._made = None
+        """Note that what waits for our admission may have changed."""
+        self._waits = True
 
     # Names and places.
 
@@ -135,7 +199,7 @@ class PostLog:
         found = self._names.get(message_id)
         if found is None and len(message_id) == _ID_DIGITS:
             found = self._all_names().get(message_id)
-        return None if found is None or self._settled()[found] in self._tail().gone else found
+        return None if found is None or self._tail().is_gone(self._settled()[found]) else found
 
     def _all_names(self) -> dict[str, PostId]:
         if not self._all_named:
@@ -158,9 +222,9 @@ class PostLog:
         return len(self._places) - len(tail.gone) + len(tail.placed)
 
     def get(self, message_id: str) -> PlacedPost | None:
-        tail = self._tail()
-        if message_id in tail.by_id:
-            return tail.by_id[message_id]
+        found = self._tail().by_id.get(message_id)
+        if found is not None:
+            return self._unsettled(found)
         name = self.name_of(message_id)
         return None if name is None else self._placed(self._settled()[name], name)
 
@@ -168,23 +232,26 @@ class PostLog:
         """Yield the posts after a key, oldest first."""
         tail = self._tail()
         for at in range(self._first_after(key, itself=False), len(self._places)):
-            if self._places[at] not in tail.gone:
+            if not tail.is_gone(self._places[at]):
                 yield self._placed(self._places[at], self._order[at])
-        yield from (placed for placed in tail.placed if placed.key > key)
+        first = bisect_left(tail.placed, (*key, True), key=lambda one: (*one.key, False))
+        yield from (self._unsettled(one) for one in tail.placed[first:])
 
     def before(self, key: Key | None) -> Iterator[PlacedPost]:
         """Yield the posts before a key, or all, newest first."""
         tail = self._tail()
-        yield from (placed for placed in reversed(tail.placed) if key is None or placed.key < key)
+        first = len(tail.placed) if key is None else bisect_left(tail.placed, key, key=lambda one: one.key)
+        for at in range(first - 1, -1, -1):
+            yield self._unsettled(tail.placed[at])
         end = len(self._places) if key is None else self._first_after(key, itself=True)
         for at in range(end - 1, -1, -1):
-            if self._places[at] not in tail.gone:
+            if not tail.is_gone(self._places[at]):
                 yield self._placed(self._places[at], self._order[at])
 
     def settled_until(self) -> Key | None:
         """Return the key of the newest settled post that is alive; None if there is none."""
-        gone = self._tail().gone
-        alive = (at for at in range(len(self._places) - 1, -1, -1) if self._places[at] not in gone)
+        tail = self._tail()
+        alive = (at for at in range(len(self._places) - 1, -1, -1) if not tail.is_gone(self._places[at]))
         found = next(alive, None)
         return None if found is None else (self._places[found], self._id(self._order[found]))
 
@@ -192,14 +259,14 @@ class PostLog:
         """Return the posts that are not settled, in order; those with an edit that is not among them."""
         tail = self._tail()
         edited = (self.get(self._id(name)) for name in tail.edited)
-        return [*(placed for placed in edited if placed is not None), *tail.placed]
+        fresh = (self._unsettled(one) for one in tail.placed)
+        return [*(placed for placed in edited if placed is not None), *fresh]
 
     def find_ids(self, prefix: str) -> list[str]:
         """Return the ids that begin with a prefix, in their order."""
         tail = self._tail()
-        places = self._settled() if tail.gone else {}
         near = {one: name for one, name in self._all_names().items() if one.startswith(prefix)}
-        alive = [one for one, name in near.items() if places.get(name) not in tail.gone]
+        alive = [one for one, name in near.items() if name not in tail.gone_at]
         return sorted([*alive, *(one for one in tail.by_id if one.startswith(prefix))])
 
     def rank(self, message_id: str) -> int:
@@ -230,19 +297,52 @@ class PostLog:
         self._names[shown.message_id] = name
         return PlacedPost(place, shown)
 
-    def _tail(self) -> _Tail:
-        if self._made is None:
-            self._made = self._make_tail()
-        return self._made
+    def _unsettled(self, one: _Unsettled) -> PlacedPost:
+        post = one.post
+        return PlacedPost(one.at, self._shown(PostView(post, settled=False)) if isinstance(post, Post) else post)
 
-    def _make_tail(self) -> _Tail:
-        front = self._engine.front()
-        at, placed = self._places[-1] if self._places else 0, list[PlacedPost]()
-        settled = self._settled() if front.posts or front.gone else {}
-        fresh = [post for name, post in front.posts.items() if name not in settled]
-        for post in [*(self._shown(PostView(post, settled=False)) for post in fresh), *self._drafts()]:
-            at = _place_after(at, post.sent_at)
-            placed.append(PlacedPost(at, post))
-        edited = {name: post for name, post in front.posts.items() if name in settled}
-        gone = sorted(settled[name] for name in front.gone if name in settled)
-        return _Tail(placed, {one.post.message_id: one for one in placed}, gone, edited)
+    def _tail(self) -> _Tail:
+        """Return what is in front of the checkpoint, with what changed there since the last time."""
+        front = self._engine.front
+        self._seen, changed = front.changes(self._seen)
+        tail = self._made
+        if tail is None or changed is None:
+            tail = self._made = _Tail()
+            self._waits = True
+            changed = sorted((*front.layer.posts, *front.layer.gone), key=front.order)
+        if self._waits or changed or self._moved:
+            self._follow_front(tail, {**self._moved, **dict.fromkeys(changed)})
+        return tail
+
+    def _follow_front(self, tail: _Tail, changed: Iterable[PostId]) -> None:
+        waiting = tail.placed[len(tail.names) :]
+        if self._waits:
+            waiting = [_Unsettled(0, draft.message_id, draft.sent_at, draft) for draft in self._drafts()]
+        tail.drop_drafts()
+        for name in changed:
+            self._change(tail, name)
+        self._moved.clear()
+        self._waits = False
+        tail.place_from(0, self._last_place())
+        for one in waiting:
+            tail.add(len(tail.placed), one._replace(at=0), self._last_place())
+
+    def _change(self, tail: _Tail, name: PostId) -> None:
+        """Bring a post up to the changes in front of the checkpoint."""
+        front = self._engine.front
+        post, message_id = front.layer.posts.get(name), self._id(name)
+        at = self._settled().get(name)
+        tail.take_out(message_id)
+        tail.set_gone(name, at if name in front.layer.gone else None)
+        tail.edited.pop(name, None)
+        if post is None:
+            return
+        if at is not None:
+            tail.edited[name] = post
+            return
+        index = bisect_left(tail.names, front.order(name), key=front.order)
+        tail.names.insert(index, name)
+        tail.add(index, _Unsettled(0, message_id, post.time, post), self._last_place())
+
+    def _last_place(self) -> int:
+        return self._places[-1] if self._places else 0

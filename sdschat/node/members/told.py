@@ -57,7 +57,7 @@ class Told:
         unwritten = {name for name in engine.open_events() if engine.delivery(name).word in ("queued", "sent")}
         self._alive = dict.fromkeys(self.log.settled_names(), 0)
         self._alive.update((PostId(author, number), edit) for _, author, number, _, edit in heads if edit)
-        front = engine.front()
+        front = engine.front.layer
         for name, post in front.posts.items():
             self._names[self.message_id(name)] = name
             if name not in unwritten:
@@ -278,7 +278,11 @@ class Told:
             self._states.setdefault(post, _UNTOLD)
 
     def _deliveries(self) -> Iterator[DeliveryChanged]:
-        for name, before in list(self._states.items()):
+        changed = self._engine.delivery_changes()
+        for name in list(self._states) if changed is None else changed:
+            before = self._states.get(name)
+            if before is None:
+                continue
             found = self._engine.delivery(name)
             now = found.word, found.known, found.members
             if now != before:
