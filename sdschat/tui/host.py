@@ -311,8 +311,9 @@ class Host:
             several = len({each.conversation.channel for each in self.models.values()}) > 1
             return f"{words} in {clean_name(conversation.channel)}" if several else words
         alone = not any(person.online for person in conversation.people() if not person.own)
-        words = was + sync_words(model.connection, sync, model.history, alone=alone)
-        secrecy = privacy(self.view.node, name)
+        words, secrecy = was + sync_words(model.connection, sync, model.history, alone=alone), privacy(self.node, name)
+        if secrecy is not None and not secrecy.is_member:
+            words = "not a member"
         also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
         return ", ".join([words, *filter(None, also)])
 

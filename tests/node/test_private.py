@@ -8,13 +8,21 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.private.roster import Roster, SignedOperation
-from sdschat.node.events import EpochChanged, MessageDelivered, MessageWithheld, NotAMember
+from sdschat.node.events import (
+    ConnectionChanged,
+    EpochChanged,
+    HandedOver,
+    MessageDelivered,
+    MessageWithheld,
+    NotAMember,
+)
 from sdschat.node.node import Node
 from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.record import create_private
-from sdschat.node.view.private import removable, remove
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.private import removable
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
 from sdschat.transport.base import Received
@@ -129,11 +137,45 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
             # A program that does not ask writes all the same, with the key that it has.
             session = next(iter(carol.node.sessions.values()))
             session.private = None
+            session.channel.connected(carol.node.clock.now())
             say(carol, "under the old key")
             await asyncio.sleep(0.5)
             assert "under the old key" not in [*said(ann), *said(bob)]
             assert "without carol" not in said(carol)
             assert said(carol)[0] == "I am here"
+
+    run(scenario)
+
+
+def test_a_removed_member_sends_nothing_of_what_waits_and_asks_for_nothing(tmp_path: Path) -> None:
+    """What was written before the removal was heard went out again and again, to nobody."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            await until([ann, bob], lambda each: len(private(each).roster.members) == 3)
+            injected = Injection(carol.node, name := next(iter(carol.node.sessions)))
+            injected.offline(True)
+            say(carol, "written while away")
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            injected.offline(False)
+            await carol.until(NotAMember)
+            session = carol.node.sessions[name]
+            assert not session.channel.state.online
+            carol.facts.clear()
+            session.channel.resend(carol.node.clock.now(), session.channel.state.outgoing.open.copy().popitem()[0])
+            session.mark_ready()
+            await asyncio.sleep(0.3)
+            assert carol.of(HandedOver) == []
+            await carol.node.close(0.1)
+            carol = here.start("carol", name)
+            await carol.until(ConnectionChanged, lambda told: told.state == "connected")
+            assert not carol.node.sessions[name].channel.state.online
+            await carol.node.close(0.1)
+            carol = here.start("carol", link_of(ann))
+            say(carol, "back again")
+            await until_said(bob, "back again")
 
     run(scenario)
 
@@ -378,7 +420,7 @@ def test_whoever_reads_by_a_used_up_link_is_removed_with_a_new_key(tmp_path: Pat
             assert removable(ann.node, name, "carol") == carol.node.sender_id
             with pytest.raises(ValueError, match="member without rights"):
                 removable(bob.node, name, "carol")
-            remove(ann.node, name, carol.node.sender_id)
+            private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             say(ann, "carol does not read this")
             await until_said(bob, "carol does not read this")

@@ -7,6 +7,7 @@ import re
 from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from sdschat.node.members.opening import install
+from sdschat.node.private.record import create_private
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sync import extension
 from sdschat.node.view.engine_snapshot import peek
@@ -231,3 +232,24 @@ async def test_a_key_that_is_verified_is_not_called_new(stage: Stage) -> None:
     await stage.until(lambda: any("hello there" in row and "new key" in row for row in stage.log()), "new")
     await stage.enter("/verify bob yes")
     await stage.until(lambda: any("hello there" in row and "new key" not in row for row in stage.log()), "not new")
+
+
+@staged("lobby", peers=("bob",), size=(120, 30), syncs=True)
+async def test_who_was_removed_is_told_so_everywhere_and_writes_to_one_alone_by_another_channel(stage: Stage) -> None:
+    """The list of channels said *nothing missing*, and a message to one alone went by the channel, to nobody."""
+    bob, own = stage.peers["bob"].node, stage.app.node
+    garden = bob.join(create_private(bob.profile.store, bob.gate.identity, "garden"))
+    assert garden.private is not None
+    await stage.enter("/join " + garden.private.invite(bob.clock.now().wall, uses=1, lasts=0))
+    await stage.until_text("private, key 1")
+    await stage.until(lambda: bob.sender_id in own.sessions[garden.name].presence.keys)
+    await stage.enter("/msg bob hello")
+    assert stage.app.conversation.channel == garden.name
+    await stage.until_text("✓")
+    garden.private.remove(own.sender_id)
+    await stage.press("alt+2")
+    await stage.until_text("you were removed from garden")
+    assert stage.app.badge(garden.name) == "not a member, private"
+    await stage.enter("/msg bob why?")
+    assert stage.app.conversation.channel == "lobby"
+    await stage.until(lambda: sum("✓" in line for line in stage.log()) == 2)

@@ -143,6 +143,12 @@ class ChannelSession:
         removed; in another one it is empty."""
         return self.members is not None and self.private is None
 
+    @property
+    def speaks(self) -> bool:
+        """True unless we are no member of a private channel, and are not joining it: whatever we sent would be in
+        vain."""
+        return self.private is None or self.private.is_member or bool(self.private.record.link)
+
     def mark_ready(self) -> None:
         """Something is ready: there will be a turn soon."""
         self._mark_ready(self)
@@ -248,7 +254,12 @@ class ChannelSession:
         self._emit(self.name, changed)
 
     def members_changed(self) -> None:
-        """Look again at the presence of those who had an earlier key, or were no members, when it came."""
+        """Look again at the presence of those who had an earlier key, or were no members, when it came. Once we are no
+        member ourselves, nothing goes out any more."""
+        if not self.speaks:
+            self.channel.disconnected(self._clock.now())
+        elif self.transport.connected and not self._rests:
+            self.channel.connected(self._clock.now())
         early, self._early = self._early, {}
         for event in early.values():
             self._received(event)
@@ -281,7 +292,7 @@ class ChannelSession:
                 self.was_connected = True
                 self.reception.connected_at = now.wall
                 self.presence.doubt(now.mono)
-                if not self._rests:
+                if not self._rests and self.speaks:
                     self.channel.connected(now)
                 for extension in self._extensions:
                     extension.connected(now)

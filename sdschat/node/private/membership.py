@@ -349,9 +349,9 @@ class PrivateChannel(PassiveExtension):
         self.shown.members_changed(before, (lamport, message_id))
 
     def _tell_that_we_are_out(self) -> None:
-        """Say why we are no member any more. Others who joined by the same invite may come late: then our joining did
-        not count after all."""
-        self._events.append(NotAMember(self._refusal() or f"you were removed from {self.record.name}"))
+        """Say why we are no member: removed, or others who joined by the same invite came late, and before us."""
+        removed = f"you were removed from {self.record.name}: nothing of yours is sent, and the log stays as it is"
+        self._events.append(NotAMember(self._refusal() or removed))
 
     def _tell_refusal(self) -> None:
         refused = "" if self.is_member else self._refusal()

@@ -99,6 +99,8 @@ class DirectMessaging:
         for problem in problems_with(text, self._gate.nick, reply_to):
             raise ValueError(problem)
         person = self.people.find(to)
+        if not self._session.speaks:
+            raise ValueError(f"You are no member of {self._session.name}: nobody would deliver this.")
         if self._session.is_outsider(person.sender_id):
             raise ValueError(f"{person.nick or to} is no member of {self._session.name}: nobody would deliver this.")
         now, identity, nick = self._clock.now(), self._gate.identity, self._gate.nick

@@ -174,7 +174,7 @@ class ChannelConversation:
 
     def missing(self) -> list[MissingMessage]:
         session = self.session
-        return [] if session is None else live.missing(session, self._node.clock.now())
+        return live.missing(session, self._node.clock.now()) if session is not None and session.speaks else []
 
     def lost(self) -> dict[str, Lost]:
         session = self.session

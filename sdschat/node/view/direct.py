@@ -85,7 +85,7 @@ class DirectConversation:
     def _standing(self, way: Way) -> tuple[bool, bool]:
         """Return if the other one is here, and if they were heard."""
         session = way.channel.session
-        if session is None or session.is_outsider(self.peer):
+        if session is None or not session.speaks or session.is_outsider(self.peer):
             return False, False
         presence, known = session.presence, session.channel.state.peers.known
         return self.peer in presence.online, self.peer in known or self.peer in presence.left

@@ -121,7 +121,7 @@ def privacy_words(privacy: Privacy) -> str:
     kind = "private members" if privacy.of_posts else "private"
     if privacy.since_join:
         kind += ", history since joining"
-    return f"{kind}, key {privacy.epoch}" if privacy.is_member else f"{kind}, not a member"
+    return f"{kind}, key {privacy.epoch}" if privacy.is_member else kind
 
 
 def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int) -> str:

@@ -222,4 +222,4 @@ def test_where_a_message_is_from() -> None:
 def test_a_private_channel_says_its_key_and_if_it_is_of_members() -> None:
     assert privacy_words(Privacy(1, 2, is_member=True, of_posts=False)) == "private, key 1"
     assert privacy_words(Privacy(2, 2, is_member=True, of_posts=True)) == "private members, key 2"
-    assert privacy_words(Privacy(2, 2, is_member=False, of_posts=True)) == "private members, not a member"
+    assert privacy_words(Privacy(2, 2, is_member=False, of_posts=True)) == "private members"
