@@ -36,7 +36,7 @@ from sdschat.store.files import (
     sync_directory,
 )
 from sdschat.store.history import SqlHistory
-from sdschat.store.journal import JournalRow
+from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JournalSettings, JournalWriter
 from sdschat.store.migrate import Upgrade, migrate
 from sdschat.store.schema import MIGRATIONS, Migration
@@ -158,6 +158,11 @@ class Store(UserState):
         """Number of messages in the log of a channel."""
         tally = self._tallies.get(channel_id)
         return 0 if tally is None else tally.messages
+
+    def fingerprint(self, channel_id: str) -> str:
+        """Return the fingerprint of the log, which equal logs share."""
+        tally = self._tallies.get(channel_id)
+        return "" if tally is None else fingerprint_text(tally.fingerprint)
 
     def number(self, channel_id: str) -> int | None:
         tally = self._tallies.get(channel_id)

@@ -82,11 +82,8 @@ class LocalGroup:
 
     def log_state(self, nick: str) -> LogState:
         """Return the summary of the log of this node."""
-        node = self.nodes[nick]
-        store = node.profile.store
-        with store.open_read_only(store.path, node.profile.codec) as reader:
-            found = next((info for info in reader.channels() if info.channel == self.channel), None)
-        return LogState(0, "") if found is None else LogState(found.messages, found.fingerprint)
+        store = self.nodes[nick].profile.store
+        return LogState(store.messages(self.channel), store.fingerprint(self.channel))
 
     def equal_logs(self) -> bool:
         return len({self.log_state(nick) for nick in self.nodes}) <= 1
