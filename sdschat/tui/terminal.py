@@ -9,6 +9,9 @@ import asyncio
 import contextlib
 import os
 import re
+import select
+import signal
+import threading
 import time
 from collections.abc import Iterable
 from typing import IO, Any, Final
@@ -222,12 +225,29 @@ class Outlasting:
         return self._file.fileno()
 
 
+class _EndOfInput(threading.Event):
+    """Is asked by the thread that reads keys, before each look at the terminal. It ends, and the process gets SIGHUP,
+    once nobody can write to that terminal any more: the kernel sends it only to those whose own terminal it is."""
+
+    def __init__(self, terminal: int) -> None:
+        super().__init__()
+        self._poll = select.poll()
+        self._poll.register(terminal, 0)
+
+    def is_set(self) -> bool:
+        if not super().is_set() and any(told & select.POLLHUP for _, told in self._poll.poll(0)):
+            self.set()
+            os.kill(os.getpid(), signal.SIGHUP)
+        return super().is_set()
+
+
 class OutlastingDriver(LinuxDriver):
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = Outlasting(self._file)
+        self.exit_event = _EndOfInput(self.fileno)
         self._lent = False  # another program has the terminal: what is drawn meanwhile is drawn again afterwards
 
     def start_application_mode(self) -> None:

@@ -138,7 +138,7 @@ class Terminal:
         """Close the window. Also send the signals of the kernel to the owner of a terminal; the second one after the
         first was handled, because then Textual begins to read the terminal again. Changes of size make it draw."""
         before = self._threads()
-        self._close_descriptors()
+        self.take_away()
         self.process.send_signal(signal.SIGCONT)
         deadline = time.monotonic() + PATIENCE
         while self._threads() <= before:
@@ -155,9 +155,10 @@ class Terminal:
     def close(self) -> None:
         self.kill()
         self.process.wait()
-        self._close_descriptors()
+        self.take_away()
 
-    def _close_descriptors(self) -> None:
+    def take_away(self) -> None:
+        """Let the terminal vanish. Where it is not the program's own one, the kernel sends no signal."""
         for descriptor in self._open:
             os.close(descriptor)
         self._open = ()

@@ -111,6 +111,14 @@ def test_a_terminal_that_is_closed_takes_the_program_with_it(tmp_path: Path) -> 
         assert ann.process.wait(PATIENCE) == 143
 
 
+def test_a_terminal_that_ends_without_a_signal_takes_the_program_with_it(tmp_path: Path) -> None:
+    """It read the end of its input over and over, for as long as the machine ran."""
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.take_away()
+        assert ann.process.wait(PATIENCE) == 143
+
+
 def test_a_crash_shows_no_locals_leaves_a_report_and_restores_the_terminal(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", BROKEN, *join("ann", free_port())[3:]]
     with Terminal(arguments, tmp_path) as ann:
