@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
 from sdschat.mvds.dag import Heads, WaitingMessages
-from sdschat.mvds.epochs import EpochClock, SendBackoff
 from sdschat.mvds.events import Event, RecordDropped, Rejected
 from sdschat.mvds.peers import START, DeclinedMessages, Peer
+from sdschat.mvds.retransmission import EpochClock, SendBackoff
 from sdschat.mvds.values import (
     AheadRow,
     GroupRow,

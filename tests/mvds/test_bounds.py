@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sdschat.mvds import Config, Mode, Now, Payload, Reason, limits
-from sdschat.mvds.epochs import EpochClock, SendBackoff, backoff_steps
 from sdschat.mvds.events import Delivered, Expired, Rejected
 from sdschat.mvds.limits import MAX_AHEAD_MS
 from sdschat.mvds.packing import message_cost
 from sdschat.mvds.pages import Came, Pages
+from sdschat.mvds.retransmission import EpochClock, SendBackoff, backoff_steps
 from sdschat.mvds.values import RecordRow, RecordType
 from tests.mvds.world import GROUP, START, Node, at, id_of, message
 

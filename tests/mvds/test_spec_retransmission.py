@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from sdschat.mvds import Config, Mode, Payload, Reason
-from sdschat.mvds.epochs import SendBackoff, backoff_steps
 from sdschat.mvds.events import Delivered, DuplicateReceived, Rejected
+from sdschat.mvds.retransmission import SendBackoff, backoff_steps
 from sdschat.mvds.values import RecordRow, RecordType
 from tests.mvds.world import GROUP, Node, at, id_of, message
 

@@ -1,4 +1,4 @@
-"""Epochs, and the delay until a record is sent again (2/MVDS, Retransmission)."""
+"""Retransmission (2/MVDS): epochs, and the delay until a record is sent again."""
 
 from __future__ import annotations
 
