@@ -213,7 +213,7 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
         anyone."""
         return self.make_room(requested_by, message_id, ANSWERS_PER_SENDER, ANSWERS_PER_CHANNEL)
 
-    def turn(self, message_id: str) -> tuple[int, int]:
+    def rank(self, message_id: str) -> tuple[int, int]:
         """The same; of those who are owed as much, who asked first."""
         return self.share_of_owner(message_id), self.entries[message_id].at
 

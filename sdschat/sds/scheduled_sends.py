@@ -66,7 +66,7 @@ class ScheduledSends(Generic[EntryType]):
         """Return how much is owed to the participant that this message is owed to."""
         return self.share(self._charged.get(message_id, ""))
 
-    def turn(self, message_id: str) -> tuple[int, int]:
+    def rank(self, message_id: str) -> tuple[int, int]:
         """Return the place of this message among all that are due: whoever is owed least comes first."""
         return self.share_of_owner(message_id), 0
 
@@ -153,7 +153,7 @@ class PushBuffer(ScheduledSends[Push]):
     def has_room(self, wanted_by: str, message_id: str) -> bool:
         return self.make_room(wanted_by, message_id, PUSHES_PER_SENDER, PUSHES_PER_CHANNEL)
 
-    def turn(self, message_id: str) -> tuple[int, int]:
+    def rank(self, message_id: str) -> tuple[int, int]:
         """The same; of one participant's the oldest first, since the others depend on it."""
         return self.share_of_owner(message_id), self.entries[message_id].lamport
 

@@ -60,14 +60,14 @@ def generate(seed: int) -> Scenario:
     draw = Random(seed)
     timing = "demo" if draw.random() < 0.4 else "spec"
     config = _config(draw, SPEC if timing == "spec" else DEMO)
-    turn = config.sync_interval
-    heal_at = int(turn * draw.choice((1, 2, 2, 3, 4, 6)) * draw.uniform(0.7, 1.3))
+    interval = config.sync_interval
+    heal_at = int(interval * draw.choice((1, 2, 2, 3, 4, 6)) * draw.uniform(0.7, 1.3))
     limits: tuple[tuple[str, int], ...] = ()
     if draw.random() < 0.08:
         limits = TIGHT if draw.random() < 0.5 else _SMALL_WINDOWS
     if limits is _SMALL_WINDOWS:
         config = replace(config, bloom_capacity=16)
-    plans = _plans(draw, config, turn, plain=bool(limits))
+    plans = _plans(draw, config, interval, plain=bool(limits))
     rates = _rates(draw, config)
     actions = _sends(draw, len(plans), heal_at, most=80 if limits else 300)
     for add in (_crashes, _transport, _partitions, _jumps, _comings, _hints, _garbage, _floods):
@@ -95,7 +95,7 @@ def _config(draw: Random, base: Config) -> Config:
     return replace(base, **changes) if changes else base  # type: ignore[arg-type]
 
 
-def _plans(draw: Random, config: Config, turn: int, plain: bool) -> list[Plan]:
+def _plans(draw: Random, config: Config, interval: int, plain: bool) -> list[Plan]:
     chance = draw.random()
     count = draw.choice((2, 2, 3, 3, 3, 4, 4, 5, 6)) if chance < 0.95 else draw.randint(7, 12)
     layouts: tuple[Layout, ...] = ("auto",)
@@ -108,10 +108,10 @@ def _plans(draw: Random, config: Config, turn: int, plain: bool) -> list[Plan]:
     plans = []
     for at in range(count):
         skew = draw.randint(-config.max_skew // 2, config.max_skew // 2) if skewed else 0
-        batch = draw.randint(1, turn // 10) if slow and draw.random() < 0.5 else 0
+        batch = draw.randint(1, interval // 10) if slow and draw.random() < 0.5 else 0
         joins = late and at >= 2 and draw.random() < 0.5
         if wrong == at:
-            skew = config.max_skew + WRONG_BY + draw.randint(0, turn)
+            skew = config.max_skew + WRONG_BY + draw.randint(0, interval)
         plans.append(Plan(_NAMES[at], draw.choice(layouts), skew, batch, joins))
     return plans
 

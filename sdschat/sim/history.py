@@ -67,11 +67,11 @@ class HistoryWorld(World):
 
     def check_rest(self) -> None:
         """H4: in bounded time nobody compares, fetches, asks a Store or answers any more."""
-        turn = self.scenario.config.sync_interval
-        until = self.time + _AT_REST + 20 * turn
+        interval = self.scenario.config.sync_interval
+        until = self.time + _AT_REST + 20 * interval
         while True:
             before = self.parcels.copy()
-            self.run(self.time + 3 * turn, self.act)
+            self.run(self.time + 3 * interval, self.act)
             sent = self.parcels - before
             if not sent:
                 return

@@ -107,12 +107,12 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.schedule(leaves_at, ACTION, -1, Action(leaves_at, "gone for long", away))
     world.run(scenario.heal_at, _act)
     _month(world, except_for={away, newcomer})
-    turn = scenario.config.sync_interval
+    interval = scenario.config.sync_interval
     for number in range(draw.randint(0, _MORE)):
-        at = world.time + draw.randint(1, 2 * turn)
+        at = world.time + draw.randint(1, 2 * interval)
         others = [node.index for node in world.nodes if node.index not in (away, newcomer)]
         world.schedule(at, ACTION, -1, Action(at, "send", draw.choice(others), 10_000 + number))
-    world.run(world.time + 3 * turn, _act)
+    world.run(world.time + 3 * interval, _act)
     _month(world, except_for=set())
     _heal(world)
     began = world.time
@@ -123,7 +123,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     if world.oracle.convergence.outstanding:
         raise Violation("I5", not_converged(world, within))
     world.until_settled = False
-    world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
+    world.run(max(world.time, at_rest) + 2 * interval + scenario.rates.tail_ms, _act)
     check_end(world)
     world.check()
     check_liveness(world)

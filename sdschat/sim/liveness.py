@@ -25,8 +25,8 @@ than twice in a sync interval or in `t_max`. While somebody torn is there, compa
 with comparing what is to be acknowledged, and all takes `TORN` times as long.
 
 The time is counted in sync intervals from when everybody has everything. Everybody speaks at least every 2.5 intervals
-and compares one range of `RANGE_IDS` messages with each sync message; one turn in four asks for what is older than a
-joiner, and one in four answers. That makes `FIRST_RANGE` intervals for a log of one range and `EACH_RANGE` for every
+and compares one range of `RANGE_IDS` messages with each sync message; one in four asks for what is older than a joiner,
+and one in four answers. That makes `FIRST_RANGE` intervals for a log of one range and `EACH_RANGE` for every
 other one. Where somebody misses something when the time begins, it is given up first, which takes `lost_after`; and
 what is owed then waits for the budgets of bytes, and what nobody else has yet, being from before the others joined, to
 be sent again by its author (`resend_max`), where buffers are small one by one.
@@ -59,7 +59,7 @@ LONG_QUIET = 6  # where it was not quiet at first: longer than any back-off of p
 _LONG_MESSAGE = 3_000  # bytes, without its filter
 
 
-def turn_of(world: World) -> int:
+def longest_interval_of(world: World) -> int:
     """The longest sync interval of anybody present."""
     return max((node.config.sync_interval for node in world.nodes if not node.gone), default=1)
 
@@ -80,7 +80,7 @@ def bound(world: World) -> int:
     intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
     if any(record.wrong_clock for record in world.oracle.records):
         intervals *= WRONG_CLOCK
-    return intervals * turn_of(world) + wait
+    return intervals * longest_interval_of(world) + wait
 
 
 def _not_sent_yet(world: World, record: NodeRecord) -> bool:
@@ -120,27 +120,27 @@ def _waits(record: NodeRecord) -> bool:
 def check_liveness(world: World) -> None:
     """I18 and I14: everybody comes to rest within the bound, and the group is quiet from then on."""
     until = world.time + bound(world)
-    turns = SHORT_QUIET
+    intervals = SHORT_QUIET
     while True:
         _settle(world, until)
-        noise = _noise(world, turns)
+        noise = _noise(world, intervals)
         if not noise:
             return
         if world.time >= until:
             raise Violation("I14", noise)
-        turns = LONG_QUIET  # somebody learnt only now what it misses, or what it waited for is given up only now
+        intervals = LONG_QUIET  # somebody learnt only now what it misses, or what it waited for is given up only now
 
 
 def _settle(world: World, until: int) -> None:
     """Run until nobody has anything to do; raise where that is not so in time."""
-    step = max(1, turn_of(world) // 2)
+    step = max(1, longest_interval_of(world) // 2)
     while (unrest := next(_restless(world), "")) and world.time < until:
         world.run(min(world.time + step, until))
     if unrest:
         raise Violation("I18", f"{unrest}, long after everybody had everything")
 
 
-def _noise(world: World, turns: int) -> str:
+def _noise(world: World, intervals: int) -> str:
     """Run on, with nothing to say: about one sync message an interval from each, here two, and nothing else. Return
     what else there was, if anything."""
     sent: Counter[tuple[str, int, str]] = Counter()
@@ -155,18 +155,19 @@ def _noise(world: World, turns: int) -> str:
 
     before = [record.syncs for record in world.oracle.records]
     world.listener = heard
-    world.run(world.time + turns * turn_of(world))
+    quiet = intervals * longest_interval_of(world)
+    world.run(world.time + quiet)
     world.listener = None
     lenient = bool(world.scenario.torn) or _somebody_walks_back(world)
     for (what, index, message_id), count in sent.items():
         config = world.nodes[index].config
-        if not lenient or count > 1 + 2 * turns * turn_of(world) // min(config.t_max, config.sync_interval):
+        if not lenient or count > 1 + 2 * quiet // min(config.t_max, config.sync_interval):
             return f"{world.oracle.records[index].name} is not quiet: it {what} {message_id[:8]}"
     for record, syncs in zip(world.oracle.records, before, strict=True):
-        own_turns = turns * turn_of(world) // record.node.config.sync_interval
+        own_intervals = quiet // record.node.config.sync_interval
         asked = sum(count for (what, index, _), count in sent.items() if what == "asks for" and index == record.index)
-        if record.syncs - syncs > 2 * own_turns + 2 + asked:
-            return f"{record.name} sent {record.syncs - syncs} sync messages in {own_turns} quiet intervals"
+        if record.syncs - syncs > 2 * own_intervals + 2 + asked:
+            return f"{record.name} sent {record.syncs - syncs} sync messages in {own_intervals} quiet intervals"
     return ""
 
 

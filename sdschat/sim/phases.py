@@ -44,9 +44,9 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     """Return the time after healing within which everybody must have everything: five minutes with the spec's timers,
     in proportion with others, and after what is gone for good was given up. `lacking` is the most that one of them
     lacks then."""
-    turn, lost_after = scenario.turn, scenario.lost_after
+    interval, lost_after = scenario.longest_interval, scenario.lost_after
     # Small windows and buffers take more rounds: through a buffer of six, four at a time, about one in each.
-    bound = (30 + lacking if scenario.limits else 10) * turn
+    bound = (30 + lacking if scenario.limits else 10) * interval
     if any(
         plan.layout == "waku" or plan.literal == "waku" for plan in scenario.plans
     ):  # what exceeds the budget of pushes waits for it
@@ -61,9 +61,10 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     # Without repair, parents from before joining are waited for. So they are where their author no longer has the
     # packet, and the others, who are not in its response group, answer only when they are asked again.
     if scenario.losing or silent or scenario.forgetful:
-        bound += lost_after + 4 * turn
+        bound += lost_after + 4 * interval
     if scenario.forgetful and any(plan.literal for plan in scenario.plans):
-        bound += lacking * turn  # a chain that only the specification alone has the packets of: one request at a time
+        # A chain of which only the specification alone has the packets: one request at a time.
+        bound += lacking * interval
     if scenario.torn:
         # Who came back from an older backup may date its packets before what it sent under a faster clock: until its
         # own clock is there, its filters look old. And what is dated before a small filter begins reaches who missed it
@@ -121,10 +122,10 @@ def _live(world: World) -> int:
     within = patience(scenario, max(map(len, world.oracle.convergence.lacking().values()), default=0))
     _settle(world, within)
     took = world.time - scenario.heal_at
-    turn = scenario.turn
+    interval = scenario.longest_interval
     rates = scenario.rates
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
-    world.run(max(world.time, stragglers) + 2 * turn, act)
+    world.run(max(world.time, stragglers) + 2 * interval, act)
     _settle(world, within)  # what is left of somebody who has left may reach a log only now, and then all must get it
     check_end(world)
     _note_rare(world)

@@ -91,7 +91,7 @@ class Scenario:
         return _configs_of(self.config, self.plans)
 
     @property
-    def turn(self) -> int:
+    def longest_interval(self) -> int:
         """The longest sync interval of anybody."""
         return max(config.sync_interval for config in self.configs)
 

@@ -139,7 +139,7 @@ def _settings_later(draw: Random, scenario: Scenario) -> Scenario:
     for _ in range(draw.randint(1, 2)):
         node, at = draw.randrange(len(scenario.plans)), draw.randint(0, scenario.heal_at - 1)
         scenario = _plan(scenario, node, later=_settings(draw, scenario.config))
-        back = min(at + draw.randint(1, scenario.turn), scenario.heal_at)
+        back = min(at + draw.randint(1, scenario.longest_interval), scenario.heal_at)
         scenario = _more(scenario, Action(at, "crash", node, 0, "idle"), Action(back, "restart", node))
     return scenario
 
@@ -157,7 +157,7 @@ def _history_on_join(draw: Random, scenario: Scenario) -> Scenario:
         horizon = joined - config.max_skew
         since = draw.choice((-START, draw.randint(min(0, horizon), horizon), None))
         if since is not None:
-            at = min(joined + draw.randint(1, 2 * scenario.turn), scenario.heal_at)
+            at = min(joined + draw.randint(1, 2 * scenario.longest_interval), scenario.heal_at)
             scenario = _more(scenario, Action(at, "fetch", node, since))
     return scenario
 
@@ -280,7 +280,7 @@ def _waku_leaves(draw: Random, scenario: Scenario) -> Scenario:
     """A peer of the waku format is there for a while."""
     if scenario.limits or scenario.wrong_clock or scenario.hostile or len(scenario.plans) < 3:
         return scenario
-    limits = (("WAKU_REMEMBERED", 2 * scenario.turn),)
+    limits = (("WAKU_REMEMBERED", 2 * scenario.longest_interval),)
     node = draw.randrange(len(scenario.plans))
     leave = Action(draw.randint(1, max(1, scenario.heal_at // 2)), "leave", node)
     return _more(replace(_plan(scenario, node, layout="waku"), limits=limits), leave)
@@ -302,7 +302,7 @@ def _clock_put_right(draw: Random, scenario: Scenario) -> Scenario:
     if scenario.skew or scenario.wrong_clock or any(plan.literal for plan in scenario.plans):
         return scenario
     node = draw.randrange(len(scenario.plans))
-    fast = scenario.config.max_skew + WRONG_BY + draw.randint(0, scenario.turn)
+    fast = scenario.config.max_skew + WRONG_BY + draw.randint(0, scenario.longest_interval)
     at = draw.randint(1, scenario.heal_at)
     return _more(_plan(scenario, node, skew=fast), Action(at, "jump", node, 0))
 

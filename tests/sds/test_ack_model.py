@@ -10,7 +10,7 @@ from sdschat.sds.bloom.compact import CompactFilter, fingerprint, read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import ranges, receive, send, sync
-from sdschat.sds.steps.ranges import PATIENCE, TURNS, question
+from sdschat.sds.steps.ranges import PATIENCE, SECTIONS, question
 from sdschat.sds.steps.sync import send_sync
 from sdschat.sds.values import Message, Now
 from tests.sds.ack_model import BEFORE, DAY, NOW, Action, Print, Rules, State, World, explore, search, told
@@ -129,7 +129,7 @@ class Engines:
         if action.kind == "question":
             self._aim(s, section)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ranges, "turn", lambda _: (action.kind,))
+            patch.setattr(ranges, "section_kinds", lambda _: (action.kind,))
             send_sync(s)
         packet = self.nodes[action.node].take().packets[-1]
         message = CODEC.decode(packet.raw)
@@ -151,7 +151,7 @@ class Engines:
         oldest.sends = PATIENCE
         top = ranges._settled_top(s)
         for number in range(2 * len(s.outgoing.open)):
-            s.sync.count = len(TURNS) * number
+            s.sync.count = len(SECTIONS) * number
             asked = question(s, top)
             if asked is not None and _ends(*asked) == (section.low, section.high):
                 return

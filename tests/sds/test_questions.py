@@ -12,7 +12,7 @@ from sdschat.sds.bloom.compact import CompactFilter, RangePrint, read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import RangeDiffered
 from sdschat.sds.limits import RANGE_IDS
-from sdschat.sds.steps.ranges import TURNS
+from sdschat.sds.steps.ranges import SECTIONS
 from sdschat.sds.values import AckState
 from tests.sds.group import START, Group, Node, forge
 from tests.sds.late_joiner import BEFORE, KINDS, play, total
@@ -73,7 +73,7 @@ def test_a_question_begins_with_the_oldest_own_message_not_acknowledged() -> Non
     group.tick(10 * INTERVAL)
     first = group["b"].channel.state.window.entries[own[0]].lamport
     assert first in [one.low for one in prints(group["b"])]
-    assert sum(one.low != first for one in prints(group["b"])) >= len(prints(group["b"])) // len(TURNS)
+    assert sum(one.low != first for one in prints(group["b"])) >= len(prints(group["b"])) // len(SECTIONS)
 
 
 def test_a_question_is_answered_with_the_same_range_and_settles_what_is_in_it() -> None:

@@ -257,8 +257,8 @@ class Group:
         if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others
             lacking = who[self.missing[who] != 0]
             interval = self.config.sync_interval
-            turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking), dtype=np.int32)
-            self.due[lacking] = self.latest[lacking] = self.now + turn
+            delay = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking), dtype=np.int32)
+            self.due[lacking] = self.latest[lacking] = self.now + delay
         self.watch(who)
 
     def hurry(self, who: Indices) -> None:
@@ -270,9 +270,9 @@ class Group:
         self.watch(who)
 
     def calm(self, who: Indices) -> None:
-        turn = self.jitter(len(who))
-        self.latest[who] = np.maximum(self.now, self.spoke[who] + self.config.sync_interval + turn)
-        self.due[who] = self.latest[who] if self.busy else np.minimum(self.now + turn, self.latest[who])
+        jitter = self.jitter(len(who))
+        self.latest[who] = np.maximum(self.now, self.spoke[who] + self.config.sync_interval + jitter)
+        self.due[who] = self.latest[who] if self.busy else np.minimum(self.now + jitter, self.latest[who])
         self.watch(who)
 
     def watch(self, who: Indices) -> None:

@@ -54,7 +54,7 @@ def send_due(
     all of it takes turns. Whoever is owed least comes first, so that a budget used up by one who asks for much is no
     reason to wait for one who asks for little. Tells what was sent, and what could not be because its bytes are gone,
     which is forgotten."""
-    for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.turn):
+    for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.rank):
         entry = buffer.entries[message_id]
         found = s.packet_of(message_id)
         if found is None:

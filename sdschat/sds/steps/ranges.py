@@ -31,15 +31,15 @@ from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.values import Entry, Message
 
 # Of four sections in a row, one goes on with the walk whatever there is to ask and to answer.
-TURNS: Final = (("walk",), ("answer", "question"), ("answer", "walk"), ("question", "answer"))
+SECTIONS: Final = (("walk",), ("answer", "question"), ("answer", "walk"), ("question", "answer"))
 PATIENCE: Final = 3  # sends of a message after which its author asks in other ways too
 
 
-def turn(s: ChannelState) -> tuple[str, ...]:
-    """Return the choices for the section of the next sync message. Each turn comes once in four packets, and not
+def section_kinds(s: ChannelState) -> tuple[str, ...]:
+    """Return the choices for the section of the next sync message. Each choice comes once in four packets, and not
     always the same one after the same number of packets, since not all packets have a section."""
     count = s.sync.count
-    return TURNS[(count + s.jitter.below(len(TURNS), "turn", count // len(TURNS))) % len(TURNS)]
+    return SECTIONS[(count + s.jitter.below(len(SECTIONS), "turn", count // len(SECTIONS))) % len(SECTIONS)]
 
 
 def question(s: ChannelState, top: int) -> tuple[int, int] | None:
@@ -51,7 +51,7 @@ def question(s: ChannelState, top: int) -> tuple[int, int] | None:
         return None
     if asked[0].sends < PATIENCE:
         return _all_from(s, asked[0], top)
-    number = s.sync.count // len(TURNS)
+    number = s.sync.count // len(SECTIONS)
     first = asked[number // 2 % len(asked)]
     return _open_from(s, first, top) if number % 2 else _all_from(s, first, top)
 
@@ -106,18 +106,18 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
     """The section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
     if s.filter.filter_format != "compact" or not s.config.push_enabled:
         return b""
-    parts = turn(s)
-    question_first = parts[0] == "question" and len(s.outgoing.open) and filter_sent_lately(s)
+    kinds = section_kinds(s)
+    question_first = kinds[0] == "question" and len(s.outgoing.open) and filter_sent_lately(s)
     if s.ranges.wanted is not None and not question_first:
         low, high = s.ranges.wanted
         s.ranges.wanted = None
         s.ranges.answered_at = s.now.mono
         return _filter_over(s, low, high, lamport, room)
-    for part in parts:
+    for kind in kinds:
         ends: tuple[int, int] | None = None
-        if part == "answer":
+        if kind == "answer":
             ends, s.ranges.asked = s.ranges.asked, None
-        elif part == "question":
+        elif kind == "question":
             ends = question(s, _settled_top(s))
         if ends is not None:
             return _print_over(s, *ends)

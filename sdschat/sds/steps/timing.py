@@ -25,7 +25,7 @@ def traffic_heard(s: ChannelState) -> None:
 
 
 def traffic_sent(s: ChannelState) -> None:
-    """We spoke ourselves: the next sync may wait a full turn."""
+    """We spoke ourselves: the next sync message may wait a full interval."""
     sync, mono = s.sync, s.now.mono
     ahead = s.clock.value - s.now.wall
     if ahead > s.config.max_skew:
@@ -86,7 +86,7 @@ def _jittered(s: ChannelState) -> int:
 
 
 def calm(s: ChannelState) -> None:
-    """Go back to a full turn since we last spoke: another has said what we were in a hurry to say."""
+    """Go back to a full interval since we last spoke: another has said what we were in a hurry to say."""
     sync, mono = s.sync, s.now.mono
     sync.latest = max(mono, sync.spoke_at + s.config.sync_interval + _jittered(s))
     sync.due = min(mono + _jittered(s), sync.latest)
