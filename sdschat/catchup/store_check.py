@@ -1,4 +1,4 @@
-"""Pages of a Store, held against its own words: the numbers of its comparison, and what its messages depend on. Pure.
+"""Pages of a Store, compared with its own words: the numbers of its comparison, and what its messages depend on. Pure.
 
 A comparison says how many messages there are in each part of a stretch. Once pages reach over a part, so many must have
 come. And whoever has a message has what it depends on, but for the first messages of a log and for what was lost; a

@@ -12,7 +12,7 @@ SECOND = 1000
 MINUTE = 60 * SECOND
 SHORT_MESSAGE_BYTES = 256  # what must fit in any case
 
-Layout = Literal["auto", "compact", "waku"]
+FilterFormat = Literal["auto", "compact", "waku"]
 IdRule = Literal["content", "text"]
 
 
@@ -29,7 +29,7 @@ class Config:
     lost_after: int = 10 * MINUTE  # sds.lost_after
     max_skew: int = 10 * MINUTE  # sds.max_skew
     max_message_bytes: int = 65536  # sds.max_message_bytes
-    bloom_layout: Layout = "auto"  # bloom.layout
+    bloom_layout: FilterFormat = "auto"  # bloom.layout
     bloom_capacity: int = 256  # bloom.capacity (compact; waku is fixed at 10000)
     bloom_error_rate: float = 0.0005  # bloom.error_rate (compact, in 512 bytes; waku is fixed at 0.001)
     repair_enabled: bool = True  # repair.enabled

@@ -1,9 +1,9 @@
 """The incoming buffer: messages that are here but not in the log (spec: Participant state, Receive Message); and gaps.
 
-A dependency is in one of three states: unknown (nowhere here), held (here, but itself waiting), delivered (in the log).
+A dependency is in one of three states: unknown (nowhere here), buffered (here, itself waiting), delivered (in the log).
 Only *delivered* meets a dependency; only *unknown* is asked for.
 
-Gaps are dependencies that were waited for in vain. Whoever names one next is not held up by it either. Only what was
+Gaps are dependencies that were waited for in vain. Whoever names one next does not wait for it either. Only what was
 waited for in full is one: what one message goes without for its own reasons (it is older than our joining, or its
 sender names too much) must not make the messages of others go without it.
 """
@@ -53,7 +53,7 @@ class BufferedMessage:
     @property
     def lamport(self) -> int:
         lamport = self.message.lamport_timestamp
-        assert lamport is not None, "only messages of the log are ever held"
+        assert lamport is not None, "only messages of the log are ever buffered"
         return lamport
 
     def row(self) -> IncomingRow:
@@ -113,7 +113,7 @@ class IncomingBuffer:
         )
 
     def farthest_deferred(self, message: Message, size: int) -> str | None:
-        """Return the message to give up to park this one, or None. If its sender has used up its share: the sender's
+        """Return the message to give up to defer this one, or None. If its sender has used up its share: the sender's
         farthest, if that is due after this one. If the channel is full: the farthest of the sender that has most, if
         that is more than this sender has."""
         use = self._use
@@ -184,7 +184,7 @@ class IncomingBuffer:
                 yield item
 
     def in_order(self) -> list[BufferedMessage]:
-        """All that is held, as it would stand in the log."""
+        """All that is buffered, as it would stand in the log."""
         return [self.buffered[message_id] for _, message_id in self._order]
 
     def newest_waiting(self, most: int) -> list[tuple[int, str]]:

@@ -66,7 +66,7 @@ ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 # Memory.
 RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
 MAX_PEERS = 1024
-FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
+FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is compared with
 UNACKED_KEPT = 65_536  # own messages that wait to be acknowledged; `send` refuses more
 POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
 RETIRED_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges

@@ -115,7 +115,7 @@ class OutgoingRepairBuffer:
         self.changed[entry.message_id] = None
 
     def awaits_none(self, entry: MissingDependency) -> None:
-        """It is still asked for, but nothing that comes is held up by it."""
+        """It is still asked for, but nothing that comes waits for it."""
         entry.awaited = False
         self.changed[entry.message_id] = None
 

@@ -273,7 +273,7 @@ class MissingRow(NamedTuple):
     t_req: int  # 0: not asked for
     attempts: int
     suppressed: int  # 1: another asked for it since we last did
-    awaited: int = 1  # 0: asked for, but nothing is held up by it
+    awaited: int = 1  # 0: asked for, but nothing waits for it
 
 
 class GapRow(NamedTuple):

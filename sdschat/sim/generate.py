@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 from types import ModuleType
 
-from sdschat.sds.config import DEMO, SPEC, Config, Layout
+from sdschat.sds.config import DEMO, SPEC, Config, FilterFormat
 from sdschat.sim.scenario import WRONG_BY, Action, Plan, Rates, Scenario
 
 
@@ -98,7 +98,7 @@ def _config(draw: Random, base: Config) -> Config:
 def _plans(draw: Random, config: Config, interval: int, plain: bool) -> list[Plan]:
     chance = draw.random()
     count = draw.choice((2, 2, 3, 3, 3, 4, 4, 5, 6)) if chance < 0.95 else draw.randint(7, 12)
-    layouts: tuple[Layout, ...] = ("auto",)
+    layouts: tuple[FilterFormat, ...] = ("auto",)
     if count <= 4 and not plain and draw.random() < 0.06:
         layouts = draw.choice((("waku",), ("auto", "waku"), ("compact", "waku"), ("auto", "compact")))
     skewed = draw.random() < 0.35

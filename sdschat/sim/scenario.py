@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sdschat.sds.config import DEMO, SPEC, Config, Layout
+from sdschat.sds.config import DEMO, SPEC, Config, FilterFormat
 
 WRONG_BY = 10_000  # a wrong clock is ahead by at least so much more than others bear
 START = 1_700_000_000_000  # epoch milliseconds at the world's time 0
@@ -48,7 +48,7 @@ class Plan:
     """One participant."""
 
     name: str
-    layout: Layout = "auto"
+    layout: FilterFormat = "auto"
     skew: int = 0
     batch: int = 0  # a slow consumer looks into its inbox this long after the first packet in it came
     joins: bool = False  # comes by a `join` action, not at the start
@@ -163,7 +163,7 @@ class Scenario:
 
 
 @lru_cache(maxsize=4096)
-def config_for(base: Config, layout: Layout, settings: Settings = ()) -> Config:
+def config_for(base: Config, layout: FilterFormat, settings: Settings = ()) -> Config:
     """The scenario's settings, with what differs for one participant."""
     changes = {"bloom_layout": layout, **dict(settings)}
     if all(getattr(base, name) == value for name, value in changes.items()):

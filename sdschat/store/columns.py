@@ -120,7 +120,7 @@ def _held_from_sql(values: Any, codec: Codec) -> IncomingRow:
     message_id, raw, via, generation, received_at, release_at, gap = values
     message = codec.decode(raw)
     if not isinstance(message, Message) or message.message_id != message_id:
-        raise RowAltered(f"the held packet of {message_id} does not decode to it")
+        raise RowAltered(f"the buffered packet of {message_id} does not decode to it")
     return IncomingRow(message, raw, via, generation, received_at, release_at, load_ids(gap))
 
 

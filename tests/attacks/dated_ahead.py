@@ -32,10 +32,10 @@ def dated_ahead(stage: Stage, size: int) -> bool:
     for line in bob.lines:
         if line["event"] == "delivered" and line["message"]["nick"] == "ann":
             leads.append(line["message"]["lamport"] - line["time"])
-    parked = sum(line["event"] == "parked" for line in bob.lines)
-    stage.saw("messages that wait for their date", parked)
+    deferred = sum(line["event"] == "parked" for line in bob.lines)
+    stage.saw("messages that wait for their date", deferred)
     stage.saw("seconds by which an honest clock is ahead, each a second later", [round(lead / 1000) for lead in leads])
-    return len(leads) == 3 and parked > 0 and max(leads) <= MAX_SKEW and leads[-1] < leads[0]
+    return len(leads) == 3 and deferred > 0 and max(leads) <= MAX_SKEW and leads[-1] < leads[0]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sdschat.sds.config import Layout
+from sdschat.sds.config import FilterFormat
 from sdschat.sds.values import Message
 from sdschat.sim.throughput import measure
 from tests.bench import figures
@@ -69,7 +69,7 @@ def against(what: str, pairs: list[tuple[float, float]]) -> None:
     print(f"  {what}: {ours:>8,.0f} against {theirs:>6,.0f}  = {ratio:.1f} times")
 
 
-def floors(sample: list[Message], layout: Layout) -> str:
+def floors(sample: list[Message], layout: FilterFormat) -> str:
     return (
         f"protobuf parse {figures.parse_floor(sample):,.0f}, filter insert {figures.insert_floor(sample, layout):,.0f}"
     )
@@ -77,7 +77,7 @@ def floors(sample: list[Message], layout: Layout) -> str:
 
 def alone(rounds: int) -> None:
     sample = list(figures.spoken(MEASURED, "waku"))
-    print("waku layout, engine alone, a second")
+    print("waku format, engine alone, a second")
     near, far = [], []
     for _ in range(rounds):
         near.append(figures.receive_rate(figures.spoken(1000 + MEASURED, "waku"), 1000, MEASURED, "waku").decoded)
@@ -88,7 +88,7 @@ def alone(rounds: int) -> None:
     print(f"  floors: {floors(sample, 'waku')}")
     compact = list(figures.spoken(1000 + 5 * MEASURED, "compact"))
     found = [figures.receive_rate(compact, 1000, 5 * MEASURED, "compact") for _ in range(rounds)]
-    print("compact layout, engine alone, a second")
+    print("compact format, engine alone, a second")
     print(f"  receive, decoded before:  {median(one.decoded for one in found):>8,.0f}")
     print(f"  receive, from bytes:      {median(one.packed for one in found):>8,.0f}")
     print(f"  floors: {floors(compact, 'compact')}")

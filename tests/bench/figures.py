@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.channel import Channel
-from sdschat.sds.config import Config, Layout
+from sdschat.sds.config import Config, FilterFormat
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message, Now
@@ -36,7 +36,7 @@ class Timed(NamedTuple):
 class Peer:
     """An engine with its log in memory, driven as by a node: its ready output is taken after every packet."""
 
-    def __init__(self, layout: Layout, participant: str = "f" * 32) -> None:
+    def __init__(self, layout: FilterFormat, participant: str = "f" * 32) -> None:
         self.store = MemoryStore(bodies=KEPT_BODIES)
         self.channel = Channel(
             "bench",
@@ -64,7 +64,7 @@ class Peer:
         return ready.packets[-1].raw
 
 
-def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
+def spoken(count: int, layout: FilterFormat, senders: int = 2) -> Iterable[Message]:
     """Return packets that engines send one another, with their own filters and histories."""
     peers = [Peer(layout, f"{number:032x}") for number in range(senders)]
     for number in range(count):
@@ -78,7 +78,7 @@ def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
         yield message
 
 
-def receive_rate(messages: Iterable[Message], history: int, measured: int, layout: Layout, own: int = 0) -> Timed:
+def receive_rate(messages: Iterable[Message], history: int, measured: int, layout: FilterFormat, own: int = 0) -> Timed:
     """Measure receiving `measured` messages after `history` others, in two engines that get the same packets.
 
     Meanwhile `own` messages of each wait for an acknowledgement, which is searched in every filter.
@@ -108,7 +108,7 @@ def receive_rate(messages: Iterable[Message], history: int, measured: int, layou
     return result
 
 
-def send_rate(history: int, measured: int, layout: Layout) -> float:
+def send_rate(history: int, measured: int, layout: FilterFormat) -> float:
     """Measure sending `measured` messages after `history` received ones."""
     peer = Peer(layout)
     for message in conversation(history):
@@ -162,7 +162,7 @@ def serialise_floor(messages: list[Message]) -> float:
     return len(parsed) / seconds(work)
 
 
-def insert_floor(messages: list[Message], layout: Layout) -> float:
+def insert_floor(messages: list[Message], layout: FilterFormat) -> float:
     """Measure only putting ids into the filter: ids a second."""
     own = OwnFilter(layout, 256, 0.0001, 0)  # like the engine's filter, which rolls over when it is full
     ids = [f"{message.message_id}{layout}" for message in messages]  # new ids: no cache knows their hashes

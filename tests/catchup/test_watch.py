@@ -1,4 +1,4 @@
-"""A source's pages held against what the source said to have, and against what its own messages name."""
+"""A source's pages compared with what the source said to have, and against what its own messages name."""
 
 from __future__ import annotations
 

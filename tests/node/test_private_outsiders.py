@@ -27,7 +27,7 @@ from sdschat.node.events import (
     PresenceChanged,
 )
 from sdschat.node.node import Node
-from sdschat.node.private import held
+from sdschat.node.private import known_operations
 from sdschat.node.private.record import create_private, load_operations
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
@@ -156,7 +156,7 @@ def test_of_the_texts_and_joinings_of_outsiders_a_few_are_kept_and_no_key(tmp_pa
 
 
 def test_of_joinings_that_may_count_yet_the_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "_USELESS", 8)
+    monkeypatch.setattr(known_operations, "_USELESS", 8)
 
     async def scenario() -> None:
         async with world(tmp_path) as here:

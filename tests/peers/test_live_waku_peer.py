@@ -4,7 +4,7 @@ Behaviour of the package found by these tests, and its consequences for them:
 
 - It reads every filter as one of its own size, and fails on a shorter one, with the whole message. So it cannot read
   the messages with a compact filter that a node sends before it has received a packet of such a peer: see the test of
-  the layout.
+  the format.
 - It has no event for received ephemeral messages. The tests can only check that it recognises one.
 - Two events of its repair have other names than in its list of events: see `live_peer.mjs`.
 - It asks for a message only once, and sends nothing by itself: its application, here the test, calls it.
@@ -289,7 +289,7 @@ def test_ephemeral_messages(tmp_path: Path) -> None:
     tell(tmp_path, story)
 
 
-def test_our_filter_takes_the_peers_layout_once_it_is_heard(tmp_path: Path) -> None:
+def test_our_filter_takes_the_peers_format_once_it_is_heard(tmp_path: Path) -> None:
     async def story() -> None:
         async with embedded() as broker:
             options = quick(f"mqtt://127.0.0.1:{broker.config.port}")

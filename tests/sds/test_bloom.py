@@ -1,4 +1,4 @@
-"""The two filter layouts."""
+"""The two filter formats."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def shown(group: Group, name: str) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_what_is_parked_is_due_by_the_wall_clock_however_that_came_to_show_its_date(restarted: bool) -> None:
+def test_what_is_deferred_is_due_by_the_wall_clock_however_that_came_to_show_its_date(restarted: bool) -> None:
     group = Group(config=CHATTY)
     group.add("b")
     group.add("a", skew=-48 * HOUR)

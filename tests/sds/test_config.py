@@ -42,11 +42,11 @@ def test_the_presets_are_right(config: Config) -> None:
     assert config.problems() == []
 
 
-def test_small_packets_need_the_compact_layout() -> None:
+def test_small_packets_need_the_compact_format() -> None:
     assert replace(SPEC, bloom_layout="compact", max_message_bytes=4096).problems() == []
 
 
-def test_the_compact_layout_needs_room_for_its_filter_too() -> None:
+def test_the_compact_format_needs_room_for_its_filter_too() -> None:
     small = replace(SPEC, bloom_layout="compact", max_message_bytes=4096)
     with pytest.raises(ValueError, match=r"must be at least 17395 with bloom\.layout compact: its filter"):
         replace(small, bloom_capacity=4096, bloom_error_rate=1e-6)

@@ -110,7 +110,7 @@ def test_a_fingerprint_of_a_range_is_summarised_in_words() -> None:
     )
 
 
-def test_the_fixed_layout_is_summarised() -> None:
+def test_the_fixed_format_is_summarised() -> None:
     body = bytearray(waku.BYTES)
     waku.add(body, "m1")
     assert describe_filter(bytes(body)) == "waku 0.0% full"

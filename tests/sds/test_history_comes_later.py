@@ -7,7 +7,7 @@ import random
 import pytest
 
 from sdschat.sds import limits
-from sdschat.sds.config import MINUTE, Config, Layout
+from sdschat.sds.config import MINUTE, Config, FilterFormat
 from sdschat.sds.events import Delivered, GapClosed
 from sdschat.sds.values import Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -121,7 +121,7 @@ def test_the_filter_is_the_same_after_a_restart_with_history() -> None:
     assert group["a"].channel.state.filter.to_bytes() == before
 
 
-def test_history_dated_ahead_is_parked_and_moves_no_clock() -> None:
+def test_history_dated_ahead_is_deferred_and_moves_no_clock() -> None:
     group = Group("a", settle=2000)
     clock = group["a"].channel.state.clock.value
     assert take_in(group, forge("b", "m1", START + 10 * QUIET.max_skew))
@@ -196,7 +196,7 @@ def test_without_anti_entropy_a_newcomer_waits() -> None:
 
 @pytest.mark.parametrize("layout", ["waku", "auto"])
 def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_its_foreign_filter_lacks_it(
-    layout: Layout,
+    layout: FilterFormat,
 ) -> None:
     """A filter of the waku format does not say since when it is complete, so a joiner is served the minutes before it
     came. What it has of these from elsewhere has to be in its filter."""

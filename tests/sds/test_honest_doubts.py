@@ -177,7 +177,7 @@ def test_every_part_of_a_log_with_a_crowd_is_in_some_range() -> None:
     assert (date, date, limits.RANGE_LIMIT + 10) in ranges
 
 
-def test_a_change_of_layout_keeps_what_came_late_in_the_filter() -> None:
+def test_a_change_of_format_keeps_what_came_late_in_the_filter() -> None:
     """A clock ahead of all others': what they write is dated before our joining. Their anti-entropy would send for ever
     what our filter lacks."""
     group = Group("a", config=replace(QUIET, bloom_layout="auto"))

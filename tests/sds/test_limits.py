@@ -222,7 +222,7 @@ def test_a_gap_is_closed_for_the_message_that_named_it() -> None:
     assert group["a"].of(GapClosed) == [GapClosed("older")]
 
 
-def test_parked_messages_leave_the_filter_as_it_was() -> None:
+def test_deferred_messages_leave_the_filter_as_it_was() -> None:
     # In it they would be its newest, and roll the filter over to speak of nothing but the future.
     group = Group("a", config=replace(QUIET, bloom_capacity=16))
     for place in range(limits.FUTURE_DATED_PER_SENDER):
@@ -231,7 +231,7 @@ def test_parked_messages_leave_the_filter_as_it_was() -> None:
     assert (own.count, own.floor) == (0, START - QUIET.max_skew)
 
 
-def test_a_parked_message_is_in_the_filter_once_it_is_due() -> None:
+def test_a_deferred_message_is_in_the_filter_once_it_is_due() -> None:
     group = Group("a", settle=2000)
     group.give("a", forge("b", "m1", group.now.wall + QUIET.max_skew + 5000))
     group.tick(5000)
@@ -258,14 +258,14 @@ def test_a_full_channel_parks_for_a_newcomer_at_the_expense_of_the_heaviest() ->
     assert ("mine" in held, len(held)) == (True, limits.FUTURE_DATED_PER_CHANNEL)
 
 
-def test_bytes_parked_for_one_sender() -> None:
+def test_bytes_deferred_for_one_sender() -> None:
     group = Group("a")
     for place in range(10):
         group.give("a", forge("b", f"m{place}", START + 2 * QUIET.max_skew + place, content=b"x" * 60_000))
     assert len(group["a"].channel.state.incoming.buffered) == limits.FUTURE_DATED_BYTES_PER_SENDER // 60_060
 
 
-def test_who_waits_for_a_parked_message_that_is_dropped_looks_for_it() -> None:
+def test_who_waits_for_a_deferred_message_that_is_dropped_looks_for_it() -> None:
     group = Group("a", settle=2000)
     far = group.now.wall + QUIET.max_skew
     for place in range(limits.FUTURE_DATED_PER_SENDER):

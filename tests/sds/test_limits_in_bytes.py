@@ -1,4 +1,4 @@
-"""Bounds that count bytes and not messages: what is parked in a channel, and what is pushed in a minute."""
+"""Bounds that count bytes and not messages: what is deferred in a channel, and what is pushed in a minute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = limits.FUTURE_DATED_BYTES_PER_CHANNEL // SIZE
 
 
 def dated_ahead(sender: str, place: int, size: int) -> Message:
-    """A message to be parked, whose packet has exactly this many bytes."""
+    """A message to be deferred, whose packet has exactly this many bytes."""
 
     def of(content: int) -> Message:
         return forge(sender, f"m{place}", START + 10 * QUIET.max_skew + place, content=b"x" * content)
@@ -29,7 +29,7 @@ def dated_ahead(sender: str, place: int, size: int) -> Message:
 
 
 @pytest.mark.parametrize(("extra", "stay"), [(-1, ALL), (0, ALL), (1, ALL - 1)])
-def test_bytes_parked_in_one_channel(extra: int, stay: int) -> None:
+def test_bytes_deferred_in_one_channel(extra: int, stay: int) -> None:
     group = Group("a")
     for place in range(ALL - 1):
         group.give("a", dated_ahead(f"p{place // SHARE}", place, SIZE))

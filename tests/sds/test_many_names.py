@@ -79,7 +79,7 @@ def test_what_is_missing_anew_is_the_youngest_after_a_restart_too() -> None:
     group.tick(1000)
     group.give("a", forge("b", "child of y", group.now.wall + 2, "y"))
     group.tick(320_000)
-    group.give("a", forge("b", "x", group.now.wall + QUIET.max_skew + 60_000))  # parked, and looked for anew
+    group.give("a", forge("b", "x", group.now.wall + QUIET.max_skew + 60_000))  # deferred, and looked for anew
 
     def missing(state: ChannelState) -> list[str]:
         return list(state.requests.missing)

@@ -252,7 +252,7 @@ def test_what_comes_again_counts_as_fresh_from_then_and_keeps_nothing_else_so() 
 
 
 def to_a_foreign_filter_from_before_joining(via_history: bool) -> list[str]:
-    """Return what a, of the layout waku, pushes to c of what is dated before it joined, by its own clock."""
+    """Return what a, of the format waku, pushes to c of what is dated before it joined, by its own clock."""
     group = Group("a", config=replace(PUSHING, bloom_layout="waku"))
     slow = forge("b", "slow", START - PUSHING.max_skew - 1)
     if via_history:

@@ -31,21 +31,21 @@ def sized(sender: str, message_id: str, lamport: int, size: int, *parents: str) 
     return message
 
 
-def held(group: Group) -> list[str]:
+def buffered(group: Group) -> list[str]:
     return sorted(group["a"].channel.state.incoming.buffered)
 
 
-# Parked for their date.
+# Deferred to their date.
 
 
-def test_who_is_over_its_own_share_of_bytes_pays_itself_even_if_another_has_more_parked() -> None:
+def test_who_is_over_its_own_share_of_bytes_pays_itself_even_if_another_has_more_deferred() -> None:
     with limits((("FUTURE_DATED_BYTES_PER_SENDER", 2000),)):
         group = Group("a")
         for place in range(5):
             group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
         group.give("a", sized("b", "far", AHEAD + 500, 1500))
         group.give("a", sized("b", "near", AHEAD, 1000))
-        assert held(group) == ["near", "x0", "x1", "x2", "x3", "x4"]
+        assert buffered(group) == ["near", "x0", "x1", "x2", "x3", "x4"]
 
 
 def test_who_just_has_its_share_of_bytes_does_not_pay_for_a_channel_that_others_fill() -> None:
@@ -55,7 +55,7 @@ def test_who_just_has_its_share_of_bytes_does_not_pay_for_a_channel_that_others_
             group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
         group.give("a", sized("b", "far", AHEAD + 500, 1000))
         group.give("a", sized("b", "near", AHEAD, 1000))
-        assert held(group) == ["far", "near", "x0", "x1"]
+        assert buffered(group) == ["far", "near", "x0", "x1"]
 
 
 # Waiting for dependencies.
@@ -67,7 +67,7 @@ def test_bytes_that_wait_in_one_channel(extra: int, both: bool) -> None:
         group = Group("a", settle=2000)
         group.give("a", sized("b", "first", START + 1, 1000, "nowhere"))
         group.give("a", sized("c", "second", START + 2, 1000 + extra, "nowhere"))
-        assert held(group) == (["first", "second"] if both else ["first"])
+        assert buffered(group) == (["first", "second"] if both else ["first"])
 
 
 def test_bytes_of_what_is_given_up_make_room() -> None:
@@ -76,18 +76,18 @@ def test_bytes_of_what_is_given_up_make_room() -> None:
         for place in range(3):
             group.give("a", sized("b", f"b{place}", START + 10 + place, 1000, "nowhere"))
         group.give("a", sized("c", "c0", START + 1, 1000, "nowhere"))
-        assert held(group) == ["b0", "b1", "c0"]
+        assert buffered(group) == ["b0", "b1", "c0"]
 
 
-def test_the_newest_that_a_sender_has_waiting_is_neither_parked_nor_of_another() -> None:
+def test_the_newest_that_a_sender_has_waiting_is_neither_deferred_nor_of_another() -> None:
     with limits((("BUFFERED_PER_SENDER", 2),)):
         group = Group("a", settle=2000)
         for message_id, lamport in (("b80", 80), ("b90", 90)):
             group.give("a", forge("b", message_id, START + lamport, "nowhere"))
-        group.give("a", forge("b", "parked", AHEAD))
+        group.give("a", forge("b", "deferred", AHEAD))
         group.give("a", forge("c", "c95", START + 95, "nowhere"))
         group.give("a", forge("b", "b70", START + 70, "nowhere"))
-        assert held(group) == ["b70", "b80", "c95", "parked"]
+        assert buffered(group) == ["b70", "b80", "c95", "deferred"]
 
 
 def test_the_first_message_of_a_log_waits_for_what_is_here_and_waits_itself() -> None:
@@ -99,7 +99,7 @@ def test_the_first_message_of_a_log_waits_for_what_is_here_and_waits_itself() ->
     node.config = replace(config, push_enabled=True)
     group.crash("a")
     group.give("a", forge("b", "child", START + 6, "waits", "nowhere either"))
-    assert held(group) == ["child", "waits"]
+    assert buffered(group) == ["child", "waits"]
     assert node.log == []
 
 
@@ -174,7 +174,7 @@ def test_a_packet_that_is_gone_from_the_disk_leaves_what_came_before_it_fresh(mo
     assert list(group["a"].channel.state.recent_arrivals) == ["m0", "m1"]
 
 
-def test_whose_filter_cannot_be_read_has_an_unknown_layout() -> None:
+def test_whose_filter_cannot_be_read_has_an_unknown_format() -> None:
     group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
     group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=filter_of("m1")))
     assert group["a"].channel.state.peers.known["b"].filter_format == "compact"

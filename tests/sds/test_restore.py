@@ -128,7 +128,7 @@ def test_a_restart_does_not_refill_the_budget_for_answers() -> None:
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_time_offline_before_something_was_missing_does_not_put_off_when_it_is_given_up(restarted: bool) -> None:
-    """The child is parked, falls due while there is no transport, and only then names what is not there."""
+    """The child is deferred, falls due while there is no transport, and only then names what is not there."""
     group = Group("a", settle=2000)
     group.give("a", forge("b", "child", group.now.wall + QUIET.max_skew + 5 * HOUR, "parent"))
     group.offline("a")

@@ -19,7 +19,7 @@ def group(monkeypatch: pytest.MonkeyPatch) -> Group:
     return Group("a")
 
 
-def held(group: Group) -> list[str]:
+def buffered(group: Group) -> list[str]:
     return list(group["a"].channel.state.incoming.buffered)
 
 
@@ -28,7 +28,7 @@ def test_as_many_newer_ones_go_as_an_older_one_needs_bytes(group: Group) -> None
     for place in (2, 3, 4, 5):
         group.give("a", waiting(place, 500))
     group.give("a", waiting(1, 1500))
-    assert held(group) == ["b-2", "b-3", "b-1"]
+    assert buffered(group) == ["b-2", "b-3", "b-1"]
     assert group["a"].refused() == [Reason.BUFFER_QUOTA] * 2
 
 
@@ -36,5 +36,5 @@ def test_nothing_goes_where_the_newer_ones_make_no_room(group: Group) -> None:
     group.give("a", waiting(1, 2000))
     group.give("a", waiting(3, 300))
     group.give("a", waiting(2, 1500))
-    assert held(group) == ["b-1", "b-3"]
+    assert buffered(group) == ["b-1", "b-3"]
     assert group["a"].refused() == [Reason.BUFFER_QUOTA]

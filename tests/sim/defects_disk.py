@@ -27,14 +27,14 @@ def _take(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
 
 
 @defect
-def parked_messages_move_the_clock() -> Iterator[None]:
+def deferred_messages_move_the_clock() -> Iterator[None]:
     old = future_dated.defer
 
-    def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
+    def defer(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         s.clock.observe(lamport)
         old(s, message, raw, via, lamport)
 
-    with instead(old, park):
+    with instead(old, defer):
         yield
 
 

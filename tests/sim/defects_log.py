@@ -167,12 +167,12 @@ def what_one_goes_without_all_go_without() -> Iterator[None]:
 
 
 @defect
-def parked_messages_enter_the_filter() -> Iterator[None]:
+def deferred_messages_enter_the_filter() -> Iterator[None]:
     old = future_dated.defer
 
-    def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
+    def defer(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         old(s, message, raw, via, lamport)
         filters.include_received(s, message.message_id, lamport)
 
-    with instead(old, park):
+    with instead(old, defer):
         yield

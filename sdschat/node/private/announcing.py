@@ -10,7 +10,7 @@ from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark
 from sdschat.identity.private.roster import Roster
 from sdschat.node.channel.extension import ExtendedChannel
-from sdschat.node.private.held import HeldOperations
+from sdschat.node.private.known_operations import KnownOperations
 from sdschat.transport.sealing import SealedTransport
 
 ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first
@@ -62,7 +62,7 @@ class AnnouncementTimer:
 class RemovalAnnouncer:
     """Sends the removals of a private channel again, each with the key of the epoch that it ended."""
 
-    def __init__(self, operations: HeldOperations, transport: SealedTransport, msg_topic: str) -> None:
+    def __init__(self, operations: KnownOperations, transport: SealedTransport, msg_topic: str) -> None:
         self.roster = Roster()
         self._operations = operations
         self._transport = transport

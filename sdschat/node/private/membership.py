@@ -16,7 +16,7 @@ from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput, PassiveExtension
 from sdschat.node.events import EpochChanged, MembersChanged, NotAMember, Said
 from sdschat.node.private.announcing import RemovalAnnouncer
-from sdschat.node.private.held import HeldOperations
+from sdschat.node.private.known_operations import KnownOperations
 from sdschat.node.private.operations import (
     Outsider,
     epoch_of_message,
@@ -65,7 +65,7 @@ class PrivateChannel(PassiveExtension):
     ) -> None:
         self.record = record
         self.transport = transport
-        self.operations = HeldOperations(record.genesis, operations)
+        self.operations = KnownOperations(record.genesis, operations)
         self.announcer = RemovalAnnouncer(self.operations, transport, msg_topic)
         self.shown = ShownMessages(
             gate,

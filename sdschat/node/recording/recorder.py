@@ -184,7 +184,7 @@ class _RecorderExtension:
 def _of_snapshot(snapshot: Snapshot) -> list[Write]:
     """The writes that make a database say what it says."""
     found: list[Write] = [Put(Table.CHANNEL, "", snapshot.channel)]
-    found += [Put(Table.INCOMING, held.message.message_id, held) for held in snapshot.incoming]
+    found += [Put(Table.INCOMING, row.message.message_id, row) for row in snapshot.incoming]
     for table, kept in (
         (Table.OUTGOING, snapshot.outgoing),
         (Table.MISSING, snapshot.missing),

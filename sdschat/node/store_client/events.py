@@ -18,7 +18,7 @@ class StoreAsked(NamedTuple):
 
 
 class StoreAnswered(NamedTuple):
-    """Every message was held against its id. What it has not (`unknown`) is left to repair."""
+    """Every message was compared with its id. What it has not (`unknown`) is left to repair."""
 
     store_id: str
     why: str

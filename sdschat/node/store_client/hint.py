@@ -1,4 +1,4 @@
-"""Retrieval hints: which Store has a message, and where. Advice only: whatever it leads to is held against its id."""
+"""Retrieval hints: which Store has a message, and where. Advice only: whatever it leads to is compared with its id."""
 
 from __future__ import annotations
 

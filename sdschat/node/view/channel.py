@@ -182,7 +182,7 @@ class ChannelConversation:
 
     def sync(self) -> SyncStatus:
         session = self.session
-        return SyncStatus(0, 0, 0, 0, 0) if session is None else live.sync(session, self._node.clock.now())
+        return SyncStatus(0, 0, 0, 0) if session is None else live.sync(session, self._node.clock.now())
 
     def history_since(self) -> int:
         extension = self.extension()

@@ -267,7 +267,7 @@ class DirectConversation:
 
     def sync(self) -> SyncStatus:
         fates = [self.own(message_id) for message_id in self._waiting]
-        return SyncStatus(0, 0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
+        return SyncStatus(0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
 
     def history_since(self) -> int:
         return 0

@@ -56,7 +56,7 @@ class PushPeek(NamedTuple):
     due: int
 
 
-class HeldPeek(NamedTuple):
+class BufferedPeek(NamedTuple):
     """A message that is here and not in the log."""
 
     message_id: str
@@ -100,7 +100,7 @@ class Peek(NamedTuple):
     lost: tuple[str, ...]  # ids of those that were given up
     answers: tuple[AnswerPeek, ...]
     pushes: tuple[PushPeek, ...]
-    held: tuple[HeldPeek, ...]
+    buffered: tuple[BufferedPeek, ...]
     heads: tuple[str, ...]
     peers: tuple[PeerPeek, ...]
 
@@ -127,7 +127,7 @@ def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Pe
         tuple(live.lost(session)),
         _answers(session, me, now),
         _pushes(session, now),
-        _held(session),
+        _buffered(session),
         tuple(entry.message_id for entry in state.window.heads),
         _peers(session, now),
     )
@@ -158,8 +158,8 @@ def _answers(session: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ..
     state = session.channel.state
     found = []
     for answer in state.answers.entries.values():
-        held = state.packet_of(answer.message_id)
-        mine = held is not None and in_response_group(me, held[1], answer.message_id, state.config.num_response_groups)
+        ours = state.packet_of(answer.message_id)
+        mine = ours is not None and in_response_group(me, ours[1], answer.message_id, state.config.num_response_groups)
         found.append(
             AnswerPeek(
                 answer.message_id,
@@ -182,17 +182,17 @@ def _pushes(session: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
     )
 
 
-def _held(session: ChannelSession) -> tuple[HeldPeek, ...]:
+def _buffered(session: ChannelSession) -> tuple[BufferedPeek, ...]:
     return tuple(
-        HeldPeek(
-            held.message.message_id,
-            held.message.sender_id,
-            held.lamport,
-            tuple(entry.message_id for entry in held.message.causal_history),
-            tuple(held.unmet),
-            held.release_at,
+        BufferedPeek(
+            waiting.message.message_id,
+            waiting.message.sender_id,
+            waiting.lamport,
+            tuple(entry.message_id for entry in waiting.message.causal_history),
+            tuple(waiting.unmet),
+            waiting.release_at,
         )
-        for held in session.channel.state.incoming.in_order()
+        for waiting in session.channel.state.incoming.in_order()
     )
 
 

@@ -44,10 +44,10 @@ def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
     """Oldest first, without what only unsigned packets or a flood named: that may never have been."""
     state = session.channel.state
     waiting = state.incoming.waiting_for
-    held = state.incoming.buffered
+    buffered = state.incoming.buffered
     found = []
     for entry in _shown(session, state.requests.missing.values()):
-        waiters = [held[message_id] for message_id in waiting.get(entry.message_id, ()) if message_id in held]
+        waiters = [buffered[message_id] for message_id in waiting.get(entry.message_id, ()) if message_id in buffered]
         found.append(_missing(session, entry, waiters, now))
     return found
 
@@ -56,7 +56,7 @@ def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[Buffere
     state = session.channel.state
     due = 0 if entry.t_req is None else now.to_wall(entry.t_req)
     named_by = sorted(
-        (WaitingMessage(held.message.message_id, held.message.sender_id, held.lamport) for held in waiters),
+        (WaitingMessage(one.message.message_id, one.message.sender_id, one.lamport) for one in waiters),
         key=lambda waiter: (waiter.lamport, waiter.message_id),
     )
     groups = state.config.num_response_groups
@@ -114,7 +114,7 @@ def sync(session: ChannelSession, now: Now) -> SyncStatus:
             queued += not known.sends
     missing = len(_shown(session, state.requests.missing.values()))
     flood = flood_of(session, now.mono)
-    return SyncStatus(missing, len(_given_up(session)), len(state.incoming.buffered), unacked, queued, flood)
+    return SyncStatus(missing, len(_given_up(session)), unacked, queued, flood)
 
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:

@@ -258,7 +258,7 @@ class MembersConversation(ChannelConversation):
     def sync(self) -> SyncStatus:
         unsettled = self.open_messages()
         queued = sum(self.delivery(message_id) == "queued" for message_id in unsettled)
-        return SyncStatus(0, 0, 0, len(unsettled), queued)
+        return SyncStatus(0, 0, len(unsettled), queued)
 
     def unread(self) -> int:
         """Return the number of posts of others below the place up to which the log was read; at most

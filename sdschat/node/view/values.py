@@ -160,7 +160,6 @@ class SyncStatus(NamedTuple):
 
     missing: int
     lost: int
-    held: int
     unacked: int  # own messages that nobody is known to have
     queued: int  # of these, never sent yet
     flood: Flood = Flood(0, 0)

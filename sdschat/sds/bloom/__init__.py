@@ -1,1 +1,1 @@
-"""Bloom filters: our own compact layout, and the fixed one that peers written in TypeScript speak."""
+"""Bloom filters: our own compact format, and the fixed one that peers written in TypeScript speak."""

@@ -192,7 +192,7 @@ def fingerprint(ids: list[str]) -> int:
 
 
 class CompactFilter:
-    """A received filter of this layout."""
+    """A received filter of this format."""
 
     __slots__ = ("_body", "_fill", "bits", "floor", "hashes", "range_filter", "range_print", "value")
 
@@ -267,7 +267,7 @@ ReceivedFilter = CompactFilter | WakuFilter
 
 
 def read_filter(packet: bytes) -> ReceivedFilter | str:
-    """The filter, or why it is ignored. The shape tells the layout; nothing else is taken from the sender's word."""
+    """The filter, or why it is ignored. The shape tells the format; nothing else is taken from the sender's word."""
     if len(packet) == waku.BYTES:
         return WakuFilter(packet)
     if packet[:1] == bytes([WINDOW]):

@@ -133,7 +133,7 @@ class OwnFilter:
         return ours & ~theirs.value, theirs.value & ~ours
 
     def beyond(self, theirs: waku.WakuFilter, explained: Iterable[str]) -> bool:
-        """True if this filter, of the waku layout, has bits that theirs lacks, but for those of the `explained` ids."""
+        """True if this filter, of the waku format, has bits that theirs lacks, but for those of the `explained` ids."""
         ours_only = int.from_bytes(self._body, "big") & ~int.from_bytes(theirs.body, "big")
         if ours_only:
             known = bytearray(waku.BYTES)

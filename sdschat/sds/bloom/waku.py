@@ -31,7 +31,7 @@ def add(body: bytearray, item: str) -> None:
 
 
 class WakuFilter:
-    """A received filter of this layout. It says nothing of the time it covers."""
+    """A received filter of this format. It says nothing of the time it covers."""
 
     __slots__ = ("_fill", "body")
 

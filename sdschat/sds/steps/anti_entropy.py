@@ -38,7 +38,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     if received.fill > MAX_FILL:
         return
     arrivals = s.recent_arrivals  # what came just now may still be on its way to them
-    ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only park what is
+    ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only defer what is
     found = 0
     for entry in _slice(s, peer, received, floor):
         message_id = entry.message_id
@@ -74,7 +74,7 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
 
 def _covered_since(s: ChannelState) -> int:
     """From when on a foreign filter can be taken to be complete: peers that roll theirs over keep about what we keep
-    in ours of that layout, and what is older must not be pushed to those who have only forgotten it there."""
+    in ours of that format, and what is older must not be pushed to those who have only forgotten it there."""
     if s.filter.filter_format == "waku":
         return s.filter.floor
     return s.window.order[0].lamport if s.window.order else 0

@@ -79,7 +79,7 @@ def learn_hints(s: ChannelState, message: Message) -> None:
 
 def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> bool:
     """The first message of a log: what it depends on is most likely from before our joining, so it and what follows it
-    are not held up. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
+    do not wait. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
     since we joined whoever asks, it is waited for after all."""
     if s.window.order or not s.config.push_enabled or found.buffered:
         return False
@@ -268,7 +268,7 @@ def append_row(s: ChannelState, row: LogRow, instead_of: Entry | None = None) ->
 
 
 def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
-    """Deliver held messages whose dependencies are met, and go on with those that waited for them.
+    """Deliver buffered messages whose dependencies are met, and go on with those that waited for them.
 
     One that turns out not to be above its parent is dropped, which may free others in turn: they join the same queue,
     since a chain of them is as long as whoever forged it likes.
@@ -302,7 +302,7 @@ def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:
 
 
 def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
-    """A held message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
+    """A buffered message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
     release(s, _left_behind(s, message_id, sender_id))
 
 

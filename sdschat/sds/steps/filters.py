@@ -87,7 +87,7 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
 
 def note_filter_format(s: ChannelState, packed: bytes) -> None:
     """A packet that was accepted has this filter. One of waku shape that can be believed says that such a peer is
-    about: with the layout `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
+    about: with the format `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
     hold. Once a second is enough."""
     if len(packed) != waku.BYTES:
         return

@@ -12,8 +12,9 @@ from sdschat.sds.values import FROM_STORE, HistoryEntry, Message, Reason
 
 
 def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: int) -> None:
-    """Held until due, so that it neither moves our clock nor is named by us. In the filter, it would be the newest
-    there is, and our filter would no longer speak of anything older. The caller has asked whether there is room."""
+    """Keep a message until it is due, so that it neither moves our clock nor is named by us. In the filter, it would be
+    the newest there is, and our filter would no longer speak of anything older. The caller has asked whether there is
+    room."""
     missing = received(s, message.message_id, "arrived_before_due")
     children = s.incoming.waiting_for.get(message.message_id, ())
     if missing is not None and any(s.incoming.buffered[child].lamport <= lamport for child in children):

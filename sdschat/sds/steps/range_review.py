@@ -1,4 +1,4 @@
-"""The reception of ranges: a peer's range of its log is held against ours (see `ranges.py`)."""
+"""The reception of ranges: a peer's range of its log is compared with ours (see `ranges.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdschat.sds.steps.timing import calm, hurry
 
 
 def review_range(s: ChannelState, peer: Peer, packet_id: str, received: CompactFilter) -> None:
-    """Hold a peer's range against ours."""
+    """Compare a peer's range with ours."""
     theirs = received.range_print
     if theirs is not None and theirs.low <= theirs.high:
         _review_print(s, peer, packet_id, theirs)

@@ -185,7 +185,7 @@ def _settled_top(s: ChannelState) -> int:
 
 
 def held_ids(s: ChannelState, low: int, high: int) -> list[str]:
-    """Everything held from `low` to `high`, in the log or waiting."""
+    """Everything here from `low` to `high`, in the log or waiting."""
     ids = [entry.message_id for entry in s.between(low, high, most_ids(low, high))]
     ids += [buffered.message.message_id for buffered in s.incoming.in_order() if low <= buffered.lamport <= high]
     return ids

@@ -25,7 +25,7 @@ class GraphNode(NamedTuple):
     sender_id: str
     lamport: int
     parents: tuple[str, ...]
-    state: str  # delivered, held, missing
+    state: str  # delivered, buffered, missing
 
     @property
     def key(self) -> tuple[int, str]:
@@ -63,7 +63,7 @@ def _coloured(rails: str, authors: tuple[str, ...]) -> list[Span]:
 
 
 def _shown(view: ViewInput, rails: list[Span], node: GraphNode) -> Line:
-    style = {"held": "late", "missing": "lost"}.get(node.state, "")
+    style = {"buffered": "late", "missing": "lost"}.get(node.state, "")
     head: list[Span] = [*rails, ("  ", ""), (f"{short(node.message_id)} ", "id")]
     chosen = "mention" if node.message_id == view.selection else style
     if node.state == "missing":
@@ -74,7 +74,9 @@ def _shown(view: ViewInput, rails: list[Span], node: GraphNode) -> Line:
         (f"{view.who(node.sender_id)} ", f"nick:{node.sender_id}"),
     ]
     room = view.width - cell_len(plain(tuple(head))) - len(frontier)
-    text = "waits for what it names" if node.state == "held" else view.text_of(node.message_id, max(_LEAST_TEXT, room))
+    text = (
+        "waits for what it names" if node.state == "buffered" else view.text_of(node.message_id, max(_LEAST_TEXT, room))
+    )
     return line(*head, (text, chosen or "text"), (frontier, "acked"))
 
 
@@ -84,8 +86,10 @@ def nodes(view: ViewInput) -> list[GraphNode]:
         entry.message_id: GraphNode(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
         for entry in view.trace.log.values()
     }
-    for held in view.peek.held:
-        found[held.message_id] = GraphNode(held.message_id, held.sender_id, held.lamport, held.dependencies, "held")
+    for waiting in view.peek.buffered:
+        found[waiting.message_id] = GraphNode(
+            waiting.message_id, waiting.sender_id, waiting.lamport, waiting.dependencies, "buffered"
+        )
     for missing in view.peek.missing:
         named_by = [node.lamport for node in found.values() if missing.message_id in node.parents]
         before = min(named_by, default=view.peek.lamport + 1) - 1
@@ -103,7 +107,7 @@ def rows(found: list[GraphNode]) -> list[Row]:
     made: list[Row] = []
     for node in found:
         at = _place(lanes, node.message_id)
-        sign = {"held": "o", "missing": "?"}.get(node.state, "*")
+        sign = {"buffered": "o", "missing": "?"}.get(node.state, "*")
         drawn = _drawn([sign if place == at else _rail(lane) for place, lane in enumerate(lanes)])
         made.append(Row(drawn, node, tuple(known.get(lane or "", "") for lane in lanes)))
         parents = [parent for parent in dict.fromkeys(node.parents) if parent in known and parent != node.message_id]

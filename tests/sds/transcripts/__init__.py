@@ -88,7 +88,7 @@ def late(say: Say) -> None:
 
 
 def unwelcome(say: Say) -> None:
-    """Packets that are refused, parked, of the past, of the future, and asked for."""
+    """Packets that are refused, deferred, of the past, of the future, and asked for."""
     group = Told(say, "a", "b")
     group.tick(2000)
     own = group.send("a", "own")

@@ -77,7 +77,7 @@ def test_a_rail_has_the_author_of_the_message_at_its_end() -> None:
 
 def test_states_have_signs_of_their_own() -> None:
     found = [
-        GraphNode("c", "s", 3, ("b",), "held"),
+        GraphNode("c", "s", 3, ("b",), "buffered"),
         GraphNode("b", "s", 2, (), "missing"),
         GraphNode("a", "s", 1, (), "delivered"),
     ]

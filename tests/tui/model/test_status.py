@@ -26,19 +26,19 @@ from sdschat.tui.model.status import (
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
 LOADING = CatchingUp("loading", 340, 1200, "b" * 32, "bob", 0)
-SYNCED = SyncStatus(0, 0, 0, 0, 0)
+SYNCED = SyncStatus(0, 0, 0, 0)
 LOST_IT = ConnectionChanged("disconnected", "mqtt://x", "connection_lost", "The broker hung up.", NOON + 8000)
 ON = ConnectionChanged("connected", "mqtt://x")
 
 
 def test_offline_says_why_counts_down_and_counts_the_outbox() -> None:
-    found = offline_words(LOST_IT, SyncStatus(0, 0, 0, 2, 2), NOON)
+    found = offline_words(LOST_IT, SyncStatus(0, 0, 2, 2), NOON)
     assert found == "OFFLINE The broker hung up | retry in 00:08 | 2 in the outbox | /reconnect tries now"
 
 
 def test_offline_on_purpose_names_the_command_that_ends_it() -> None:
     cut = LOST_IT._replace(why="offline", detail="Taken offline on purpose, by fault injection.", retry_at=0)
-    found = offline_words(cut, SyncStatus(0, 0, 0, 1, 1), NOON)
+    found = offline_words(cut, SyncStatus(0, 0, 1, 1), NOON)
     assert found == "OFFLINE on purpose | 1 in the outbox | /fault online connects again"
 
 
@@ -67,12 +67,12 @@ def test_the_reason_of_a_broker_drives_no_terminal() -> None:
     ("connection", "sync", "history", "expected"),
     [
         (ON, SYNCED, None, "nothing missing"),
-        (ON, SyncStatus(2, 0, 1, 0, 0), None, "2 missing"),
-        (ON, SyncStatus(0, 0, 0, 0, 0, Flood(100, 3)), None, "100 packets a second from 3 keys: /mute"),
-        (ON, SyncStatus(2, 0, 1, 0, 0), LOADING, "loading 340/1200"),
-        (ON, SyncStatus(0, 1, 0, 0, 0), None, "1 lost"),
-        (ON, SyncStatus(2, 1, 1, 0, 0), None, "2 missing, 1 lost"),
-        (LOST_IT, SyncStatus(2, 1, 1, 0, 0), None, "offline"),
+        (ON, SyncStatus(2, 0, 0, 0), None, "2 missing"),
+        (ON, SyncStatus(0, 0, 0, 0, Flood(100, 3)), None, "100 packets a second from 3 keys: /mute"),
+        (ON, SyncStatus(2, 0, 0, 0), LOADING, "loading 340/1200"),
+        (ON, SyncStatus(0, 1, 0, 0), None, "1 lost"),
+        (ON, SyncStatus(2, 1, 0, 0), None, "2 missing, 1 lost"),
+        (LOST_IT, SyncStatus(2, 1, 0, 0), None, "offline"),
         (ConnectionChanged("connecting", ""), SYNCED, None, "connecting"),
     ],
 )
@@ -82,7 +82,7 @@ def test_the_badge_of_a_channel(
     assert sync_words(connection, sync, history) == expected
 
 
-@pytest.mark.parametrize(("sync", "expected"), [(SYNCED, "alone"), (SyncStatus(0, 1, 0, 0, 0), "1 lost")])
+@pytest.mark.parametrize(("sync", "expected"), [(SYNCED, "alone"), (SyncStatus(0, 1, 0, 0), "1 lost")])
 def test_a_channel_with_nobody_else_here_says_so(sync: SyncStatus, expected: str) -> None:
     assert sync_words(ON, sync, alone=True) == expected
 
@@ -91,8 +91,8 @@ def test_a_channel_with_nobody_else_here_says_so(sync: SyncStatus, expected: str
     ("connection", "sync", "refused", "expected"),
     [
         (ON, SYNCED, "", Health.GOOD),
-        (ON, SyncStatus(1, 0, 0, 0, 0), "", Health.WAITS),
-        (ON, SyncStatus(0, 1, 0, 0, 0), "", Health.WAITS),
+        (ON, SyncStatus(1, 0, 0, 0), "", Health.WAITS),
+        (ON, SyncStatus(0, 1, 0, 0), "", Health.WAITS),
         (ON, SYNCED, "The broker forbids it.", Health.BAD),
         (LOST_IT, SYNCED, "", Health.BAD),
         (ConnectionChanged("connecting", ""), SYNCED, "", Health.WAITS),

@@ -13,7 +13,7 @@ _USELESS: Final = 512  # joinings that do not count, though they may yet
 _IDLE: Final = 1024  # joinings that count for nothing and are not in the log yet
 
 
-class HeldOperations:
+class KnownOperations:
     """`in_log`: operations by message id, in the order in which they took their place in the log."""
 
     def __init__(self, genesis: Genesis, operations: Iterable[SignedOperation]) -> None:
