@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -19,10 +19,11 @@ from typing import Any, Final, NamedTuple, cast
 import click
 
 from sdschat.audit.sources.databases import MAGIC
+from sdschat.cli.by_sender import CHECKED, EXIT_CODES, Lint
 from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
 from sdschat.identity.presence import PresenceKind, decode_presence
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.node.view.packet_report import NO_PACKET, SOUND, packet_report
 from sdschat.wire.protobuf_scan import Malformed, read_field
 
 MOST_BYTES: Final = 32 * 1024 * 1024
@@ -32,6 +33,7 @@ _HEX: Final = re.compile(rb"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _SURE: Final = 16  # a line of so many hex or base64 characters is hardly part of a raw packet
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n"
+_RECORDINGS: Final = "*.jsonl"
 _NEWLINE: Final = 0x0A
 _ELSEWHERE: Final = {  # packets that are no message, by the end of their topic
     "presence": re.compile(r"/who/[^/]+$"),
@@ -136,52 +138,86 @@ def _split(data: bytes) -> list[bytes]:
     return [*parts, data[start:]] if start < len(data) else parts
 
 
-EXIT_CODES: Final = {SOUND: 0, BROKEN: 1, NO_PACKET: 2}
-CHECKED: Final = 1000  # signatures checked without --signatures: a check costs more than the rest of a packet
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @click.command("decode")
-@click.argument("file", required=False)
+@click.argument("files", nargs=-1, metavar="[FILE]…")
 @click.option("--as", "form", type=click.Choice(["auto", "hex", "base64", "raw"]), default="auto", help="The encoding.")
 @click.option("--pretty", is_flag=True, help="Indented, for reading, and not a line each.")
+@click.option("--lint", "lints", is_flag=True, help="Count by sender; print what is new, and the rules that it breaks.")
 @click.option("--signatures", is_flag=True, help="Check all of them, not only those of the first 1,000 packets.")
-def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
-    """Explain packets: a line of hex or base64 each, a recording (`tap`), or raw bytes, from FILE or standard input.
+def command(files: tuple[str, ...], form: str, pretty: bool, lints: bool, signatures: bool) -> int:
+    """Explain packets: a line of hex or base64 each, a recording (`tap`), or raw bytes, from files or standard input.
 
     \b
     Examples:
       mosquitto_sub -t 'sds/1/lobby/msg' -F %x | sdschat decode
       echo 0a0161120162... | sdschat decode --pretty
       sdschat decode packet.bin
-      cat tap/*.jsonl | sdschat decode
+      sdschat decode --lint tap
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
     logos-chat, timber), `accepted` (nodes take it), fields, and broken rules by their numbers, S-001 to S-087, with
     what breaks them; T-001 to T-075 for packets of members' channels. A bound of nodes that is no rule of the
     specification has its reason in place of a number, such as `field_too_long`.
 
+    Of several files, or of a folder, which stands for the recordings in it, each line has its `file`, too. With --lint,
+    as `tap --lint` does: a line for each packet with something new about its sender (dialect, broken rule, note), and
+    at the end a line for each sender, with the place of the first packet that broke a rule.
+
     Exit code: 0 all packets are sound, 1 some break rules, 2 some line is no packet.
     """
+    counts = Lint()
     worst = count = 0
-    with _opened(file) as stream:
-        for batch in _batches(stream, form):
-            alone = len(batch) == 1 and not count and sys.stdout.isatty()
-            reports = [_report(each, signatures or count + at < CHECKED) for at, each in enumerate(batch)]
-            count += len(batch)
-            worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
-            click.echo("".join(f"{_shown(report, pretty or alone)}\n" for report in reports), nl=False)
+    named = _named(files)
+    for file in named:
+        place = {"file": file} if len(named) > 1 else {}
+        with _opened(file) as stream:
+            for batch in _batches(stream, form, place):
+                alone = len(batch) == 1 and not count and sys.stdout.isatty()
+                reports = [_report(each, signatures or count + at < CHECKED) for at, each in enumerate(batch)]
+                count += len(batch)
+                worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
+                if lints:
+                    lines = [_news(counts, each, report, place) for each, report in zip(batch, reports, strict=True)]
+                else:
+                    lines = [f"{_shown(place | report, pretty or alone)}\n" for report in reports]
+                click.echo("".join(lines), nl=False)
     if not count:
         raise CommandProblem("There is nothing to decode. Give it a packet, in a file or on standard input.", WRONG_USE)
+    for line in counts.totals():
+        click.echo(line)
     return worst
 
 
+def _news(counts: Lint, candidate: Candidate, report: dict[str, Any], place: Mapping[str, Any]) -> str:
+    """Count a packet of a message. Return the line that tells what is new in it, else an empty text."""
+    if "dialect" not in report and not candidate.problem:
+        return ""  # presence and the like
+    channel = candidate.channel or str(report.get("channel_id", ""))
+    line = counts.count(channel, report, {**place, "line": candidate.number})
+    return f"{line}\n" if line else ""
+
+
+def _named(files: Sequence[str]) -> list[str]:
+    """Return the files to read, "-" for standard input; of a folder, the recordings in it."""
+    found: list[str] = []
+    for file in files or ("-",):
+        path = Path(file)
+        inside = sorted(map(str, path.glob(_RECORDINGS))) if path.is_dir() else []
+        if file != "-" and not inside and (path.is_dir() or not path.exists()):
+            what = f"no recording ({_RECORDINGS}) is in it" if path.is_dir() else "there is no such file"
+            raise CommandProblem(f"{file} cannot be read: {what}. Check its name.", WRONG_USE)
+        found += inside or [file]
+    return found
+
+
 @contextlib.contextmanager
-def _opened(file: str | None) -> Iterator[BufferedIOBase]:
-    if file in (None, "-"):
+def _opened(file: str) -> Iterator[BufferedIOBase]:
+    if file == "-":
         yield cast("BufferedIOBase", standard_input())
         return
-    assert file is not None
     try:
         with Path(file).open("rb") as stream:
             yield stream
@@ -189,11 +225,11 @@ def _opened(file: str | None) -> Iterator[BufferedIOBase]:
         raise CommandProblem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
 
 
-def _batches(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
+def _batches(stream: BufferedIOBase, form: str, place: Mapping[str, str]) -> Iterator[list[Candidate]]:
     try:
         yield from candidates(stream, form)
     except ValueError as error:
-        raise CommandProblem(str(error), WRONG_USE) from error
+        raise CommandProblem(": ".join([*place.values(), str(error)]), WRONG_USE) from error
 
 
 def _shown(report: dict[str, Any], indented: bool) -> str:

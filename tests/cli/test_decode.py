@@ -149,6 +149,50 @@ def test_one_packet_on_a_terminal_is_indented(tmp_path: Path) -> None:
     assert len(CliRunner().invoke(decode.command, ["-", "--pretty"], text(SOUND_LINE)).stdout.splitlines()) > 10
 
 
+def recording(folder: Path, name: str, *packets: bytes) -> Path:
+    path = folder / f"{name}.jsonl"
+    head = {"topic": "sds/1/c/msg", "channel": "c"}
+    lines = (json.dumps(head | {"raw": base64.b64encode(packet).decode()}) for packet in packets)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def named(*words: object) -> tuple[int, list[dict[str, Any]]]:
+    done = CliRunner().invoke(decode.command, [str(word) for word in words], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.return_value, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_of_several_files_each_line_has_its_own(tmp_path: Path) -> None:
+    one = recording(tmp_path, "one", CODEC.encode(GOOD))
+    two = recording(tmp_path, "two", CODEC.encode(GOOD), bytes.fromhex(BROKEN_LINE))
+    code, found = named(one, two)
+    assert (code, named(tmp_path)) == (1, (code, found))
+    assert [(line["file"], line["line"]) for line in found] == [(str(one), 1), (str(two), 1), (str(two), 2)]
+    assert "file" not in named(one)[1][0]
+
+
+def test_files_are_counted_by_sender_with_the_place_of_the_first_fault(tmp_path: Path) -> None:
+    late = CODEC.encode(replace(GOOD, lamport_timestamp=START // 1000))
+    one = recording(tmp_path, "one", CODEC.encode(GOOD))
+    two = recording(tmp_path, "two", CODEC.encode(GOOD), late, late)
+    code, lines = named("--lint", one, two)
+    assert (code, [line["event"] for line in lines]) == (1, ["packet", "packet", "sender"])
+    assert (lines[1]["file"], lines[1]["line"]) == (str(two), 2)
+    (rule,) = lines[2]["broken_rules"]
+    assert (rule["rule"], rule["file"], rule["line"], rule["packets"]) == ("S-010", str(two), 2, 2)
+    assert lines[2]["packets"] == 4
+
+
+@pytest.mark.parametrize("what", ["none.hex", "."])
+def test_a_file_that_is_not_there_is_named_before_anything_is_printed(tmp_path: Path, what: str) -> None:
+    one = recording(tmp_path, "one", CODEC.encode(GOOD))
+    (tmp_path / "empty").mkdir()
+    wrong = tmp_path / "empty" / what
+    done = CliRunner().invoke(decode.command, [str(one), str(wrong)])
+    assert (done.stdout, f"{wrong} cannot be read" in str(done.exception)) == ("", True)
+
+
 def test_a_line_that_no_packet_fills_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdschat.cli.decode._LONGEST_LINE", 10)
     done = CliRunner().invoke(decode.command, ["-"], text(SOUND_LINE)[:-1])

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli import lint
-from sdschat.cli.lint import Lint
+from sdschat.cli import by_sender
+from sdschat.cli.by_sender import Lint
 from sdschat.sds.values import Message
 from sdschat.transport.base import Published
 from sdschat.wire.nim_codec import NimCodec
@@ -76,7 +76,7 @@ def test_a_bound_of_nodes_and_an_ignored_filter_are_told_once() -> None:
 
 
 def test_made_up_senders_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lint, "_MOST_SENDERS", 2)
+    monkeypatch.setattr(by_sender, "_MOST_SENDERS", 2)
     found = Lint()
     taken(found, *(CODEC.encode(Message(name, "m", "c", GOOD.lamport_timestamp, (), b"\x01")) for name in "abcd"))
     assert [(total["sender_id"], total["packets"]) for total in totals(found)] == [("(others)", 2), ("a", 1), ("b", 1)]
