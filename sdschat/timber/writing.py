@@ -162,15 +162,17 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
         rank = next((at for at, slot in enumerate(members) if slot.number == core.replica.me), None)
         if rank is None:
             continue
-        if rank >= core.config.redundancy and peer != author.member:
+        far = rank >= core.config.redundancy
+        if far and peer != author.member:
             core.refuse(peer, Reason.MISROUTED, "event")
-        if rank >= core.config.redundancy and peer == author.member:
-            # The author goes on to those further away when the nearest do not write. Remind them, and wait longer.
-            for slot in members[: core.config.redundancy]:
-                forward.setdefault(slot.member, []).append(event)
+            continue
         if core.inbox.count(event.body.author) >= limits.INBOX_PER_AUTHOR:
             core.refuse(peer, Reason.BUFFER_FULL, "event")
             continue
+        if far:
+            # The author goes on to those further away when the nearest do not write. Remind them, and wait longer.
+            for slot in members[: core.config.redundancy]:
+                forward.setdefault(slot.member, []).append(event)
         _accept(core, event, core.config.stagger * min(rank, core.config.redundancy))
     for member, events in forward.items():
         if member not in (peer, core.identity.member):

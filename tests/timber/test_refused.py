@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sdschat.timber.config import Config
-from sdschat.timber.events import Forked, MemberChanged, Wait
+from sdschat.timber.events import Forked, MemberChanged, Rejected, Wait
+from sdschat.timber.limits import INBOX_PER_AUTHOR
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
@@ -157,23 +158,43 @@ def test_strangers_and_states_that_do_not_fit() -> None:
 
 def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
     """T-056: "If you find n members that would've been a better match, either reject it or forward the update to the
-    correct members." counted, and written all the same after a wait.
+    correct members." rejected where it is not from its author, who goes on to those further away, and reminds the
+    nearest through them.
 
     T-057: "If the sender is also in the committee then they should know better."
 
     T-075: "It's symmetric and deterministic, and it can be checked by other participants."
     """
     group = Group("alice", "bob", "carol", "dora", redundancy=1)
-    refused = 0
+    refused: dict[str, bool] = {}
     for number in range(1, 9):
         event = signed_event(group.data_set, group["bob"].key, EventBody(Kind.SAY, 1, number, 0, f"post {number}"))
         nearest = min(group.by_id, key=lambda one: distance(event_id(group.data_set, event.raw), one))
         found = reasons(group, "carol", Submit((event,)), "dora")
         assert found == ({Reason.MISROUTED} if nearest != group["carol"].id else set())
-        refused += bool(found)
-    assert 1 <= refused < 8
+        refused[f"post {number}"] = bool(found)
+    assert 1 <= sum(refused.values()) < 8
     group.settle()
-    assert {f"post {number}" for number in range(1, 9)} <= set(group["alice"].texts()), "written all the same"
+    assert set(group["alice"].texts()) == {text for text, was_refused in refused.items() if not was_refused}
+
+
+def test_events_of_an_author_beyond_its_share_are_not_passed_on() -> None:
+    """Each was, to the members nearest to it, also where it was refused for want of room."""
+    group = Group("alice", "bob", "carol", stagger=3_600_000, redundancy=1)
+    bob, carol = group["bob"], group["carol"]
+
+    def submitted(number: int) -> Submit:
+        body = EventBody(Kind.SAY, carol.engine.me or 0, number, 0, f"post {number}")
+        return Submit((signed_event(group.data_set, carol.key, body),))
+
+    for number in range(INBOX_PER_AUTHOR):
+        bob.engine.receive(carol.id, submitted(number + 10), group.now)
+    bob.engine.take()
+    for number in range(40):
+        bob.engine.receive(carol.id, submitted(number + 5000), group.now)
+    ready = bob.engine.take()
+    assert [one.times for one in ready.events if isinstance(one, Rejected)] == [40]
+    assert [one for one in ready.packets if isinstance(one.message, Submit)] == []
 
 
 def test_t_024_an_operation_of_a_slot_that_is_not_given_waits() -> None:
