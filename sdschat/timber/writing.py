@@ -148,6 +148,9 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
         name = event.name
         if core.known(name) or name in core.inbox:
             continue
+        if event.body.kind is Kind.GENESIS:
+            core.refuse(peer, Reason.MALFORMED, "event")  # an operation of ours with it would be refused by everybody
+            continue
         if event.body.author >= len(slots) or event.body.kind is Kind.LEAVE:
             core.refuse(peer, Reason.NOT_AUTHOR, "event")
             continue

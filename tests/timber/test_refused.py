@@ -16,6 +16,7 @@ from sdschat.timber.values import (
     Message,
     Operation,
     Packet,
+    PostId,
     Reason,
     Refusal,
     Statements,
@@ -195,6 +196,25 @@ def test_events_of_an_author_beyond_its_share_are_not_passed_on() -> None:
     ready = bob.engine.take()
     assert [one.times for one in ready.events if isinstance(one, Rejected)] == [40]
     assert [one for one in ready.packets if isinstance(one.message, Submit)] == []
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_nobody_writes_for_another_what_everybody_refuses(kind: Kind) -> None:
+    """A second genesis, sent by a member, made whoever wrote it unheard from there on, and it did not start again."""
+    group = Group(*THREE, **AT_ONCE)
+    bob, carol = group["bob"], group["carol"]
+    target = PostId(0, 1) if kind in (Kind.EDIT, Kind.DELETE) else None
+    key = group["alice"].key if kind in (Kind.GENESIS, Kind.INVITE) else b""
+    event = signed_event(group.data_set, carol.key, EventBody(kind, 2, 1, 0, "", target, key))
+    message = CODEC.decode(CODEC.encode(Submit((event,))))
+    assert isinstance(message, Submit)
+    group.deliver("bob", message, "carol")
+    group.say("bob", "still heard")
+    group.settle()
+    assert group["alice"].texts()[-1] == "still heard"
+    assert group["alice"].engine.refusals.get(Reason.MALFORMED, 0) == 0
+    bob.boot(group.now)
+    assert bob.texts()[-1] == "still heard"
 
 
 def test_t_024_an_operation_of_a_slot_that_is_not_given_waits() -> None:
