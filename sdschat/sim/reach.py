@@ -33,7 +33,7 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.state import ChannelState, Ready
-from sdschat.sds.steps.owed import next_turn
+from sdschat.sds.steps.owed import next_sweep
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import AckState, Reason
 
@@ -208,7 +208,7 @@ class Reach:
 
 def _put_off(s: ChannelState, timers: Deadlines, ready: Ready) -> bool:
     """True if something is due with the next sweep that was not scheduled just now: the budget did not suffice."""
-    later = next_turn(s)
+    later = next_sweep(s)
     if timers.next() != later:
         return False
     new = {event.message_id for event in ready.events if isinstance(event, (PushScheduled, RepairScheduled))}

@@ -61,12 +61,12 @@ def send_due(
             buffer.forget(message_id)
             yield entry, False
         elif not budget.spend(len(found[0])):
-            buffer.put_off(entry, next_turn(s))
+            buffer.put_off(entry, next_sweep(s))
         else:
             s.packets.append(Packet(found[0], kind, message_id))
             yield entry, True
 
 
-def next_turn(s: ChannelState) -> int:
-    """Return the time for which all waits that the budget did not suffice for."""
+def next_sweep(s: ChannelState) -> int:
+    """Return when a packet that the budget did not suffice for is tried again: at the next sweep."""
     return s.now.mono + s.config.sweep_interval - s.now.mono % s.config.sweep_interval
