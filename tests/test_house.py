@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.house import ROOT, Function, Measure, Tree, measures, reads_of_private_fields, relative_docstrings
+from tests.house import Measure, Tree, measures, reads_of_private_fields, relative_docstrings
 
 KEPT = (
     "docstrings that begin with a relative word",
@@ -46,34 +45,6 @@ def test_a_docstring_that_begins_with_a_relative_word_is_found() -> None:
 def test_a_read_of_another_objects_private_field_is_found() -> None:
     text = "def b(self, other):\n    return self._c, self.d._e, super()._f, other._c\n"
     assert reads_of_private_fields({"one": ast.parse(text)}) == ["one:2: self.d._e"]
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "sdschat").rglob("README.md")), ids=lambda page: page.parent.name)
-def test_the_files_that_a_page_names_exist(page: Path) -> None:
-    room = page.parent
-    places = (ROOT, ROOT / "sdschat", room, *(path for path in room.rglob("*") if path.is_dir()))
-    named = set(re.findall(r"`([\w/]+\.(?:py|proto))`", page.read_text("utf-8")))
-    assert {name for name in named if not any((place / name).exists() for place in places)} == set()
-
-
-def test_the_functions_that_the_walks_name_exist() -> None:
-    page = (ROOT / "sdschat" / "README.md").read_text("utf-8")
-    walks = page[page.index("## A packet, from") :]
-    named = set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z][a-z_]+)`", walks))
-    assert named - defined_names(Tree().modules) == set()
-    assert len(named) > 30
-
-
-def defined_names(modules: dict[str, ast.Module]) -> set[str]:
-    """Return the functions and methods that are defined, these also as `Class.method`."""
-    found = set()
-    for module in modules.values():
-        for node in ast.walk(module):
-            if isinstance(node, ast.ClassDef):
-                found |= {f"{node.name}.{one.name}" for one in node.body if isinstance(one, Function)}
-            elif isinstance(node, Function):
-                found.add(node.name)
-    return found
 
 
 def test_a_cycle_by_an_import_for_types_alone_is_found(tmp_path: Path) -> None:
