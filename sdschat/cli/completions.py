@@ -18,8 +18,9 @@ def command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from sdschat.cli.lazy import COMPLETE
     from sdschat.cli.program import program
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(program, {}, "sdschat", "_SDSCHAT_COMPLETE").source())
+    click.echo(kind(program, {}, "sdschat", COMPLETE).source())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
+
+COMPLETE: Final = "_SDSCHAT_COMPLETE"  # the variable with which a shell asks for completions
 
 
 class LazyGroup(click.Group):
@@ -30,6 +33,10 @@ class LazyGroup(click.Group):
         if cmd_name not in self._names:
             return None
         command: click.Command = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}").command
+        if COMPLETE in os.environ:
+            from sdschat.cli.completing import offer_values
+
+            offer_values(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
