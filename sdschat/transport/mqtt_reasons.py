@@ -9,6 +9,7 @@ from typing import Final
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 from sdschat.transport.buffered_socket import BufferedSocket, OversizedError
+from sdschat.transport.credentials import PASSWORD_PLACES
 from sdschat.transport.mqtt_options import explain
 from sdschat.transport.session import LinkOptions
 
@@ -73,13 +74,15 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
         return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port; one for TLS wants mqtts://."
     if options.password is not None or options.address.user is not None:
         why = Why.NOT_AUTHORISED if options.version == _OLDEST else Why.PROTOCOL
+        given = "" if options.password is not None else "; no password was given"
         return why, (
-            f"{place} hung up without an answer, as brokers do that refuse the user or password. Check both; if they "
-            "are right, check the port."
+            f"{place} hung up without an answer, as brokers do that refuse the user or password{given}. Check both, "
+            f"and the port. {PASSWORD_PLACES}"
         )
+    scheme = options.address.scheme
     return Why.PROTOCOL, (
-        f"{place} hung up without an answer. It wants a user and password (--broker mqtt://user@{place}), or does not "
-        "speak MQTT. Check the port."
+        f"{place} hung up without an answer. It wants a user and password (--broker {scheme}://user@{place}), or does "
+        f"not speak MQTT. Check the port. {PASSWORD_PLACES}"
     )
 
 
@@ -88,7 +91,7 @@ def explain_refusal(code: int, text: str) -> tuple[Why, str]:
     if code == _UNSUPPORTED_VERSION:
         return Why.PROTOCOL, "The broker does not speak this version of MQTT."
     if code in _NOT_AUTHORISED:
-        return Why.NOT_AUTHORISED, f"The broker refused us: {text}. Check user and password."
+        return Why.NOT_AUTHORISED, f"The broker refused us: {text}. Check user and password. {PASSWORD_PLACES}"
     return Why.BROKER_CLOSED, f"The broker refused the connection: {text}."
 
 

@@ -23,7 +23,10 @@ from sdschat.transport.base import (
     Why,
 )
 from sdschat.transport.client import MqttTransport
+from sdschat.transport.credentials import PASSWORD_PLACES
 from sdschat.transport.mqtt_options import MqttOptions
+from sdschat.transport.mqtt_reasons import explain_loss
+from sdschat.transport.session import LinkOptions
 from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
 
 TOPICS = Topics("lobby")
@@ -176,9 +179,26 @@ def test_credentials_are_checked_and_their_refusal_is_told(tmp_path: Path) -> No
                 refused = await facts.until(Disconnected)
                 assert refused.why is Why.NOT_AUTHORISED
                 assert "user and password" in refused.detail
+                assert PASSWORD_PLACES in refused.detail
                 assert "wrong" not in repr(facts.events)
 
     run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mqtt://alice:wrong@{}", "refuse the user or password. Check both"),
+        ("mqtt://alice@{}", "refuse the user or password; no password was given. Check both"),
+        ("ws://{}", "It wants a user and password (--broker ws://user@{})"),
+    ],
+)
+def test_where_a_broker_hangs_up_it_is_told_where_a_password_goes(url: str, said: str) -> None:
+    address, password = parse_url(url.format("127.0.0.1:5"))
+    why, detail = explain_loss(None, False, LinkOptions(address, "me", 3, 60, 1.0, 1000, password=password))
+    assert (why is Why.NOT_AUTHORISED) == ("alice" in url)
+    assert said.format("127.0.0.1:5") in detail
+    assert "SDSCHAT_BROKER_PASSWORD or the file of --password-file" in detail
 
 
 def test_a_password_in_clear_to_another_host_is_refused_before_anything_is_sent() -> None:
