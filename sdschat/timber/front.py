@@ -83,13 +83,13 @@ class FrontChat:
             self._changed.append(name)  # it was unwritten, or behind its second copy
 
     def settled(self, event: SignedEvent) -> None:
-        """Note that the checkpoint passed an operation with this event, and that `where` has it no more."""
+        """Note that the checkpoint passed an operation with this event."""
         layer = self._layer
         name = event.name if event.body.kind is Kind.SAY else event.body.target
         if layer is None or name is None:
             return
         below, post = self._replica.chat.posts.get(name), layer.posts.get(name)
-        if event.body.kind is not Kind.SAY and name in self._where:
+        if event.body.kind is not Kind.SAY and not self._replica.chat.knows(name):
             self.forget()  # it stood before its post, and did nothing
         elif below is None:
             layer.gone.discard(name)
@@ -105,8 +105,8 @@ class FrontChat:
         name, target = event.name, event.body.target
         if event.body.kind is Kind.SAY or target is None:
             return name in self._early
-        at = self._where.get(target)
-        return node is not None and at is not None and node.label < at.label
+        unsettled = target in self.layer.posts and not self._replica.chat.knows(target)
+        return node is not None and unsettled and (0, node.label) < self.order(target)
 
     def _apply(self, event: SignedEvent) -> None:
         layer, body = self.layer, event.body

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
+from sdschat.timber.replica import Replica
 from sdschat.timber.states import state_for
-from sdschat.timber.values import CheckpointMark, Packet, Reason, StatePage, StateWanted
+from sdschat.timber.values import CheckpointMark, Packet, Reason, StatePage, StateWanted, chained
 
 
 class GivenState(NamedTuple):
@@ -69,6 +70,17 @@ class StateGiver:
         size = limits.PAGE_BYTES
         bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
         return GivenState(state.mark, bodies, None if state.mark == self.core.replica.base else peer, set())
+
+
+def goes_on_from(replica: Replica, mark: CheckpointMark) -> bool:
+    """True if a checkpoint of somebody is ours, lies behind ours, or is in front of it in our own history."""
+    passed = replica.mark
+    node = replica.settled.after if replica.settled is not None else None
+    while node is not None and passed.number < mark.number:
+        if not node.dead:
+            passed = CheckpointMark(passed.number + 1, chained(passed.hash, node.id))
+        node = node.after
+    return mark.number < replica.mark.number or passed == mark
 
 
 @dataclass(slots=True)

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
-from sdschat.timber.pages import StateGiver, StateTaker
+from sdschat.timber.pages import StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.soundness import check_state
 from sdschat.timber.values import (
+    CheckpointMark,
     Operation,
     Packet,
     PostId,
@@ -52,6 +53,7 @@ class Syncing:
         self.core = core
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.before: dict[bytes, SentBefore] = {}
+        self.bases: dict[bytes, tuple[int, CheckpointMark]] = {}  # what peers said last that they compacted, and when
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
         self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
         self.giver = StateGiver(core)
@@ -152,6 +154,7 @@ class Syncing:
             if sync.clock and not sync.operations:
                 self.taker.ask(peer)
             return
+        self.bases[peer] = core.mono, sync.base
         before = replica.arrivals
         refused = core.refusals[Reason.CHECKSUM]
         for operation in sync.operations:
@@ -173,6 +176,7 @@ class Syncing:
             if replica.arrivals > before or (not sync.operations and self._may_answer(peer)):
                 self._say_clock(peer)
         elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
+            self.before.pop(peer, None)
             self._compare(peer, sync)
 
     def _may_send(self, peer: bytes, theirs: dict[int, int], lacking: tuple[Operation, ...]) -> bool:
@@ -301,6 +305,9 @@ class Syncing:
         if not self._admissible(peer):
             core.refuse(peer, Reason.STRANGER, "state")
             return
+        if page.page == 0 and self._stands():
+            core.refuse(peer, Reason.OTHER_STATE, "we are a member")
+            return
         raw = self.taker.take(peer, page)
         if raw is None:
             return
@@ -309,6 +316,20 @@ class Syncing:
             core.refuse(peer, state.reason, state.detail)
         else:
             self.adopt(peer, state)
+
+    def _stands(self) -> bool:
+        """True if we cannot have been removed: half of the members, with us, went on from what we hold.
+
+        One of them may lie, and give a state by which we were removed; whoever was removed soon hears of operations
+        that it lacks. Of members that said nothing for some rounds of synchronizations nothing is known.
+        """
+        core, replica = self.core, self.core.replica
+        if replica.me is None or not replica.committee.slots[replica.me].seq:
+            return False
+        members = [replica.committee.slots[one].member for one in replica.committee.open]
+        since = core.mono - 2 * core.config.sync_interval * len(members)
+        bases = [self.bases[one][1] for one in members if one in self.bases and self.bases[one][0] >= since]
+        return 2 * (1 + sum(goes_on_from(replica, base) for base in bases)) >= len(members)
 
     def adopt(self, peer: bytes, state: State) -> None:
         """Let a peer's state take the place of ours. A member in good standing is never behind one."""
@@ -320,7 +341,7 @@ class Syncing:
             key = core.identity.key
             pairs = zip(state.slots, slots, strict=False)
             ours = any(slot.key == key and slot.seq > 0 and row.last is None for row, slot in pairs)
-            if not same or len(state.slots) < len(slots) or ours:
+            if not same or len(state.slots) < len(slots) or ours or self._stands():
                 core.refuse(peer, Reason.OTHER_STATE, "not of this data set, or we are a member in it")
                 return
         replica = Replica()

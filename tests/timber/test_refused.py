@@ -151,7 +151,8 @@ def test_strangers_and_states_that_do_not_fit() -> None:
     assert reasons(group, "alice", StateWanted(0, 0), "mallory") == {Reason.STRANGER}
     page = StatePage(CheckpointMark(10**6, bytes(32)), 0, 1, b"no state")
     assert reasons(group, "alice", page, "mallory") == {Reason.STRANGER}
-    assert reasons(group, "alice", page, "bob") == {Reason.UNREADABLE}
+    assert reasons(group, "alice", page, "bob") == {Reason.OTHER_STATE}, "she is a member"
+    assert reasons(group, "carol", page, "alice") == {Reason.UNREADABLE}
     late = StatePage(CheckpointMark(10**6, bytes(32)), 3, 5, b"page")
     assert reasons(group, "alice", late, "bob") == {Reason.OTHER_STATE}
     assert reasons(group, "alice", Refusal(Reason.TOO_MANY, "operations"), "bob") == {Reason.TOO_MANY}
