@@ -57,6 +57,14 @@ def open_packet(payload: bytes, channel: str, data_set: bytes, sender_id: str) -
     return envelope
 
 
+def claimed_member(sender_id: str) -> bytes:
+    """Return the beginning of the member id that a topic claims; empty where it claims none."""
+    try:
+        return bytes.fromhex(sender_id)
+    except ValueError:
+        return b""
+
+
 def announce(identity: Identity, channel: str, genesis: Operation, contacts: Sequence[bytes], number: int) -> bytes:
     """Return the announcement of a data set of ours."""
     one = Announcement(genesis.raw, genesis.signature, tuple(contacts), number, _UNSIGNED)

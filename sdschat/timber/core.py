@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -18,13 +17,12 @@ from sdschat.timber.events import (
     MemberChanged,
     Milestone,
     Placed,
-    Rejected,
     Report,
     Settled,
 )
 from sdschat.timber.front import FrontChat
 from sdschat.timber.intake import OperationIntake
-from sdschat.timber.pending import Agenda, ChangesByPost, Inbox, TouchedEvents
+from sdschat.timber.pending import Agenda, ChangesByPost, Inbox, RefusalCount, TouchedEvents
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector, compaction_row
 from sdschat.timber.states import state_at_compaction
@@ -106,8 +104,7 @@ class EngineState:
         self.journal = RowCollector()
         self.packets: list[Packet] = []
         self.events: list[Report] = []
-        self.refused: Counter[tuple[bytes, Reason, str]] = Counter()
-        self.refusals: Counter[Reason] = Counter()  # in all
+        self.refusals = RefusalCount(now.mono)
 
     # Data set.
 
@@ -386,14 +383,7 @@ class EngineState:
         return sha256(b"".join(slots[one].id for one in sorted(self.replica.committee.open))).digest()
 
     def refuse(self, peer: bytes, reason: Reason, detail: str = "") -> None:
-        """Count a refusal. `report_refused` makes one report of all with the same reason and detail."""
-        self.refused[(peer, reason, detail)] += 1
-        self.refusals[reason] += 1
-
-    def report_refused(self) -> None:
-        for (peer, reason, detail), count in self.refused.items():
-            self.events.append(Rejected(peer, reason, count, detail))
-        self.refused.clear()
+        self.refusals.add(peer, reason, detail)
 
     def node_of(self, operation: Operation) -> TreeNode:
         return TreeNode(operation_id(self.data_set, operation.raw), operation)

@@ -222,7 +222,7 @@ class TimberEngine:
     def take(self) -> Ready:
         """Return what to do, once."""
         core = self._core
-        core.report_refused()
+        core.events += core.refusals.take(core.mono)
         ready = Ready(core.journal.drain(), tuple(core.packets), tuple(core.events))
         core.packets.clear()
         core.events.clear()
@@ -256,7 +256,7 @@ class TimberEngine:
     @property
     def refusals(self) -> dict[Reason, int]:
         """Number of refusals since the start, by reason."""
-        return dict(self._core.refusals)
+        return dict(self._core.refusals.by_reason)
 
     def missing(self) -> list[MissingOperation]:
         """Return the operations that others name and that are not held, the longest missed first."""

@@ -31,5 +31,5 @@ STATE_BYTES = 1024 * MIB  # of a state that is being taken over
 MAX_PAGES = STATE_BYTES // PAGE_BYTES  # of a state
 MISSING_REMEMBERED = 1024  # operations that others named and that are not held
 TOUCHED_REMEMBERED = 4096  # events with news of their delivery; more are told as all
-REFUSED_REMEMBERED = 1024  # operations of which a refusal was reported
+REFUSALS_A_MINUTE = 20  # reports of refusals; further ones are counted
 MAX_INVITATIONS = 64  # in front of the checkpoint; further ones wait with their author

@@ -1,5 +1,5 @@
-"""Work before an engine: things to do at a time, each under a name, events that are to be written here, and events of
-which there may be news.
+"""Work before an engine: things to do at a time, each under a name, events that are to be written here, and what is to
+be told: events of which there may be news, and refusals.
 
 The next thing to do is found without looking at the rest. Events have their number for each author.
 """
@@ -11,7 +11,9 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from sdschat.timber import limits
-from sdschat.timber.values import Kind, PostId, SignedEvent
+from sdschat.timber.config import MINUTE
+from sdschat.timber.events import Rejected
+from sdschat.timber.values import Kind, PostId, Reason, SignedEvent
 
 Name = TypeVar("Name")
 
@@ -73,6 +75,36 @@ class TouchedEvents:
         """Return the names, in the order of the changes; None: all of them."""
         names, self._names = self._names, {}
         return None if names is None else list(names)
+
+
+class RefusalCount:
+    """Refusals, to be reported: so many in a minute, since each is a line, and of the others how many there were."""
+
+    def __init__(self, mono: int) -> None:
+        self.by_reason: Counter[Reason] = Counter()  # since the start
+        self._new: Counter[tuple[bytes, Reason, str]] = Counter()
+        self._more: Counter[Reason] = Counter()  # not reported yet, and not to be told apart
+        self._from, self._reported = mono, 0
+
+    def add(self, peer: bytes, reason: Reason, detail: str) -> None:
+        self.by_reason[reason] += 1
+        self._new[(peer, reason, detail)] += 1
+
+    def take(self, mono: int) -> list[Rejected]:
+        """Return the reports that are due: one for all with the same peer, reason and detail."""
+        found: list[Rejected] = []
+        if mono >= self._from + MINUTE:
+            found = [Rejected(b"", reason, count, "further ones") for reason, count in self._more.items()]
+            self._from, self._reported = mono, 0
+            self._more.clear()
+        for (peer, reason, detail), count in self._new.items():
+            if self._reported < limits.REFUSALS_A_MINUTE:
+                self._reported += 1
+                found.append(Rejected(peer, reason, count, detail))
+            else:
+                self._more[reason] += count
+        self._new.clear()
+        return found
 
 
 class ChangesByPost:

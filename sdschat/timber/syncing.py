@@ -156,10 +156,10 @@ class Syncing:
             return
         self.bases[peer] = core.mono, sync.base
         before = replica.arrivals
-        refused = core.refusals[Reason.CHECKSUM]
+        refused = core.refusals.by_reason[Reason.CHECKSUM]
         for operation in sync.operations:
             core.receive(operation, peer)
-        if core.refusals[Reason.CHECKSUM] > refused:
+        if core.refusals.by_reason[Reason.CHECKSUM] > refused:
             self._show(peer, [one for operation in sync.operations for one in self._named(operation)])
         theirs = dict(sync.clock)
         if self._behind(theirs):

@@ -180,6 +180,21 @@ def test_t_056_t_057_a_member_that_sends_events_elsewhere_is_told() -> None:
     assert set(group["alice"].texts()) == {text for text, was_refused in refused.items() if not was_refused}
 
 
+def test_so_many_refusals_are_reported_in_a_minute() -> None:
+    """Each was a line. Of the further ones it is told how many there were."""
+    group = Group(*THREE, **AT_ONCE)
+    alice, operation = group["alice"], pushed(group, "bob", "x")
+    for seq in range(500):
+        unsigned = Operation(
+            operation.body._replace(seq=seq + 10), operation.raw + bytes((seq % 256, seq >> 8)), bytes(64)
+        )
+        group.deliver("alice", sync(group, unsigned), "bob")
+    assert [one.reason for one in alice.heard(Rejected)] == [Reason.SIGNATURE] * 20
+    group.settle(70_000)
+    found = alice.heard(Rejected)[20:]
+    assert [(one.peer, one.times) for one in found if one.reason is Reason.SIGNATURE] == [(b"", 480)]
+
+
 def test_events_of_an_author_beyond_its_share_are_not_passed_on() -> None:
     """Each was, to the members nearest to it, also where it was refused for want of room."""
     group = Group("alice", "bob", "carol", stagger=3_600_000, redundancy=1)

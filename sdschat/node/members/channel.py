@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.identity.members import DataSet, open_packet, read_announcement, seal_packet
+from sdschat.identity.members import DataSet, claimed_member, open_packet, read_announcement, seal_packet
 from sdschat.identity.signing import sender_id_of, verify
 from sdschat.node.channel.content import save_book
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket
@@ -24,7 +24,6 @@ from sdschat.node.members.events import (
     MemberStatusChanged,
     PostDeleted,
     PostEdited,
-    TimberRejected,
 )
 from sdschat.node.members.journal import journal_rows
 from sdschat.node.members.knocks import Knocks
@@ -39,7 +38,7 @@ from sdschat.store.timber import open_timber, save_timber
 from sdschat.timber.chat import CREATOR
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.values import Packet, PostId, Reason, member_id, sender_of
+from sdschat.timber.values import Packet, PostId, Reason, Refusal, member_id, sender_of
 from sdschat.timber.views import Delivery, MemberStanding
 from sdschat.wire.members_codec import TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec
@@ -345,7 +344,7 @@ class MembersChannel:
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
         envelope = open_packet(payload, self._session.name, self._announced.data_set, frm)
         if isinstance(envelope, str):
-            self._events.append(TimberRejected(frm, str(Reason.SIGNATURE), 1, envelope))
+            self.engine.receive(claimed_member(frm), Refusal(Reason.SIGNATURE, envelope), now)
             return
         peer, private = member_id(envelope.author_key), self._session.private
         if private is not None and envelope.author_key not in private.roster.members:
