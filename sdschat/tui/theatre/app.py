@@ -22,7 +22,7 @@ from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.pane import Pane, PlayedInput
+from sdschat.tui.theatre.pane import Pane, PlayedInput, Steady
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import LINKS, ME, PEOPLE, help_in, keys_in
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
@@ -94,9 +94,9 @@ class TheatreApp(OrderedKeys):
         self.player = TheatrePlayer(company, loss, self.tell, self.fail)
         self.panes = {nick: Pane(nick, self.line_style, plays=nick == ME) for nick in PEOPLE}
         self.chosen = PEOPLE[-1]
-        self.links = {number: Static("", classes="link") for number in (1, 4)}
-        self.middle = Static("", id="middle")
-        self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
+        self.links = {number: Steady(classes="link") for number in (1, 4)}
+        self.middle = Steady(id="middle")
+        self.state, self.told = Steady(id="state"), Static("", id="told", markup=False)
         self.keys = Static("", id="keys", markup=False)
         self.small = Static("", id="small", markup=False)
         self.help = Static(help_in(self.line_style.glyphs), id="help", markup=False)

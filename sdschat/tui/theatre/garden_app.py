@@ -18,7 +18,7 @@ from sdschat.node.tasks import start
 from sdschat.tui.model.words import ASCII, UNICODE, count
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
-from sdschat.tui.theatre.pane import Pane
+from sdschat.tui.theatre.pane import Pane, Steady
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
 LEAST: Final = (60, 12)  # columns and lines
@@ -60,7 +60,7 @@ class GardenApp(OrderedKeys):
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
         self.player = GardenPlayer(garden, self.tell)
         self.panes = {nick: Pane(nick, self.line_style, notes=True) for nick in MEMBERS}
-        self.state, self.told = Static("", id="state"), Static("", id="told", markup=False)
+        self.state, self.told = Steady(id="state"), Static("", id="told", markup=False)
         self.keys, self.small = Static("", id="keys", markup=False), Static("", id="small", markup=False)
         self.found = WordSearch(0, 0)
         self._was_found = False  # somebody has written the word

@@ -6,14 +6,16 @@ from typing import Final
 
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.strip import Strip
 from textual.style import Style as TextualStyle
+from textual.visual import VisualType
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Tone
@@ -82,6 +84,7 @@ class LogEnd(Widget):
         self.notes = notes
         self.line_style = line_style
         self.model: ChannelModel | None = None
+        self._lines: list[Line] = []
         self._strips: list[Strip] = []
 
     def draw(self, model: ChannelModel) -> None:
@@ -103,12 +106,26 @@ class LogEnd(Widget):
             if found and len(found) + len(lines) > height:
                 break  # the end alone of a row says nothing
             found[:0] = lines
-        self._strips = [Strip(line) for line in found[:height]]
-        self.refresh()
+        if (lines := found[:height]) != self._lines:  # else nothing is drawn anew
+            self._lines = lines
+            self._strips = [Strip(line) for line in lines]
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         strip = self._strips[y] if y < len(self._strips) else Strip.blank(0)
         return strip.crop_extend(0, self.size.width, self.rich_style).apply_style(self.rich_style)
+
+
+class Steady(Static):
+    """A text that is drawn anew when it is another one."""
+
+    _drawn: object = None
+
+    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+        drawn = (content.plain, content.style, content.spans) if isinstance(content, Text) else content
+        if drawn != self._drawn:
+            self._drawn = drawn
+            super().update(content, layout=layout)
 
 
 class PlayedInput(Input):
@@ -141,6 +158,7 @@ class Pane(Vertical):
         self.nick = nick
         self.log_end = LogEnd(line_style, notes=notes)
         self.entry = PlayedInput(nick) if plays else None
+        self._title: tuple[object, ...] = ()  # as it is drawn
 
     def compose(self) -> ComposeResult:
         yield self.log_end
@@ -150,6 +168,10 @@ class Pane(Vertical):
     def entitle(self, sign: str, fingerprint: str, remarks: list[str], style: Style, *, flash: bool) -> None:
         """Write the title: name, sign and fingerprint, in a colour that equal logs share, and as many remarks below as
         there is room for."""
+        title = (sign, fingerprint, remarks, style, flash, self.size.width)
+        if title == self._title:
+            return
+        self._title = title
         drawn = TextualStyle.from_rich_style(style + Style(bold=True, reverse=flash))
         self.border_title = Content.assemble(f"{self.nick} ", (f"{sign} {fingerprint}", drawn))
         between = f" {self.log_end.line_style.glyphs.between} "

@@ -72,6 +72,14 @@ def test_logs_part_at_a_cut_and_come_together_when_it_is_mended(tmp_path: Path) 
         assert terminal.restored()
 
 
+def test_nothing_is_drawn_while_nothing_happens(tmp_path: Path) -> None:
+    """All panes were drawn ten times a second, also over a slow connection."""
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("all logs are equal")
+        terminal.until(lambda: not terminal.read(1.0), "it goes on drawing")
+
+
 def test_the_caption_says_what_has_really_happened_and_a_fault_by_hand_halts_the_script(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(""), tmp_path, size=(80, 24)) as terminal:
