@@ -26,6 +26,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.HandedOver: "published",
     events.NotPublished: "not_published",
     events.IdentityUsedElsewhere: "identity_used_elsewhere",
+    events.UnsignedInOurName: "unsigned_in_our_name",
     events.DeviceRenewed: "device_renewed",
     events.AuthorGapFound: "author_gap",
     events.AuthorGapClosed: "author_gap_closed",

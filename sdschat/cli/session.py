@@ -351,6 +351,10 @@ class EventPrinter:
                 return f"a packet was not sent ({failure}): {detail}"
             case events.IdentityUsedElsewhere():
                 return "somebody else uses your key: a message was signed with it that was not written here"
+            case events.UnsignedInOurName():
+                return (
+                    "somebody without your key says things in your name. They are not shown here; others may see them"
+                )
             case events.DeviceRenewed():
                 return (
                     "this profile was restored or copied: messages of its own came that it does not have. "

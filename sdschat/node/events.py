@@ -262,6 +262,13 @@ class IdentityUsedElsewhere(NamedTuple):
     message_id: str
 
 
+class UnsignedInOurName(NamedTuple):
+    """Messages came that bear our name, and that we never signed. They are not shown; others may show them."""
+
+    message_id: str  # the last one
+    messages: int  # in this run
+
+
 class SavingFailed(NamedTuple):
     """Nothing is sent or shown until it can be saved; it is tried again."""
 
@@ -326,6 +333,7 @@ EventBody = (
     | NickChanged
     | NickClaimed
     | IdentityUsedElsewhere
+    | UnsignedInOurName
     | DeviceRenewed
     | AuthorGapFound
     | AuthorGapClosed

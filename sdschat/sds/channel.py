@@ -19,20 +19,20 @@ from sdschat.sds.persist import collect_writes, open_new, restore
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
-from sdschat.sds.steps.bodies import forget_bodies, receive_body
+from sdschat.sds.steps.bodies import doubt, forget_bodies, receive_body
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
-from sdschat.sds.steps.id_only import receive_id, receive_told
+from sdschat.sds.steps.id_only import receive_id, receive_told, refuse_claim
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.owed import heard_copy
-from sdschat.sds.steps.receive import receive_message
+from sdschat.sds.steps.receive import receive_early, receive_message
 from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request_buffer_sweep, note_missing
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import Jitter
-from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal, Snapshot
+from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Reason, Refusal, Snapshot
 
 COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
 
@@ -101,6 +101,12 @@ class Channel:
         """Take an id of which others have no more, and of which nothing can be checked; see `steps/id_only.py`."""
         self.state.now = now
         receive_told(self.state, lamport, message_id, sender_id, of_any_age=of_any_age)
+
+    def refuse_claim(self, now: Now, message: Message, reason: Reason, why: str) -> bool:
+        """Refuse a message that nobody signed, in the name of somebody who signs, and keep its id; the contract is that
+        of `steps/id_only.py`. True if the id is here now."""
+        self.state.now = now
+        return refuse_claim(self.state, message, reason, why)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
         """Take in the body of a message that the log has by its id alone; the contract is in `steps/bodies.py`."""
@@ -196,6 +202,9 @@ class Channel:
             s.spent_at = now.mono
             forget_old_answers(s)
             forget_old_pushes(s)
+        if s.early and not s.unsaved:
+            s.unproven = False
+            receive_early(s)
         mend_horizon(s)
         release_due(s)
         if s.online:  # none of these has anything to do without a transport, and time without it counts for none
@@ -211,6 +220,8 @@ class Channel:
         next_release = s.incoming.future_dated.next()
         if next_release is not None:  # on the wall clock, which may be put right at any time
             next_release = s.now.mono + max(0, next_release - s.now.wall)
+        if s.early:
+            return s.now.mono
         if not s.online:
             return next_release
         due = next_sync(s)
@@ -231,16 +242,22 @@ class Channel:
             self.state.refetch.want(HistoryEntry(message_id, None, entry.sender_id), now.mono + self.state.config.t_min)
         return entry is not None
 
+    def doubt(self, now: Now, message_id: str) -> bool:
+        """Ask for a message under whose id another one seems to be here; the contract is in `steps/bodies.py`. False:
+        too many are asked for just now."""
+        self.state.now = now
+        return doubt(self.state, message_id)
+
     def fetched(self, message_id: str) -> None:
         self.state.refetch.take(message_id)
 
     def miss(self, now: Now, entry: HistoryEntry) -> None:
-        """Ask for a message that is not here, and that its author is known to have sent."""
+        """Ask for a message that its author is known to have sent, and that is not here, or is only by another one."""
         self.state.now = now
         self.state.unproven = False
-        if not self.state.holds(entry.message_id) and note_missing(
-            self.state, entry, entry.sender_id or "", awaited=False
-        ):
+        if self.state.holds(entry.message_id):
+            doubt(self.state, entry.message_id)
+        elif note_missing(self.state, entry, entry.sender_id or "", awaited=False):
             self.state.events.append(DependenciesMissing(entry.message_id, (entry.message_id,)))
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:

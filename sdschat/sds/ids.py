@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
+from typing import Final
 
 from sdschat.sds.config import IdRule
 from sdschat.sds.values import Message
 
 _TEXT_TAG = b"sdschat/text-id/1"
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 def content_id(content: bytes) -> str:
@@ -30,6 +33,11 @@ def message_id_for(rule: IdRule, channel_id: str, sender_id: str, lamport: int, 
     if rule == "content":
         return content_id(content)
     return text_id(channel_id, sender_id, lamport, content)
+
+
+def is_digest(message_id: str) -> bool:
+    """True if an id looks like a SHA-256, so that some content may give it."""
+    return _DIGEST.fullmatch(message_id) is not None
 
 
 def recipe_of(message: Message) -> str:

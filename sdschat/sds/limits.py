@@ -63,6 +63,11 @@ RANGE_LIMIT = 1024  # ids looked at to answer one range
 QUESTIONED = 64  # own messages, from the oldest, that are asked about one after the other
 ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 
+# Messages that are here under ids of others.
+DOUBTED_TRIES = 6  # requests for the true one
+DOUBTED_AT_A_TIME = 64
+EARLY = 256  # true ones that come before the false ones are saved
+
 # Memory.
 RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
 MAX_PEERS = 1024

@@ -285,6 +285,8 @@ class RefetchBuffer:
     _due: dict[str, int] = field(default_factory=dict, init=False)
     # Requests that went out, by message id; absent before the first one.
     _asked: dict[str, int] = field(default_factory=dict, init=False)
+    # Requests that may go out, by message id, for those that are given up.
+    _most: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -292,10 +294,13 @@ class RefetchBuffer:
     def __contains__(self, message_id: str) -> bool:
         return message_id in self._entries
 
-    def want(self, entry: HistoryEntry, due: int) -> None:
+    def want(self, entry: HistoryEntry, due: int, tries: int = 0) -> None:
+        """`tries`: so many requests at most; 0 for any number."""
         if entry.message_id not in self._entries:
             self._entries[entry.message_id] = entry
             self._due[entry.message_id] = due
+            if tries:
+                self._most[entry.message_id] = tries
 
     def due(self, now: int, most: int) -> tuple[HistoryEntry, ...]:
         found = [message_id for message_id, due in self._due.items() if due <= now]
@@ -305,8 +310,11 @@ class RefetchBuffer:
     def asked(self, message_id: str, now: int, pause: int) -> None:
         """If nothing comes of it, ask again, twice as long after each time."""
         times = self._asked[message_id] = self._asked.get(message_id, 0) + 1
+        if times == self._most.get(message_id):
+            self.take(message_id)
+            return
         self._due[message_id] = now + (pause << min(times - 1, _MOST_DOUBLINGS))
 
     def take(self, message_id: str) -> None:
-        for table in (self._entries, self._due, self._asked):
+        for table in (self._entries, self._due, self._asked, self._most):
             table.pop(message_id, None)

@@ -10,6 +10,7 @@ from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
 from sdschat.sds.history import History
+from sdschat.sds.ids import is_digest, recipe_of
 from sdschat.sds.incoming import Gaps, IncomingBuffer
 from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, MAX_PEERS, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW, out_of_bounds
 from sdschat.sds.outgoing import OutgoingBuffer
@@ -281,6 +282,8 @@ class ChannelState:
     ephemeral_sent: int = field(default=0, init=False)
     # Rows of the log whose writes are in the next `Ready`, by message id.
     unsaved: dict[str, LogRow] = field(default_factory=dict, init=False)
+    # Messages that take the place of false ones once these are saved, with their bytes and the way by which they came.
+    early: dict[str, tuple[Message, bytes, str]] = field(default_factory=dict, init=False)
     # The row of this channel as it is on disk. None before the first one.
     saved_channel: ChannelRow | None = field(default=None, init=False)
     # The next `Ready`, in the order in which it came about.
@@ -331,6 +334,10 @@ class ChannelState:
             return (row.raw, row.entry.sender_id) if row.raw else None
         buffered = self.incoming.buffered.get(message_id)
         return None if buffered is None else (buffered.raw, buffered.message.sender_id)
+
+    def may_be_of_another(self, message: Message) -> bool:
+        """True if some other content may give the id of this message, and its own does not: that message may come."""
+        return is_digest(message.message_id) and recipe_of(message) == "foreign"
 
     def newest(self, count: int) -> list[Entry]:
         """The last entries of the log, whatever of it is saved."""

@@ -8,6 +8,7 @@ import pytest
 
 from tests.attacks.altered import altered
 from tests.attacks.attacker import MOST, Attacker
+from tests.attacks.borrowed_names import borrowed_names
 from tests.attacks.devices import devices
 from tests.attacks.direct_flood import direct_flood
 from tests.attacks.invented_acks import invented_acks
@@ -19,6 +20,7 @@ from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.rings import rings
 from tests.attacks.since_join import since_join
 from tests.attacks.stage import CHANNEL, Attack, stage
+from tests.attacks.taken_ids import taken_ids
 from tests.attacks.unsigned_names import unsigned_names
 from tests.attacks.used_link import used_link
 from tests.needs import needs_module
@@ -30,6 +32,7 @@ needs_module("iotcore")
     ("attack", "size"),
     [
         (altered, 6),
+        (borrowed_names, 3),
         (invented_acks, 3),
         (devices, 100),
         (direct_flood, 40),
@@ -41,6 +44,7 @@ needs_module("iotcore")
         (replayed_private, 300),
         (rings, 1),
         (since_join, 6),
+        (taken_ids, 8),
         (unsigned_names, 60),
         (used_link, 60),
     ],

@@ -8,7 +8,9 @@ from hashlib import sha256
 import pytest
 
 from sdschat.sds.bloom.compact import read_filter
-from sdschat.sds.events import Delivered, Rejected
+from sdschat.sds.config import Config
+from sdschat.sds.events import Delivered, Rejected, RepairRequested
+from sdschat.sds.limits import DOUBTED_TRIES
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, START, Group
 
@@ -85,3 +87,42 @@ def test_what_waits_for_a_false_one_is_delivered_though_the_true_one_is_refused(
     assert not group["a"].channel.state.holds(ID)
     group.tick(2 * group.config.lost_after)
     assert group["a"].log == ["late", "child"]
+
+
+def test_a_doubted_message_is_asked_for_until_the_true_one_is_here() -> None:
+    """Everybody takes us to have it, so that nobody sends it unless asked."""
+    group = Group("a", "c", config=Config(sync_interval=4000, t_min=500, t_max=2000))
+    group.give("c", TRUE)
+    group.lose()
+    group.give("a", replace(FALSE, lamport_timestamp=TRUE.lamport_timestamp))
+    group.tick(60_000)
+    assert [told.message.content for told in group["a"].of(Delivered)] == [FALSE.content]
+    group["a"].channel.doubt(group.now, ID)
+    group.tick(60_000)
+    assert [told.message.content for told in group["a"].of(Delivered)] == [FALSE.content, CONTENT]
+    assert not group["a"].channel.state.refetch
+
+
+def test_nobody_is_asked_without_end_and_not_for_what_makes_its_id() -> None:
+    group = Group("a", config=Config(sync_interval=4000, t_min=500, t_max=2000))
+    group.give("a", FALSE)
+    group.give("a", Message("c", "no digest", "lobby", START + 6, content=b"foreign"))
+    other = Message("c", sha256(b"other").hexdigest(), "lobby", START + 7, content=b"other")
+    group.give("a", other)
+    for message_id in (ID, "no digest", other.message_id, "unknown"):
+        group["a"].channel.doubt(group.now, message_id)
+    group.tick(3_600_000)
+    asked = [told.message_ids for told in group["a"].of(RepairRequested)]
+    assert asked == [(ID,)] * DOUBTED_TRIES
+    assert not group["a"].channel.state.refetch
+
+
+def test_the_true_one_may_come_before_the_false_one_is_saved() -> None:
+    group = Group("a")
+    node = group["a"]
+    for message in (FALSE, TRUE, TRUE):
+        node.channel.receive(group.now, CODEC.encode(message))
+    group.collect("a")
+    group.tick(10)
+    assert [told.message.content for told in node.of(Delivered)] == [FALSE.content, CONTENT]
+    assert not node.of(Rejected)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from sdschat.sds.config import Config
 from sdschat.sds.events import (
     Delivered,
@@ -12,6 +16,8 @@ from sdschat.sds.events import (
     PushScheduled,
     RangeDiffered,
 )
+from sdschat.sds.ids import content_id
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 
@@ -122,3 +128,50 @@ def test_an_id_closes_the_gap_of_a_message_from_before_our_joining() -> None:
     group.give("a", forge("b", "child", horizon - 1, "m"))
     keep_id(group, "a", forge("b", "m", horizon - 2))
     assert [event.message_id for event in group["a"].of(GapClosed)] == ["m"]
+
+
+def refuse(group: Group, name: str, message: Message) -> bool:
+    node = group[name]
+    kept = node.channel.refuse_claim(node.shifted(group.now), message, Reason.OWN_ID_UNKNOWN, "")
+    group.collect(name)
+    return kept
+
+
+def test_a_refused_claim_leaves_its_id_and_what_names_it_waits_for_nothing() -> None:
+    group = Group("a")
+    claim = forge("a", "never said", START + 1)
+    group.give("a", forge("b", "child", START + 2, "never said"))
+    assert group["a"].log == []
+    assert refuse(group, "a", claim)
+    assert group["a"].log == ["never said", "child"]
+    assert group["a"].refused() == [Reason.OWN_ID_UNKNOWN]
+    assert not group["a"].of(KeptAsId)
+    assert [told.message.message_id for told in group["a"].of(Delivered)] == ["child"]
+    group.crash("a")
+    assert [entry.message_id for entry in group.say("a", "hello").causal_history] == ["child"]
+
+
+def test_a_claim_that_cannot_be_an_id_of_the_log_leaves_none() -> None:
+    group = Group("a")
+    assert not refuse(group, "a", forge("a", "ahead", START + QUIET.max_skew + 10_000))
+    assert not refuse(group, "a", forge("a", "old", START - IDS_KEPT - 1))
+    assert not refuse(group, "a", Message("a", "ephemeral", "lobby", content=b"x"))
+    assert not refuse(group, "a", Message("a", "other", "elsewhere", START, content=b"x"))
+    assert group["a"].log == []
+
+
+TRUE = Message("b", content_id(b"true"), "lobby", START + 2, content=b"true")
+
+
+@pytest.mark.parametrize("way", ["claim", "over a limit"])
+def test_the_message_of_which_the_id_is_made_takes_its_place(way: str) -> None:
+    group = Group("a")
+    false = replace(TRUE, content=b"false")
+    if way == "claim":
+        refuse(group, "a", replace(false, sender_id="a"))
+    else:
+        keep_id(group, "a", false)
+    group.give("a", replace(TRUE, content=b"also false"))
+    assert not group["a"].of(Delivered)
+    group.give("a", TRUE)
+    assert [told.message.content for told in group["a"].of(Delivered)] == [b"true"]

@@ -56,11 +56,10 @@ def test_content_that_does_not_make_the_id_takes_no_place() -> None:
     assert entry.generation == TOLD
 
 
-def test_what_is_here_or_ours_or_of_no_date_changes_nothing() -> None:
+def test_what_is_here_or_of_no_date_changes_nothing() -> None:
     group = Group("a")
     group.give("a", genuine(START + 1))
     tell(group, START + 7)
-    tell(group, START + 1, "a", "c" * 64)
     tell(group, group.now.wall + 10**9, "b", "d" * 64)
     assert group["a"].log == [ID]
     assert not group["a"].of(KeptAsId)

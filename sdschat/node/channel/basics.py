@@ -17,10 +17,11 @@ from sdschat.node.channel.over_limit import OverLimitCounter
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.channel.session import ChannelExtension, ChannelSession
 from sdschat.node.channel.strangers import ChannelStrangers
-from sdschat.node.events import PacketRestored
+from sdschat.node.events import PacketRestored, UnsignedInOurName
+from sdschat.sds.events import Rejected
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Message, MessageKind, Now, Refusal
+from sdschat.sds.values import Message, MessageKind, Now, Reason, Refusal
 from sdschat.store.history import SqlHistory
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction, restore_packet
@@ -122,6 +123,7 @@ def basic_extensions(store: Store, gate: ContentGate, limits: SenderLimits) -> I
     yield OverLimitCounter(gate, limits)
     yield KeptCounters(store, gate.book)
     yield ChannelStrangers(store, gate.book, gate.share)
+    yield ClaimsOfOurName()
 
 
 class KeptCounters(PassiveExtension):
@@ -152,3 +154,33 @@ class KeptCounters(PassiveExtension):
                 transaction.set_value(f"{self._prefix}{name}", b"%d" % last)
 
         return ExtensionOutput(save)
+
+
+_CLAIMS_EVERY: Final = 60_000  # milliseconds between two events
+
+
+class ClaimsOfOurName(PassiveExtension):
+    """A part of every channel: tells of messages in our name that we never signed, once a minute at most."""
+
+    def __init__(self) -> None:
+        self._messages = self._told = 0
+        self._told_at = -_CLAIMS_EVERY
+        self._last = ""
+
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+
+    def next_wake(self) -> int | None:
+        return self._told_at + _CLAIMS_EVERY if self._messages > self._told else None
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        for event in ready.events:
+            if not isinstance(event, Rejected) or event.reason is not Reason.OWN_ID_UNKNOWN:
+                continue
+            if not self._session.stolen(event):
+                self._messages += 1
+                self._last = event.message_id
+        if self._messages == self._told or now.mono - self._told_at < _CLAIMS_EVERY:
+            return ExtensionOutput()
+        self._told, self._told_at = self._messages, now.mono
+        return ExtensionOutput(events=(UnsignedInOurName(self._last, self._messages),))

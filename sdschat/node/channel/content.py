@@ -74,7 +74,7 @@ class ContentGate:
         self._format = content_format
         self._unsigned_wait = unsigned_wait
         self.chains = OwnChains(store)
-        self.copies = OtherCopies()
+        self.copies = OtherCopies(self.book)
         self._composed: OpenedContent | None = None
         self._own: dict[str, OpenedContent] = {}
         self._elsewhere: set[bytes] = set()  # devices that use our key elsewhere, and were told
@@ -133,7 +133,7 @@ class ContentGate:
         channel can be the first to send something under the id of a message that we lack, or a message at another
         place than its author's. `held`: a message with this id is here already. If its signature was checked lately,
         that need not be done again."""
-        refusal = refusal_of(message) or self._borrowed(message)
+        refusal = refusal_of(message) or self.claim_of(message, held)
         checked = held and message.message_id in self._verified
         if refusal is not None or checked or not is_placed(message):
             return refusal
@@ -143,6 +143,18 @@ class ContentGate:
         if len(self._verified) > _VERIFIED_KEPT:
             self._verified.popitem(last=False)
         return None
+
+    def claim_of(self, message: Message, held: bool) -> Refusal | None:
+        """Return a refusal for content that nobody signed, in the name of somebody who signs. Those who have not heard
+        of that one have it in their logs. `held`: a message with this id is here already."""
+        if message.sender_id != self.identity.sender_id:
+            return self._borrowed(message)
+        if held or self._format == "text" or message.kind is not MessageKind.CONTENT or is_placed(message):
+            return None
+        if self.proves_ours(message):
+            return None
+        why = "it is not signed, and bears our name"
+        return Refusal(Reason.OWN_ID_UNKNOWN, why, message.sender_id, message.message_id)
 
     def _borrowed(self, message: Message) -> Refusal | None:
         """Return a refusal for content that nobody signed, in the name of somebody who signs, under an id that is not

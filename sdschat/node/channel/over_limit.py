@@ -53,7 +53,7 @@ class OverLimitCounter(PassiveExtension):
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:
-            if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
+            if isinstance(event, KeptAsId) and not self._is_of_no_interest(event.message.sender_id):
                 if not event.told:
                     self._note_flood(event.message.sender_id, now.mono)
                 if not self._gate.book.is_waiting(event.message.sender_id):  # one line stands for all strangers
@@ -74,6 +74,10 @@ class OverLimitCounter(PassiveExtension):
         nick_of, counts = self._gate.nick_of, self._counts
         events += (OverLimit(sender, nick_of(sender), counts[sender], self._before_join) for sender in changed)
         return ExtensionOutput(events=events)
+
+    def _is_of_no_interest(self, sender_id: str) -> bool:
+        """True for whom the user ignores, and for ids that bear our name, which others made: ours are here in full."""
+        return sender_id == self._gate.identity.sender_id or self._gate.is_ignored(sender_id)
 
     def is_flooding(self, sender_id: str) -> bool:
         """True if this sender exceeded the limit in this run: what only it names as missing is not shown as such."""

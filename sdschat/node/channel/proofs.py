@@ -18,6 +18,7 @@ _COUNTERS_KEPT: Final = 4096
 class HeardPacket(NamedTuple):
     message: Message | Refusal
     proof: SyncProof | None  # of a sync message; it was checked
+    claim: Message | None = None  # what was refused, where nobody signed it and it bears the name of somebody who signs
 
 
 def is_signed(message: Message, packet: bytes) -> bool:

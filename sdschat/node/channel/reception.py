@@ -56,7 +56,10 @@ class PacketReception:
         if isinstance(message, Refusal):
             state = self._channel.state
             state.now = now
-            state.reject(message.reason, message.sender_id, message.message_id, message.detail)
+            if heard.claim is not None and not outdated:
+                self._channel.refuse_claim(now, heard.claim, message.reason, message.detail)
+            else:
+                state.reject(message.reason, message.sender_id, message.message_id, message.detail)
         elif not self._proofs.repeated(heard):
             self.last_heard.note(message, now)
             if message.sender_id == self._gate.identity.sender_id:
@@ -69,6 +72,10 @@ class PacketReception:
                 unproven = outsider or self._proofs.unproven(heard)
                 self._channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self._channel.state, message)
+                if unproven:
+                    self._gate.copies.remember(message)
+                else:
+                    self._gate.copies.review(self._channel, message, now)
         return True
 
     def read(self, packet: bytes) -> HeardPacket:
@@ -77,8 +84,17 @@ class PacketReception:
         message = heard.message
         if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
             return heard
-        refusal = self._gate.refusal_of(message, self._is_checked(message.message_id))
-        return heard if refusal is None else HeardPacket(refusal, None)
+        own = message.sender_id == self._gate.identity.sender_id
+        held = self._is_checked(message.message_id) or (own and self._is_in_full(message.message_id))
+        refusal = self._gate.refusal_of(message, held)
+        if refusal is None:
+            return heard
+        claimed = self._gate.claim_of(message, held) is not None
+        return HeardPacket(refusal, None, message if claimed else None)
+
+    def _is_in_full(self, message_id: str) -> bool:
+        entry = self._channel.state.delivered(message_id)
+        return entry is not None and not entry.bare
 
     def _is_checked(self, message_id: str) -> bool:
         """True if a message is known to be what its author signed, because it is here and came lately. Of one that is

@@ -54,8 +54,12 @@ class EngineIntake:
                     new += 1
                 continue
             here = known is not None or state.holds(message.message_id)
-            genuine = self._gate.refusal_of(message, here) is None
-            taken = genuine and self._channel.receive_history(now, message, raw, via)
+            refusal = self._gate.refusal_of(message, here)
+            if refusal is None:
+                taken = self._channel.receive_history(now, message, raw, via)
+            else:
+                claimed = self._gate.claim_of(message, here) is not None
+                taken = claimed and self._channel.refuse_claim(now, message, refusal.reason, refusal.detail)
             if here:
                 self._gate.copies.note(state, message)
             if taken:

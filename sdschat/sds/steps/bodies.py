@@ -2,6 +2,8 @@
 
     receive_body(s, message, raw, source)     one message that its caller has verified and wants in full
     displace_false(s, message, raw, source)   the same, for an id under which there is another message
+    put_off(s, message, raw, source)          either, for what is not saved yet
+    doubt(s, message_id)                      another message than is here is said to have this id
     forget_bodies(s, ids)                     bodies are deleted on disk, and the ids stay
 
 The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
@@ -14,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.sds.ids import recipe_of
+from sdschat.sds.limits import DOUBTED_AT_A_TIME, DOUBTED_TRIES, EARLY
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_body, gap_now, learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import spoil_filter
-from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, Message, Reason
+from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, HistoryEntry, Message, Reason
 
 
 def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
@@ -37,6 +40,7 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
         return False
     learn_hints(s, message)
     deliver_body(s, message, raw, source, gap_now(s, message), id_only)
+    s.refetch.take(message_id)
     return True
 
 
@@ -67,6 +71,33 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     if false is None or reason is not None:
         return False
     deliver_body(s, message, raw, source, gap_now(s, message), false)
+    s.refetch.take(message_id)
+    return True
+
+
+def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
+    """True if a message is to take the place of one that is not saved yet, and waits for that: its copies may never
+    come."""
+    row = s.unsaved.get(message.message_id)
+    if row is None or recipe_of(message) == "foreign" or not (row.entry.generation == TOLD or _is_false(s, message)):
+        return False
+    if len(s.early) < EARLY:
+        s.early[message.message_id] = message, raw, source
+    return True
+
+
+def doubt(s: ChannelState, message_id: str) -> bool:
+    """Ask for the message of which an id is made, if what is here under it is not that one. Everybody takes us to have
+    it, so that nobody sends it unless asked. False: too many are asked for."""
+    if len(s.refetch) >= DOUBTED_AT_A_TIME:
+        return False
+    entry, ours = s.delivered(message_id), s.packet_of(message_id)
+    if entry is None or not s.config.repair_enabled:
+        return True
+    known = None if ours is None else s.codec.decode(ours[0])
+    false = entry.generation == TOLD if ours is None else isinstance(known, Message) and s.may_be_of_another(known)
+    if false:
+        s.refetch.want(HistoryEntry(message_id, None, entry.sender_id), s.now.mono + s.config.t_min, DOUBTED_TRIES)
     return True
 
 

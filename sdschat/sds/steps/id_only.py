@@ -2,6 +2,7 @@
 
     receive_id(s, message)              one message that its caller has verified and does not want in full
     receive_told(s, lamport, id, sender)  a message of which another participant keeps no more, and that nobody gave
+    refuse_claim(s, message, reason, why)   one that nobody signed, in the name of somebody who signs
 
 So the logs of all participants who hear the message stay equal as sets, and their comparisons stay quiet, while nothing
 is spent on the message: it does not wait for dependencies, none of them is asked for, nothing that it says about its
@@ -11,6 +12,9 @@ released.
 The message is checked like any other, and a refused one changes nothing. What is no message of the log, or is dated too
 far ahead to be in it now, cannot be kept as an id, and is refused; so is what is dated before `IDS_KEPT`, since ids of
 that age are deleted everywhere.
+
+Whoever cannot tell a claim from a message of that sender has it in the log, and names it. So a refused claim leaves its
+id: else what names it would wait for it until `sds.lost_after`, and comparisons would never end.
 """
 
 from __future__ import annotations
@@ -41,7 +45,8 @@ def receive_id(s: ChannelState, message: Message) -> None:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, parent)
         return
     received(s, message_id)
-    _keep_id(s, message, lamport, WITHOUT_A_BODY)
+    _keep_id(s, message, lamport)
+    s.events.append(KeptAsId(message))
     s.note_arrival(message_id)
     release(s, s.incoming.meet(message_id, gap=False))
 
@@ -50,12 +55,27 @@ def receive_told(s: ChannelState, lamport: int, message_id: str, sender_id: str,
     """Put the id of a message into the log that was never seen here. Nothing happens if it is here, or cannot be.
     `of_any_age`: ids are not deleted, since the messages are not for us."""
     message = Message(sender_id, message_id, s.channel_id, lamport)
-    dated = (0 if of_any_age else s.now.wall - IDS_KEPT) <= lamport <= s.now.wall + s.config.max_skew
-    if s.holds(message_id) or sender_id == s.participant_id or not dated or out_of_bounds(lamport) is not None:
-        return
+    _take_told(s, message, 0 if of_any_age else s.now.wall - IDS_KEPT, [KeptAsId(message, True)])
+
+
+def refuse_claim(s: ChannelState, message: Message, reason: Reason, why: str) -> bool:
+    """Refuse a message, and keep its id as one that was told, since it proves no more. True if the id is here now."""
+    s.reject(reason, message.sender_id, message.message_id, why)
+    if s.never_in_log(message) is not None:
+        return False
+    return s.holds(message.message_id) or _take_told(s, message, s.now.wall - IDS_KEPT, [])
+
+
+def _take_told(s: ChannelState, message: Message, oldest: int, told: list[KeptAsId]) -> bool:
+    message_id, lamport = message.message_id, message.lamport_timestamp or 0
+    dated = oldest <= lamport <= s.now.wall + s.config.max_skew
+    if s.holds(message_id) or not dated or out_of_bounds(lamport) is not None:
+        return False
     received(s, message_id)
-    _keep_id(s, message, lamport, TOLD)
+    _keep_id(s, message, lamport)
+    s.events += told
     release(s, s.incoming.meet(message_id, gap=False))
+    return True
 
 
 def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
@@ -68,8 +88,8 @@ def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
     return None if dated else Reason.OVER_LIMIT
 
 
-def _keep_id(s: ChannelState, message: Message, lamport: int, how: int) -> None:
-    message_id = message.message_id
-    append_row(s, LogRow(Entry(lamport, message_id, message.sender_id, (), how), b"", False, "live", s.now.wall))
-    s.events.append(KeptAsId(message, how == TOLD))
-    include_received(s, message_id, lamport)
+def _keep_id(s: ChannelState, message: Message, lamport: int) -> None:
+    how = TOLD if s.may_be_of_another(message) else WITHOUT_A_BODY
+    entry = Entry(lamport, message.message_id, message.sender_id, (), how)
+    append_row(s, LogRow(entry, b"", False, "live", s.now.wall))
+    include_received(s, message.message_id, lamport)

@@ -13,7 +13,7 @@ from sdschat.sds.limits import EPHEMERAL_SEEN, clock_refusal
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
-from sdschat.sds.steps.bodies import displace_false, receive_body
+from sdschat.sds.steps.bodies import displace_false, put_off, receive_body
 from sdschat.sds.steps.deliver import (
     conflicts,
     deliver_or_buffer,
@@ -100,6 +100,8 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -
         # Bears our id, and we never sent it: a copied profile or an impostor. Who signs can tell, so not here.
         s.reject(Reason.OWN_ID_UNKNOWN, message.sender_id, message_id)
         return True
+    if s.unsaved and put_off(s, message, raw, source):
+        return True
     known = s.delivered(message_id)
     if known is not None and known.generation == TOLD and receive_body(s, message, raw, source):
         return True
@@ -113,6 +115,13 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -
     heard_copy(s, message_id)
     s.events.append(DuplicateReceived(message_id, message.sender_id))
     return True
+
+
+def receive_early(s: ChannelState) -> None:
+    """Receive what came too early to take the place of a false message."""
+    early, s.early = s.early, {}
+    for message, raw, source in early.values():
+        receive_message(s, message, raw, source)
 
 
 def _receive_without_clock(s: ChannelState, message: Message) -> None:

@@ -76,6 +76,12 @@ def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
     match body:
         case events.IdentityUsedElsewhere():
             return "somebody else uses your key: a message was signed with it that was not written here", Tone.ALERT
+        case events.UnsignedInOurName():
+            return (
+                "somebody without your key says things in your name. They are not shown here; others may see them, "
+                "as unsigned",
+                Tone.ALERT,
+            )
         case events.DeviceRenewed():
             return (
                 "this profile was restored or copied: messages of its own came that it does not have. "

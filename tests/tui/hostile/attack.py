@@ -88,6 +88,7 @@ def told(text: str) -> Iterator[EventBody]:
     yield ev.FilterIgnored(text, text)
     yield ev.FilterFormatChanged(text)
     yield events.IdentityUsedElsewhere(text)
+    yield events.UnsignedInOurName(text, 3)
 
 
 def tell(node: Node, channel: str, body: EventBody) -> None:
