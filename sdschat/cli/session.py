@@ -375,7 +375,5 @@ class EventPrinter:
             case StoreLeft(store_id, nick, detail):
                 return f"the Store {safe(nick)} ({store_id[:8]}) is not asked any more: {detail}"
             case NickClaimed(sender_id, nick, held_as, held_by, verified):
-                name, before = safe(nick), safe(held_as)
-                known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
-                return f"{alarm}{name} ({sender_id[:8]}) is not the {before} {known} ({held_by[:8]}): another key"
+                return events.claim_words(safe(nick), sender_id, safe(held_as), held_by, verified=verified)
         return ""

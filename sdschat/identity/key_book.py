@@ -8,7 +8,7 @@ from enum import IntFlag
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import OpenedContent
-from sdschat.identity.lookalikes import NickUsers, skeleton
+from sdschat.identity.lookalikes import NickUsers, PresentNicks, skeleton
 from sdschat.identity.signing import sender_id_of
 
 # Keys cost nothing to make. So few of them become people at once, and of the others the oldest are forgotten.
@@ -137,12 +137,14 @@ class KeyBook:
         "_unsigned",
         "_users",
         "openings",
+        "present",
     )
 
     def __init__(self, rows: Iterable[KeyRow | NickRow | StandingRow] = ()) -> None:
         self._keys: dict[bytes, KeyRow] = {}
         self._users = NickUsers(MAX_NICKS_OF_A_KEY)
         self._nicks: dict[str, NickRow] = {}
+        self.present = PresentNicks(MAX_STRANGERS)  # of this run: who has a nick and wrote nothing came first too
         self._senders: dict[str, bytes] = {}
         self._nicks_of: dict[bytes, set[str]] = {}
         self._standing: dict[str, StandingRow] = {}
@@ -303,15 +305,21 @@ class KeyBook:
     def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyEvent]:
         """Yield what there is to tell of a key that goes by this nick from now on."""
         yield KeyMet(sender_id, nick) if before is None else NickChanged(sender_id, before.nick, nick)
-        held = self._nicks.get(skeleton(nick))
-        if held is not None and held.public_key != key:
-            holder = sender_id_of(held.public_key)
-            yield NickClaimed(sender_id, nick, held.nick, holder, bool(self.standing(holder) & KeyStanding.VERIFIED))
+        held_as, held_by = self._held(skeleton(nick))
+        if held_by not in (b"", key):
+            holder = sender_id_of(held_by)
+            yield NickClaimed(sender_id, nick, held_as, holder, bool(self.standing(holder) & KeyStanding.VERIFIED))
+
+    def _held(self, form: str) -> tuple[str, bytes]:
+        """Return the nick and the key that had it first; nothing for a free one."""
+        held = self._nicks.get(form)
+        return (held.nick, held.public_key) if held is not None else self.present.first(form) or ("", b"")
 
     def _claims(self, key: bytes, nick: str) -> bool:
         """True if the nick is free, and the key has not taken too many."""
         form = skeleton(nick)
-        return bool(form) and form not in self._nicks and len(self._nicks_of.get(key, ())) < MAX_NICKS_OF_A_KEY
+        free = form not in self._nicks and self._held(form)[1] in (b"", key)
+        return bool(form) and free and len(self._nicks_of.get(key, ())) < MAX_NICKS_OF_A_KEY
 
     def _forget_oldest(self) -> Iterator[KeyForgotten]:
         while len(self._strangers) > MAX_STRANGERS:

@@ -53,6 +53,37 @@ def skeleton(nick: str) -> str:
     return "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
 
 
+class PresentNicks:
+    """The first key that goes by each nick, of those whose signed presence was heard. Of a key its last nick counts."""
+
+    __slots__ = ("_first", "_form_of", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._first: dict[str, tuple[str, bytes]] = {}
+        self._form_of: dict[bytes, str] = {}  # who was heard last stands last
+
+    def note(self, nick: str, key: bytes) -> None:
+        form = skeleton(nick)
+        if self._form_of.get(key) != form:
+            self._forget(key)
+        self._form_of.pop(key, None)
+        self._form_of[key] = form
+        if form:
+            self._first.setdefault(form, (nick, key))
+        if len(self._form_of) > self._most:
+            self._forget(next(iter(self._form_of)))
+
+    def first(self, form: str) -> tuple[str, bytes] | None:
+        """Return the nick and the key that went by a nick of this skeleton first."""
+        return self._first.get(form)
+
+    def _forget(self, key: bytes) -> None:
+        form = self._form_of.pop(key, "")
+        if self._first.get(form, ("", b""))[1] == key:
+            del self._first[form]
+
+
 class NickUsers:
     """The keys that go by a nick, or went by it lately, by its skeleton. A key has at most so many nicks."""
 

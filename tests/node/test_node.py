@@ -186,6 +186,29 @@ def test_a_nick_that_was_another_keys_before(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_who_was_here_first_is_not_the_one_who_claims_a_nick_because_the_other_one_wrote_first(tmp_path: Path) -> None:
+    """The warning named the one who was here as the one who took the nick."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            bob, ann = w.start("bob"), w.start("ann")
+            await bob.until(PresenceChanged, lambda told: told.sender_id == ann.node.sender_id)
+            other = w.start("Ann", profile="other")
+            other.node.send("lobby", "it is me")
+            for each in (bob, ann):
+                claimed = await each.until(NickClaimed)
+                assert (claimed.sender_id, claimed.held_by) == (other.node.sender_id, ann.node.sender_id)
+            ann.node.send("lobby", "no, me")
+            await bob.until_texts("it is me", "no, me")
+            assert len(bob.of(NickClaimed)) == 1
+            third = w.start("ann", profile="third")
+            third.node.send("lobby", "or me?")
+            claimed = await bob.until(NickClaimed, lambda told: told.sender_id == third.node.sender_id)
+            assert claimed.held_by == ann.node.sender_id
+
+    asyncio.run(story())
+
+
 def test_only_our_own_signature_says_that_our_key_is_used_elsewhere(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

@@ -179,6 +179,7 @@ class ChannelSession:
 
     def say_presence(self) -> None:
         """Publish our presence, for everybody who looks."""
+        self._gate.book.present.note(self._gate.nick, self._gate.identity.public_key)
         self.transport.set_presence(*self.presence.payloads(self._gate.nick, self._clock.now()))
 
     # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
@@ -251,6 +252,8 @@ class ChannelSession:
             changed = changed._replace(nick="")
         else:
             self.presence_rows.changed(changed, self._clock.now())
+            if changed.online and (key := self.presence.keys.get(changed.sender_id)) is not None:
+                self._gate.book.present.note(changed.nick, key)
         self._emit(self.name, changed)
 
     def members_changed(self) -> None:

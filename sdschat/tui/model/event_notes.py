@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed
+from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed, claim_words
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import Tone
@@ -42,12 +42,7 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
             was, now = name_of(sender_id, nick_text(before)), name_of(sender_id, nick_text(after))
             return f"{was} is now known as {now}", Tone.INFO
         case NickClaimed(sender_id, nick, held_as, held_by, verified):
-            known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
-            return (
-                f"{alarm}{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} {known} "
-                f"({short(held_by, 8)}): it is another key",
-                Tone.ALERT,
-            )
+            return claim_words(nick_text(nick), sender_id, nick_text(held_as), held_by, verified=verified), Tone.ALERT
         case events.EphemeralSaid(said):
             # On one line: in a note, text of others must not begin a line that has the sign of the program.
             text = clean(said.opened.text or "(not text)")
