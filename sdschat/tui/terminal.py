@@ -26,6 +26,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from sdschat.tui.later import later
+from sdschat.tui.model.words import in_their_cells
 from sdschat.tui.themes import Colour
 
 # Bytes that terminals send for keys, where Textual understands them differently.
@@ -265,7 +266,7 @@ class OutlastingDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if not self._lent:
-            super().write(data)
+            super().write(in_their_cells(data))
 
 
 def driver() -> type[Driver]:

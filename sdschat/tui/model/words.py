@@ -369,3 +369,27 @@ def _shortened(text: str, width: int) -> str:
 def key_words(keys: str) -> str:
     """Return keys as they stand on a keyboard: Alt+Up."""
     return ", ".join("+".join(part.capitalize() for part in key.split("+")) for key in keys.split(","))
+
+
+# Symbols of several characters. Terminals do not agree on their cells: a heart with U+FE0F has one in some and two in
+# others, a family two or six. Where another number was counted, all that stands behind it in the line would move.
+_SYMBOL: Final = "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+_TONE: Final = "[\U0001f3fb-\U0001f3ff]"
+_WHOLE: Final = f"{_SYMBOL}\ufe0f?{_TONE}?"
+_SYMBOLS: Final = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3"  # flags, keycaps
+    f"|{_WHOLE}(?:\u200d{_WHOLE})+|{_SYMBOL}(?:\ufe0f{_TONE}?|{_TONE})"
+    "|[\U0001fa70-\U0001faff]"  # of the last years: a terminal may not know them
+)
+
+
+def in_their_cells(data: str) -> str:
+    """Return output in which what follows such a symbol stands where it was counted to, whatever the terminal draws:
+    the cells are cleared, the symbol is drawn, and the cursor goes on from before it by as many cells as were
+    counted."""
+    return data if data.isascii() else _SYMBOLS.sub(_in_its_cells, data)
+
+
+def _in_its_cells(found: re.Match[str]) -> str:
+    cells = cell_len(found[0])
+    return f"\x1b7{' ' * cells}\x1b8\x1b7{found[0]}\x1b8\x1b[{cells}C"
