@@ -89,6 +89,11 @@ async def test_a_long_paste_says_how_long_it_is(s: Stage) -> None:
     await s.settle()
     assert s.hint() == "200 lines pasted; Enter sends all of it as one message"
     assert s.app.composer.text == text
+    s.app.composer.put("")
+    s.app.post_message(events.Paste("line\r" * 90))
+    await s.settle()
+    assert s.hint() == "90 lines pasted; Enter sends all of it as one message", "as terminals paste"
+    assert s.app.composer.text == "line\n" * 90
 
 
 @staged()

@@ -91,9 +91,10 @@ class Composer(TextArea):
             await self.run_action(bound[0].action)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Say of a long text how long it is: the input shows the end of it, and Enter sends all."""
+        """Say of a long text how long it is: the input shows the end of it, and Enter sends all. Most terminals paste a
+        line break as a carriage return."""
         event.stop()
-        lines = event.text.rstrip("\n").count("\n") + 1
+        lines = len(event.text.splitlines())
         if lines > _SEEN:
             self.post_message(self.Said(f"{lines} lines pasted; Enter sends all of it as one message"))
 
