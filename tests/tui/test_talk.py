@@ -276,3 +276,17 @@ async def test_a_conversation_stays_when_one_of_its_channels_is_closed(s: Stage)
     await s.press("alt+1")
     await s.enter("/part")
     assert "the only channel that is open" in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_what_went_by_a_channel_that_is_closed_is_not_called_on_its_way(s: Stage) -> None:
+    await all_here(s)
+    await s.press("alt+2")
+    Injection(s.peers["bob"].node, "dev").offline(True)
+    await s.enter("/msg bob by dev")
+    assert s.app.conversation.channel == "dev"
+    await s.until_text("1 on its way")
+    await s.enter("/part dev")
+    assert s.app.conversation.channel == "lobby"
+    assert s.app.conversation.sync().unacked == 0
+    assert s.app.view.partners("lobby") == []

@@ -120,7 +120,7 @@ class Conversations:
         messaging = self._messaging(channel)
         newest = [] if messaging is None else messaging.messages.newest()
         found = [self.direct(conversation_id(peer)) for peer in dict.fromkeys(row.peer for row in newest)]
-        return [each.peer for each in found if each.unread() or each.open_messages()]
+        return [each.peer for each in found if each.unread() or each.sync().unacked]
 
     def all_partners(self) -> list[str]:
         """Return the participants with whom something was said lately, the last one first: sender ids."""

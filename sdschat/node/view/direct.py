@@ -252,11 +252,15 @@ class DirectConversation:
             return None
         if shown.state is AckState.ACKED:
             return OwnFate(AckState.ACKED, 0, 0, (Evidence(self.peer, RECEIPT, "", 0, 0.0),))
-        sending = (way.messaging.sending(message_id, self.peer) for way in self._ways())
-        sends, due = next(filter(None, sending), (0, 0))
+        sends, due = self._sending(message_id) or (0, 0)
         return OwnFate(AckState.UNACKED, sends, due, ())
 
     remembered = own
+
+    def _sending(self, message_id: str) -> tuple[int, int] | None:
+        """Return how often a message was sent, and when it is sent next; None if no open channel sends it."""
+        sending = (way.messaging.sending(message_id, self.peer) for way in self._ways())
+        return next(filter(None, sending), None)
 
     def missing(self) -> list[MissingMessage]:
         return []
@@ -266,8 +270,9 @@ class DirectConversation:
         return {parent: gap for parent, gap in self._gaps.items() if parent not in self._keys}
 
     def sync(self) -> SyncStatus:
-        fates = [self.own(message_id) for message_id in self._waiting]
-        return SyncStatus(0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
+        """Return what is on its way. A message that went by a channel that is not open now waits there."""
+        sending = [found for message_id in self._waiting if (found := self._sending(message_id)) is not None]
+        return SyncStatus(0, 0, len(sending), sum(not sends for sends, _ in sending))
 
     def history_since(self) -> int:
         return 0
