@@ -350,3 +350,79 @@ def test_a_page_shows_what_an_answer_answers_and_opens_at_the_end_of_its_events(
             assert "press play" not in await tab.ask(shown), "it plays"
 
     asyncio.run(told())
+
+
+def line_at(at: int, event: str, **more: object) -> dict[str, Any]:
+    return {"ts_ms": at, "event": event, **more}
+
+
+def said_by(sender: str, at: int, lamport: int, text: str) -> dict[str, Any]:
+    return line_at(at, "delivered", message_id=text, sender=sender, lamport=lamport, text=text, deps=[])
+
+
+ANN, BOB = "a" * 32, "b" * 32
+
+
+def test_a_page_that_is_played_tells_what_the_chat_told(tmp_path: Path) -> None:
+    """Nothing was late, whoever left was not in the list of people, and what waits for others was missing itself."""
+    lines = [
+        line_at(1000, "connected"),
+        line_at(1000, "here", sender=BOB),
+        said_by(BOB, 2000, 9, "second"),
+        said_by(BOB, 3000, 8, "first"),
+        line_at(4000, "missing", message_id="sync-1", deps=["waits"]),
+        line_at(5000, "missing", message_id="waits", deps=["away"]),
+        line_at(6000, "sync_received", peer=BOB),
+        line_at(7000, "left", sender=BOB),
+    ]
+    file = tmp_path / "page.html"
+    file.write_text(page(SharedEvents("lobby", ANN, {BOB: "bob"}, True, lines)))
+
+    async def told() -> None:
+        node = ReplayNode(recording := read_played(file), tmp_path / "played.db")
+        heard = list[tuple[str, bool]]()
+        node.listen(
+            lambda event: (
+                heard.append((event.body.said.opened.text or "", event.body.late))
+                if isinstance(event.body, MessageDelivered)
+                else None
+            )
+        )
+        node.go_to(len(recording.steps))
+        view = Conversations(node, recorded="only shown")
+        assert heard == [("second", False), ("first", True)]
+        people = [(each.nick, each.online, each.heard_at) for each in view.channel("lobby").people() if not each.own]
+        assert people == [("bob", False, 6000)]
+        snapshot = node.profile.store.channel("lobby").snapshot()
+        assert snapshot is not None
+        assert [row.message_id for row in snapshot.missing] == ["away"]
+        view.close()
+        await node.close()
+
+    asyncio.run(told())
+
+
+def test_a_page_names_the_time_zone_and_the_days_of_its_times(tmp_path: Path) -> None:
+    at = 1_760_000_000_000  # 2025-10-09 08:53:20 UTC
+    lines = [
+        said_by(BOB, at, 1, "today"),
+        line_at(at, "missing", message_id="sync-1", deps=["waits"]),
+        line_at(at, "missing", message_id="waits", deps=["away"]),
+        said_by(BOB, at + 90_000_000, 2, "a day later"),
+    ]
+    (tmp_path / "page.html").write_text(page(SharedEvents("lobby", ANN, {BOB: "bob"}, True, lines)), "utf-8")
+
+    async def told() -> None:
+        async with browser() as tab:
+            await tab.call("Emulation.setTimezoneOverride", timezoneId="Asia/Kolkata")
+            await tab.open((tmp_path / "page.html").as_uri())
+            about = await tab.ask("document.getElementById('about').textContent")
+            assert "2025-10-09 14:23:20 UTC+05:30, 25:00:00 long" in about
+            shown = await tab.ask(
+                "[...document.querySelectorAll('#messages li')].map(row => row.textContent).join('|')"
+            )
+            assert shown.startswith("2025-10-09|14:23:20bobtoday|2025-10-10|15:23:20boba day later|")
+            assert shown.count("missing") == 1, "what waits for another is here"
+            assert await tab.ask("document.querySelector('#events time').title") == "2025-10-09 14:23:20 UTC+05:30"
+
+    asyncio.run(told())

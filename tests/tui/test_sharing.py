@@ -115,7 +115,7 @@ def test_the_page_shows_the_state_that_the_chat_shows_and_says_what_is_left_out(
         ]
         assert happened[3].endswith("not sent unasked · m2 · somebody else sent it")
         about = await tab.ask("document.getElementById('about').textContent")
-        assert re.search(r" · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, 0:02 long", about), about
+        assert re.search(r" · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\S*, 0:02 long", about), about
         assert "8 in the log · fingerprint 22222222" in await tab.ask("document.getElementById('log').innerText")
 
     in_browser(tmp_path, SharedEvents("lobby", ANN, {ANN: "ann", BOB: "bob"}, True, lines), look)

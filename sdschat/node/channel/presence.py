@@ -283,8 +283,8 @@ class ChannelPresence:
         """Take a change that was judged when it was recorded."""
         if online:
             self.online[participant] = nick
-        else:
-            self.online.pop(participant, None)
+        elif participant in self.online:
+            self.left[participant] = self.online.pop(participant)
         self._called = None
 
     def called(self, nick: str) -> Set[str]:

@@ -19,6 +19,7 @@ from sdschat.node.profile import open_profile
 from sdschat.node.recording.codec import Unrecorded, from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.sds.channel import Channel
+from sdschat.sds.events import SyncReceived
 from sdschat.sds.values import Now
 from sdschat.transport import base
 from sdschat.transport.base import Topics
@@ -248,6 +249,10 @@ class ReplayNode(Node):
                 with self._store.transaction() as transaction:
                     transaction.index_text(*indexed(said))
                 self.gate.meet(said, self.time.at)
+                if not said.own:
+                    self.sessions[channel].reception.last_heard.note(said.message, self.clock.now())
+            case SyncReceived(sender_id):
+                self.sessions[channel].reception.last_heard.note_said(sender_id, self.time.at)
             case PresenceChanged(sender_id=sender_id, nick=nick, online=online):
                 self._session(channel).presence.replay(sender_id, nick, online)
             case ConnectionChanged(state=state):

@@ -12,7 +12,13 @@ const NICKS = ["#7aa2f7", "#9ece6a", "#e0af68", "#bb9af7", "#7dcfff", "#f7768e",
 
 const clock = (at) => new Date(at).toLocaleTimeString("en-GB");
 const day = (at) => new Date(at).toLocaleDateString("sv");  // year-month-day, in the time zone of the reader
-const span = (ms) => `${Math.floor(ms / 60000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, "0")}`;
+const two = (number) => String(Math.floor(number)).padStart(2, "0");
+const span = (ms) => ms < 3600000 ? `${Math.floor(ms / 60000)}:${two((ms / 1000) % 60)}`
+  : `${Math.floor(ms / 3600000)}:${two((ms / 60000) % 60)}:${two((ms / 1000) % 60)}`;
+function zone(at) {  // of the reader, at that moment
+  const ahead = -new Date(at).getTimezoneOffset();
+  return ahead ? `UTC${ahead < 0 ? "-" : "+"}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}` : "UTC";
+}
 const short = (id) => (id || "").slice(0, 6);
 const keysOf = new Map();  // by nick
 for (const [id, nick] of [...Object.entries(head.nicks), ...events.map((event) => [event.sender, event.nick])])
@@ -71,7 +77,9 @@ function take(event) {
     case "sent": case "published": state.sent.add(id); if (fate?.word === "queued") fate.word = "unacked"; break;
     case "possibly_acked": if (fate && fate.word !== "acked") fate.word = "perhaps"; break;
     case "acked": if (fate) fate.word = "acked"; break;
-    case "missing": for (const dep of event.deps || []) state.holes.set(dep, event.event); break;
+    case "missing":
+      state.holes.delete(id);  // it is here, and waits for these
+      for (const dep of event.deps || []) state.holes.set(dep, event.event); break;
     case "lost": for (const dep of event.deps || []) state.holes.set(dep, "lost"); break;
     case "gap_closed": state.holes.delete(id); break;
     case "here":
@@ -99,6 +107,23 @@ function cell(name, text, ...more) {
   made.textContent = text;
   if (more.length) made.className = more.join(" ");
   return made;
+}
+
+function timeOf(event) {
+  const made = cell("time", clock(event.ts_ms));
+  made.title = `${day(event.ts_ms)} ${clock(event.ts_ms)} ${zone(event.ts_ms)}`;
+  made.dateTime = new Date(event.ts_ms).toISOString();
+  return made;
+}
+// Rows with a line for each day above its first ones, where there are several.
+const severalDays = events.length > 0 && day(start) !== day(start + end);
+function byDay(shown, rowsOf) {
+  let before = "";
+  return shown.flatMap((event) => {
+    const today = day(event.ts_ms), begins = severalDays && today !== before;
+    before = today;
+    return [...(begins ? [cell("li", today, "day", "quiet")] : []), ...rowsOf(event)];
+  });
 }
 
 const colour = new Map();
@@ -170,7 +195,7 @@ function messageRow(event, isNew) {
   const text = event.text !== undefined ? cell("span", event.text, "text")
     : cell("span", event.text_length !== undefined ? `${event.text_length} characters` : "no text", "text", "left-out");
   if (event.reply_to) text.prepend(quoteOf(event));
-  row.append(cell("time", clock(event.ts_ms)), nickOf(event), text, fateOf(event));
+  row.append(timeOf(event), nickOf(event), text, fateOf(event));
   row.title = `${event.message_id}\nfrom ${event.sender}`;
   return row;
 }
@@ -208,14 +233,14 @@ function eventRow(event) {
   if (event.cause && !isSync) parts.push(CAUSES[event.cause] || event.cause.replaceAll("_", " "));
   if (event.bytes) parts.push(`${event.bytes} B`);
   row.title = event.event + (event.message_id ? `\n${event.message_id}` : "");
-  row.append(cell("time", clock(event.ts_ms)), " ", cell("span", parts.join(" · "), look[event.event] || ""));
+  row.append(timeOf(event), " ", cell("span", parts.join(" · "), look[event.event] || ""));
   return row;
 }
 
 function draw() {
   const now = state.at < 0 ? 0 : moments[state.at], current = events[state.at];
   const shown = state.log.slice(-SHOWN);
-  const rows = shown.flatMap((event) => [messageRow(event, event === current),
+  const rows = byDay(shown, (event) => [messageRow(event, event === current),
     ...(asked === event.message_id ? [evidenceRow(event, state.fates.get(asked))] : [])]);
   const above = state.earlier + state.log.length - shown.length, is = above === 1 ? " is" : "s are";
   if (above) rows.unshift(cell("li", `${above} earlier message${is} in the log, and not listed here`, "quiet"));
@@ -228,7 +253,7 @@ function draw() {
   const empty = state.at + 1 < events.length ? first : "Nothing was said in this time.";
   byId("messages").replaceChildren(...(rows.length ? rows : [cell("li", empty, "hole", "quiet")]));
   const feed = events.slice(0, state.at + 1).filter((event) => byId(kind(event))?.checked ?? true).slice(-SHOWN);
-  byId("events").replaceChildren(...feed.map(eventRow));
+  byId("events").replaceChildren(...byDay(feed, (event) => [eventRow(event)]));
   byId("slider").value = String(now);
   byId("time").textContent = `${span(now)} of ${span(end)} · event ${state.at + 1} of ${events.length}`;
   const known = state.print, words = byId("log");
@@ -298,7 +323,7 @@ for (const [at, event] of events.entries()) {
   mark.style.fill = LOOKS[kind(event)];
   byId("marks").append(mark);
 }
-const until = events.length ? ` · ${day(start)} ${clock(start)}, ${span(end)} long` : " · nothing happened";
+const until = events.length ? ` · ${day(start)} ${clock(start)} ${zone(start)}, ${span(end)} long` : " · nothing happened";
 byId("about").textContent = `as ${named(head.node)} saw it${until} · ${events.length} events`
   + (head.texts ? "" : " · texts left out");
 restart();

@@ -38,6 +38,7 @@ _STATES: Final = {
     "possibly_acked": AckState.POSSIBLY_ACKED,
     "unproven": AckState.UNACKED,
 }
+_NO_REASON: Final = "The page does not tell why"
 _CONNECTION: Final = ("connecting", "connected", "disconnected")
 
 
@@ -100,6 +101,7 @@ class _Lines:
         self._steps: list[RecordedLine] = []
         self._at = 0
         self._lamport = 0
+        self._last = (0, "")  # place of the last message of the log
         self._skipped = 0  # lines that cannot be used
         for line in lines:
             try:
@@ -152,6 +154,9 @@ class _Lines:
             self._presence(sender_id, True)
 
     def _presence(self, sender_id: str, is_here: bool) -> None:
+        if sender_id not in self._here and sender_id != self._node:
+            peer = values.PeerRow(sender_id, 0, 0, self._at, 0, 0, b"", b"", 0, "")
+            self._save(Put(Table.PEER, sender_id, peer))  # it stays in the list when it leaves
         self._here.add(sender_id)
         (self._present.add if is_here else self._present.discard)(sender_id)
         self._event(events.PresenceChanged(sender_id, self._nicks.get(sender_id, ""), is_here))
@@ -194,7 +199,9 @@ class _Lines:
             writes.append(Put(Table.OUTGOING, message_id, self._outgoing[message_id]))
         self._save(*writes)
         said = events.Said(message, opened, nick, own)
-        self._event(events.MessageDelivered(said, bool(line.get("late")), (), via))
+        is_late = (entry.lamport, message_id) < self._last
+        self._last = max(self._last, (entry.lamport, message_id))
+        self._event(events.MessageDelivered(said, is_late, (), via))
 
     def _witnessed(self, line: Line, state: AckState) -> None:
         row = self._outgoing[line["message_id"]]
@@ -221,14 +228,16 @@ class _Lines:
             case "published":
                 self._event(events.HandedOver(str(line["message_id"])))
             case _ if name in _CONNECTION:
-                self._event(events.ConnectionChanged(name, ""))
+                self._event(events.ConnectionChanged(name, "" if name == "connected" else _NO_REASON))
             case _ if name in _BY_NAME:
                 self._save_gaps(name, line)
                 kind, fields = _BY_NAME[name]
                 self._event(kind(**{field: _field(kind, field, fields, line) for field in kind._fields}))  # type: ignore[attr-defined]
 
     def _save_gaps(self, name: str, line: Line) -> None:
-        """Save what is missing and lost from now on."""
+        """Save what is missing and lost from now on. What waits for something missing is here itself."""
+        if name == "missing":
+            self._save(Drop(Table.MISSING, str(line.get("message_id", ""))))
         for dep in _ids(line) if name in ("missing", "lost") else ():
             if name == "missing":
                 lost_at = self._at + USUAL_SETTINGS.config.lost_after
