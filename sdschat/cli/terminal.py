@@ -7,12 +7,14 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Mapping
 from typing import Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 
 _LAST_STANDARD = 2  # the number of standard error
 _IN_ASCII: Final = {"…": "...", "—": "-", "–": "-", "→": "->", "←": "<-", "×": "x", "·": "."}  # noqa: RUF001
+_SET_BY_PYTHON: Final = ("C.UTF-8", "C.utf8", "UTF-8")  # in place of the locale C
 _NOTHING: Final = "\u2066\u2068\u2069"  # around a text that goes from right to left
 _IN_LINES, _IN_CELLS = "sdschat-lines", "sdschat-cells"  # the names of the ways below
 
@@ -34,9 +36,19 @@ def require_screen(otherwise: str) -> None:
 
 
 def has_signs() -> bool:
-    """True if the terminal that the screen is drawn on takes other signs than those of ASCII, by its encoding."""
+    """True if the terminal that the screen is drawn on takes other signs than those of ASCII, by its encoding and by
+    the locale."""
+    if "TEXTUAL_DRIVER" in os.environ:
+        return True
     drawn_on = sys.__stderr__
-    return "TEXTUAL_DRIVER" in os.environ or drawn_on is None or _is_unicode(drawn_on.encoding)
+    return not _is_ascii_locale(os.environ) and (drawn_on is None or _is_unicode(drawn_on.encoding))
+
+
+def _is_ascii_locale(variables: Mapping[str, str]) -> bool:
+    """True if the locale is C because the user said so. Python takes UTF-8 there, and sets LC_CTYPE itself."""
+    letters = variables.get("LC_CTYPE", "")
+    chosen = variables.get("LC_ALL") or (letters if letters not in _SET_BY_PYTHON else "") or variables.get("LANG", "")
+    return chosen in ("C", "POSIX")
 
 
 def take_all_letters() -> None:

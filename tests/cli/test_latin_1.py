@@ -40,6 +40,18 @@ def test_the_chat_draws_ascii_signs_by_itself_and_keeps_its_columns(home: Path) 
         assert b"\\u2" not in terminal.written
 
 
+@pytest.mark.parametrize(
+    ("said", "is_ascii"),
+    [({"LANG": "C"}, True), ({"LC_ALL": "POSIX", "LANG": "de_DE.UTF-8"}, True), ({"LANG": "C.UTF-8"}, False)],
+)
+def test_in_the_locale_c_signs_are_ascii(home: Path, said: dict[str, str], is_ascii: bool) -> None:
+    """Python takes UTF-8 there, so that the encoding does not tell."""
+    chat = command("join", "lobby", "--name", "ann", "--set", f"embedded.port={free_port()}")
+    with Terminal(chat, home, env={"LC_ALL": "", "LC_CTYPE": "", **said}) as terminal:
+        terminal.until_text("message lobby", "nothing missing", "alone here")
+        assert ("\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in terminal.text()) == is_ascii
+
+
 def test_line_after_line_every_letter_is_written_in_some_way(home: Path) -> None:
     chat = command("join", "lobby", "--plain", "--name", "ann", "--set", f"embedded.port={free_port()}")
     with Terminal(chat, home, env=LATIN_1) as terminal:
