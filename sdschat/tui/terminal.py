@@ -315,7 +315,7 @@ class EscInOrder(Ending):
     """An application in which keys that come at once with Esc act after it. Its own keys act before what has the focus
     takes any, and would overtake Esc, which goes there first and then all the way up."""
 
-    _held: list[events.Key] | None = None  # keys that wait; None: no Esc is on its way
+    _held: list[events.Key | events.Paste] | None = None  # what waits; None: no Esc is on its way
 
     def on_mount(self) -> None:
         """Let keys wait until there is something that can take them: the first ones come while it is made."""
@@ -323,14 +323,14 @@ class EscInOrder(Ending):
         self.call_after_refresh(self._let_go)
 
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key) or event.is_forwarded or self.ends:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
             await super().on_event(event)
         elif self._held is not None:
             self._held.append(event)
         else:
             focused = self.focused
             await super().on_event(event)
-            if event.key == "escape" and focused is not None:
+            if isinstance(event, events.Key) and event.key == "escape" and focused is not None:
                 self._held = []
                 later(self, _TAKEN, self._let_go)  # where a widget on the way is removed
                 self._follow(focused)
@@ -344,8 +344,8 @@ class EscInOrder(Ending):
 
     async def _let_go(self) -> None:
         held, self._held = self._held, None
-        for key in held or ():
-            await self.on_event(key)
+        for event in held or ():
+            await self.on_event(event)
 
 
 # Applications that know no Alt: each key of one burst acts in its order.

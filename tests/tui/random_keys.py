@@ -58,7 +58,7 @@ _LINES = (
     ),
 )
 _SIZES = ((100, 30), (80, 24), (60, 15), (200, 50), (120, 40), (40, 10), (50, 12), (20, 5), (3, 2), (1, 1))
-_OF_A_REPORT = 1500  # letters at the end of a report of a crash
+_OF_A_REPORT = 4000  # letters at the end of a report of a crash
 _SCREENS = ("chat", "demo", "theatre", "members", "replay")
 
 

@@ -49,6 +49,19 @@ def test_the_palette_takes_enter_once_however_often_it_is_pressed(tmp_path: Path
         terminal.until_text("goes on")
 
 
+def test_a_long_paste_is_taken_back(tmp_path: Path) -> None:
+    """The scroll bar went before the cursor was in the text that was left."""
+    with Terminal(chat(), tmp_path) as terminal:
+        terminal.until_text("F1 help")
+        lines = "".join(f"line {number}\n" for number in range(12))
+        terminal.press(f"before \x1b[200~{lines}\x1b[201~")
+        terminal.until_text("line 11")
+        terminal.press("\x1a")
+        terminal.until_text("> before │")
+        terminal.press("\x19")
+        terminal.until_text("line 11")
+
+
 def test_the_keys_of_the_chat_do_nothing_behind_the_palette(tmp_path: Path) -> None:
     with Terminal(chat(), tmp_path) as terminal:
         terminal.until_text("F1 help")

@@ -94,7 +94,7 @@ class Director:
         self.watching = asyncio.Event()  # the watcher's channel is connected
         self._record = record
         self._recorder: Recorder | None = None
-        self._answering: asyncio.TimerHandle | None = None
+        self._over = False  # nobody answers any more
         self._answers = cycle(ANSWERS)
 
     @property
@@ -114,8 +114,7 @@ class Director:
             self._recorder = Recorder(watcher, self._record)
 
     async def close(self) -> None:
-        if self._answering is not None:
-            self._answering.cancel()
+        self._over = True
         await self.group.close()
         if self._recorder is not None:
             self._recorder.close()
@@ -136,10 +135,11 @@ class Director:
         """Have the first peer answer what the watcher wrote."""
         body = event.body
         if isinstance(body, MessageDelivered) and body.said.own and body.said.opened.text != GREETING:
-            self._answering = asyncio.get_running_loop().call_later(_ANSWER_AFTER, self._answer)
+            asyncio.get_running_loop().call_later(_ANSWER_AFTER, self._answer)
 
     def _answer(self) -> None:
-        self.group.nodes[self.peers[0]].send(self.group.channel, next(self._answers))
+        if not self._over:
+            self.group.nodes[self.peers[0]].send(self.group.channel, next(self._answers))
 
     async def join(self) -> None:
         """Let the watcher join without a screen, and wait until its channel is connected."""

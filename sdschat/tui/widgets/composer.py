@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from textual import events
 from textual.binding import BindingType
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -122,6 +123,13 @@ class Composer(TextArea):
         if text.strip():
             self.put("")
             self.post_message(self.Submitted(text))
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """Scroll to the cursor. Textual asks for it also while an edit is taken back, where the text has become shorter
+        and the cursor is not in it yet."""
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
 
     def put(self, text: str) -> None:
         """Replace the text, and put the cursor at its end."""

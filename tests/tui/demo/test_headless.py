@@ -18,6 +18,17 @@ from tests.cli.processes import PATIENCE, command, environment, run
 from tests.needs import needs_module
 
 
+def test_nobody_answers_once_the_demonstration_ends(tmp_path: Path) -> None:
+    """The error of an answer from a closed database stood in the terminal."""
+
+    async def story() -> None:
+        director = Director(LocalGroup(tmp_path, make_settings({}, "demo"), "demo"), 2, 0.0)
+        await director.close()
+        director._answer()
+
+    asyncio.run(story())
+
+
 def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_path: Path) -> None:
     """Play the script on a slow machine: no act is left out, and no wait has a time limit of its own."""
     needs_module("iotcore")
