@@ -70,7 +70,9 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
     file = Path(password_file) if password_file else None
     password = find_password(address, None, os.environ, file=file, ask=ask)
     if password is None:
-        raise CommandProblem(f"{address.user} has no password. Give one in SDSCHAT_BROKER_PASSWORD.", WRONG_USE)
+        raise CommandProblem(
+            f"{address.user} has no password. Give one by SDSCHAT_BROKER_PASSWORD or --password-file.", WRONG_USE
+        )
     return {address.user: password}
 
 

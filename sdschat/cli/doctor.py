@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import json
 import secrets
 import stat
 import sys
@@ -42,8 +43,9 @@ class CheckResult(NamedTuple):
 
 @click.command("doctor")
 @click.option("--salvage", metavar="PROFILE", help="Put what can be read of a damaged database into this new profile.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each check.")
 @channel_options
-def command(chosen: Chosen, salvage: str | None) -> int:
+def command(chosen: Chosen, salvage: str | None, as_json: bool) -> int:
     """Check versions, clock, files and the broker: reached, written, read back.
 
     \b
@@ -58,7 +60,10 @@ def command(chosen: Chosen, salvage: str | None) -> int:
         return _salvage(chosen, salvage)
     code = DONE
     for finding in _findings(chosen):
-        click.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what:9}  {finding.detail}")
+        if as_json:
+            click.echo(json.dumps({"check": finding.what, "ok": finding.good, "detail": finding.detail}))
+        else:
+            click.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what:9}  {finding.detail}")
         code = code or finding.exit_code
     return code
 

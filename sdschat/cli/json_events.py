@@ -225,6 +225,9 @@ _FORMS: Final[tuple[Mapping[str, type], ...]] = (
 )
 
 
+_NAME: Final = 40  # letters of an unknown name that are repeated
+
+
 class InputLine(NamedTuple):
     """A line that was understood. `verb` is say, to, edit, delete, invite, leave, show or open."""
 
@@ -237,8 +240,10 @@ def read_line(line: bytes) -> InputLine:
     """Return what a line asks for. Raises ValueError with the reason, for a program."""
     try:
         found = json.loads(line)
-    except (ValueError, RecursionError):
+    except UnicodeDecodeError:
         raise ValueError("it is no JSON in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is no JSON in UTF-8: {error}") from None
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")
     form = next((form for form in _FORMS if _fits(form, found)), None)
@@ -246,9 +251,23 @@ def read_line(line: bytes) -> InputLine:
         raise ValueError(
             'it must be one of {"say": TEXT, "reply_to": ID}, {"edit": ID, "text": TEXT}, {"delete": ID}, '
             '{"invite": SENDER_ID}, {"leave": true}, {"show": NICK_OR_ID}, {"open": NICK_OR_ID} and '
-            '{"to": NICK_OR_ID, "say": TEXT}'
+            f'{{"to": NICK_OR_ID, "say": TEXT}}; {_fault(found)}'
         )
     return _line(found)
+
+
+def _fault(found: dict[str, Any]) -> str:
+    """Return what keeps an object from being the form that it is most like."""
+    if not found:
+        return "it is empty"
+    forms = [{name.removesuffix("?"): kind for name, kind in form.items()} for form in _FORMS]
+    form = max(forms, key=lambda form: (len(form.keys() & found.keys()), -len(form.keys() - found.keys())))
+    if unknown := [name for name in found if name not in form]:
+        return f"{json.dumps(unknown[0][:_NAME])} has no place here"
+    wrong = [name for name, value in found.items() if type(value) is not form[name]]
+    if wrong:
+        return f'"{wrong[0]}" must be {"true" if form[wrong[0]] is bool else "a text"}'
+    return f'"{next(name for name in form if name not in found)}" is missing'
 
 
 def _fits(form: Mapping[str, type], found: dict[str, Any]) -> bool:

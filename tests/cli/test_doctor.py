@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -56,3 +57,11 @@ def test_a_key_that_is_gone_is_told(tmp_path: Path, key: Path) -> None:
     (line,) = found(tmp_path, "key")
     assert line.startswith("FAIL")
     assert "is not there" in line
+
+
+def test_in_json_each_check_is_an_object_with_the_same_words(tmp_path: Path, key: Path) -> None:
+    done = doctor(tmp_path, "--json")
+    checks = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 3
+    assert [(check["check"], check["ok"]) for check in checks if not check["ok"]] == [("broker", False)]
+    assert str(key) in next(check["detail"] for check in checks if check["check"] == "key")
