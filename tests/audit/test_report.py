@@ -177,7 +177,7 @@ EVENTS = ("delivered", "sync_received", "repair_wanted", "repair_requested", "du
 
 @pytest.mark.parametrize("lacks", ["", *EVENTS])
 def test_every_picture_can_be_drawn_whatever_the_journals_lack(lacks: str) -> None:
-    """Of a group without deliveries the first picture stayed empty."""
+    """The first picture of a group without deliveries stayed empty."""
     for seed in range(2):
         group = worlds.drawn(seed)
         silver, audit = conform(group), answer(group)
