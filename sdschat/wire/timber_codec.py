@@ -32,10 +32,9 @@ from sdschat.wire import timber_pb2 as pb
 from sdschat.wire.timber_fields import (
     BadField,
     at_most,
-    fill_ballot,
     fill_clock,
     fill_mark,
-    fill_value,
+    fill_statements,
     fill_vote,
     of_length,
     parsed_as,
@@ -68,19 +67,7 @@ class TimberCodec:
             fill_clock(made.delta, body.delta)
         if body.event is not None:
             made.event, made.event_signature = body.event.raw, body.event.signature
-        said = body.statements
-        if said.prepare is not None:
-            fill_ballot(made.prepare, said.prepare)
-        if said.promise is not None:
-            fill_ballot(made.promise, said.promise)
-        if said.propose is not None:
-            fill_ballot(made.propose, said.propose.ballot)
-            fill_value(made.proposed, said.propose.value)
-            made.forced = said.propose.forced
-        if said.accept is not None:
-            fill_ballot(made.accept, said.accept.ballot)
-            fill_value(made.accepted, said.accept.value)
-            made.need = said.accept.need
+        fill_statements(made, body.statements)
         return made.SerializeToString(deterministic=True)
 
     def decode_event(self, raw: bytes, signature: bytes) -> SignedEvent | Refusal:

@@ -154,23 +154,27 @@ def to_statements(parsed: pb.TimberOperation) -> Statements:
     return Statements(prepare, promise, propose, accept)
 
 
+def fill_statements(field: pb.TimberOperation | pb.TimberVote, said: Statements | VoteRow) -> None:
+    if said.prepare is not None:
+        fill_ballot(field.prepare, said.prepare)
+    if said.promise is not None:
+        fill_ballot(field.promise, said.promise)
+    if said.propose is not None:
+        fill_ballot(field.propose, said.propose.ballot)
+        fill_value(field.proposed, said.propose.value)
+        field.forced = said.propose.forced
+    if said.accept is not None:
+        fill_ballot(field.accept, said.accept.ballot)
+        fill_value(field.accepted, said.accept.value)
+        field.need = said.accept.need
+
+
 def fill_vote(field: pb.TimberVote, vote: VoteRow) -> None:
     field.slot = vote.slot
-    if vote.prepare is not None:
-        fill_ballot(field.prepare, vote.prepare)
-    if vote.promise is not None:
-        fill_ballot(field.promise, vote.promise)
     if vote.before is not None:
         fill_ballot(field.before, vote.before[0])
         fill_value(field.value_before, vote.before[1])
-    if vote.propose is not None:
-        fill_ballot(field.propose, vote.propose.ballot)
-        fill_value(field.proposed, vote.propose.value)
-        field.forced = vote.propose.forced
-    if vote.accept is not None:
-        fill_ballot(field.accept, vote.accept.ballot)
-        fill_value(field.accepted, vote.accept.value)
-        field.need = vote.accept.need
+    fill_statements(field, vote)
 
 
 def to_vote(parsed: pb.TimberVote) -> VoteRow:
