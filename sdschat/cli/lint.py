@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import click
 
 from sdschat.cli.by_sender import Lint
-from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, CommandProblem, say
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, CommandProblem, say
 from sdschat.cli.options import Chosen
 from sdschat.cli.output import safe
 from sdschat.cli.session import mqtt_options
+from sdschat.cli.signals import stopped_by
 from sdschat.transport import base
 from sdschat.transport.base import Topics, Why
 from sdschat.transport.client import MqttTransport
@@ -37,10 +38,7 @@ class _Listening:
         self._ever = False
 
     async def run(self, seconds: float | None) -> int:
-        loop = asyncio.get_running_loop()
-        self._ended: asyncio.Future[None] = loop.create_future()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end)
+        self._ended = stopped_by(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), DONE))
         self._transport.start()
         try:
             with contextlib.suppress(TimeoutError):
@@ -50,10 +48,6 @@ class _Listening:
         for line in self._lint.totals():
             click.echo(line)
         return self._lint.exit_code
-
-    def _end(self) -> None:
-        if not self._ended.done():
-            self._ended.set_result(None)
 
     def _hear(self, event: base.Event) -> None:
         match event:

@@ -32,6 +32,7 @@ from sdschat.cli.errors import (
 from sdschat.cli.options import Chosen, FoundSettings, channel_options
 from sdschat.cli.output import counted, safe
 from sdschat.cli.session import mqtt_options
+from sdschat.cli.signals import stopped_by
 from sdschat.identity.private.link import is_private_name
 from sdschat.node.private.links import link_broker, link_channel
 from sdschat.node.private.opening import open_for_reading
@@ -187,10 +188,7 @@ class _Tap:
             self._transport.subscribe(each)
 
     async def run(self) -> int:
-        loop = asyncio.get_running_loop()
-        self._ended: asyncio.Future[None] = loop.create_future()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end)
+        self._ended = stopped_by(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), DONE))
         self._transport.start()
         try:
             await first(self._ended, self._keep())
@@ -210,10 +208,6 @@ class _Tap:
                 "packets of another key are not recorded: of who was removed before, or the key was changed since this "
                 "invite. A tap is no member, and then needs a new one"
             )
-
-    def _end(self) -> None:
-        if not self._ended.done():
-            self._ended.set_result(None)
 
     def _close(self) -> None:
         try:
