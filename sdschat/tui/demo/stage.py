@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 
-from sdschat.node.tasks import first, start
+from sdschat.node.tasks import first
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.app import ChatApp
+from sdschat.tui.beside import run_beside
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import WATCHER
 from sdschat.tui.preferences import Preferences
@@ -31,19 +31,10 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
         app.call_later(app.show_notice, text)
 
     director.show_notice = tell
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
-    tasks = [start(_play(director, app, seconds), app.fail), start(first(*director.failed), app.fail)]
     try:
-        await app.run_async()
+        return await run_beside(app, _play(director, app, seconds), first(*director.failed))
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
         app.view.close()
-    if app.crash is not None:
-        raise app.crash
-    return app.return_code or 0
 
 
 async def _play(director: Director, app: ChatApp, seconds: float | None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import time
 from typing import ClassVar, Final
 
@@ -18,7 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Input, Static
 
-from sdschat.node.tasks import start
+from sdschat.tui.beside import run_beside
 from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.company import Company
@@ -326,16 +324,7 @@ async def show(company: Company, loss: float, seconds: float | None, *, ascii_on
     """Run until the user quits, or for `seconds`, and return the exit code."""
     app = TheatreApp(company, loss, ascii_only=ascii_only, theme=theme)
     company.failed = app.fail
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
-    tasks = [start(app.player.play(), app.fail), start(end_after(app, seconds), app.fail)]
     try:
-        await app.run_async()
+        return await run_beside(app, app.player.play(), end_after(app, seconds))
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
         await app.player.end()
-    if app.crash is not None:
-        raise app.crash
-    return app.return_code or 0

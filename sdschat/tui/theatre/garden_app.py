@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from typing import ClassVar, Final
 
 from rich.style import Style
@@ -14,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Static
 
-from sdschat.node.tasks import start
+from sdschat.tui.beside import run_beside
 from sdschat.tui.model.words import ASCII, UNICODE, count
 from sdschat.tui.terminal import OrderedKeys, driver, end_after
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
@@ -153,15 +152,4 @@ async def show(garden: Garden, seconds: float | None, *, ascii_only: bool, theme
     """Run until the user quits, or for `seconds`, and return the exit code."""
     app = GardenApp(garden, ascii_only=ascii_only, theme=theme)
     garden.failed = app.fail
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
-    tasks = [start(one, app.fail) for one in (app.player.play(), app.search_on(), end_after(app, seconds))]
-    try:
-        await app.run_async()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-    if app.crash is not None:
-        raise app.crash
-    return app.return_code or 0
+    return await run_beside(app, app.player.play(), app.search_on(), end_after(app, seconds))
