@@ -303,12 +303,32 @@ JOIN presence AS p ON p.member = t.member
 LEFT JOIN excused AS e ON e.member = t.member AND e.message = t.dependency
 WHERE t.moment > s.moment AND t.dependency_lamport >= p.horizon AND (e.moment IS NULL OR e.moment > s.moment);
 
--- Which messages share their time with another one of their sender, and what is the first of these?
-CREATE VIEW same_time AS
-SELECT chan, sender, lamport, MIN(message_id) AS first_id
-FROM log
-GROUP BY chan, sender, lamport
-HAVING COUNT(*) > 1;
+-- Which messages break a rule of the clock, or share their time with another one of their sender?
+CREATE VIEW ill_timed AS
+SELECT l.message, CAST(NULL AS STRING) AS other, 'its Lamport time is out of bounds' AS detail
+FROM log AS l
+CROSS JOIN rule AS r
+WHERE l.lamport <= 0 OR l.lamport > r.max_lamport
+UNION ALL
+SELECT message, dependency_id, 'not dated after what it depends on'
+FROM needs
+WHERE dependency_lamport >= lamport
+UNION ALL
+SELECT l.message, NULL, 'its sender gave this time to another message too'
+FROM (SELECT chan, sender, lamport FROM log GROUP BY chan, sender, lamport HAVING COUNT(*) > 1) AS s
+JOIN log AS l ON l.chan = s.chan AND l.sender = s.sender AND l.lamport = s.lamport;
+
+-- Which of them did their senders write? Anybody can send unsigned messages in another's name. If the sender is here,
+-- what it did not write is not held against it.
+CREATE TABLE mistimed AS
+SELECT l.chan, l.sender, l.position, l.lamport, l.message_id, t.other, t.detail, FIRST_VALUE(l.message_id) OVER (
+    PARTITION BY l.chan, l.sender, l.lamport, t.detail ORDER BY l.message_id
+  ) AS first_id
+FROM ill_timed AS t
+JOIN log AS l ON l.message = t.message
+LEFT JOIN presence AS s ON s.chan = l.chan AND s.node = l.sender
+LEFT JOIN copy AS c ON c.member = s.member AND c.message = l.message
+WHERE s.member IS NULL OR c.own = 1;
 
 -- Which copies are altered, or of a message that was taken before its time?
 CREATE TABLE questioned AS
@@ -357,20 +377,10 @@ UNION ALL
 SELECT chan, node, 'causal', position, lamport, message_id, other, 'shown before what it depends on'
 FROM causal
 UNION ALL
-SELECT l.chan, l.sender, 'clock', l.position, l.lamport, l.message_id, NULL, 'its Lamport time is out of bounds'
-FROM log AS l
-CROSS JOIN rule AS r
-WHERE l.lamport <= 0 OR l.lamport > r.max_lamport
-UNION ALL
-SELECT chan, sender, 'clock', position, lamport, message_id, dependency_id, 'not dated after what it depends on'
-FROM needs
-WHERE dependency_lamport >= lamport
-UNION ALL
-SELECT l.chan, l.sender, 'clock', l.position, l.lamport, l.message_id, s.first_id,
-  'its sender gave this time to another message too'
-FROM same_time AS s
-JOIN log AS l ON l.chan = s.chan AND l.sender = s.sender AND l.lamport = s.lamport
-WHERE l.message_id <> s.first_id
+SELECT chan, sender, 'clock', position, lamport, message_id,
+  CASE WHEN detail = 'its sender gave this time to another message too' THEN first_id ELSE other END, detail
+FROM mistimed
+WHERE detail <> 'its sender gave this time to another message too' OR message_id <> first_id
 UNION ALL
 SELECT p.chan, p.node, 'clock', l.position, l.lamport, l.message_id, NULL, 'taken before its time'
 FROM questioned AS c

@@ -285,15 +285,24 @@ class _Channel:
 
     def _clocks(self) -> Iterator[t.AuditFinding]:
         for message, (lamport, sender, deps, _) in self.log.items():
+            if not self._wrote(sender, message):
+                continue
             if not 0 < lamport <= MAX_LAMPORT:
                 yield self._finding(sender, "clock", message, None, "its Lamport time is out of bounds")
             for need in deps:
                 if need in self.log and self.log[need][0] >= lamport:
                     yield self._finding(sender, "clock", message, need, "not dated after what it depends on")
-            first = next(each for each, row in self.log.items() if row[:2] == (lamport, sender))
+            first = next(
+                each for each, row in self.log.items() if row[:2] == (lamport, sender) and self._wrote(sender, each)
+            )
             if first != message:
                 detail = "its sender gave this time to another message too"
                 yield self._finding(sender, "clock", message, first, detail)
+
+    def _wrote(self, sender: str, message: str) -> bool:
+        """True unless the sender is here and did not write it."""
+        copy = self.copies.get(sender, {}).get(message)
+        return sender not in self.names or (copy is not None and bool(copy[4]))
 
     def nodes(self) -> Iterator[t.AuditNode]:
         for name in self.names:

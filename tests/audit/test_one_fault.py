@@ -191,6 +191,16 @@ def test_a_message_that_is_not_dated_after_its_cause_breaks_the_clock() -> None:
     assert kinds(found) == [("ann", "clock", "m1")]
 
 
+def test_nobody_is_blamed_for_the_time_of_what_others_sent_in_their_name() -> None:
+    """Ann has their ids in her log, and did not write them; of what cleo did, nobody here knows better."""
+    rows = [
+        *everybody_has(["ann", "bob"], [("m2", 1_000)]),
+        *(message(name, each, 1_000)._replace(own=False) for name in ("ann", "bob") for each in ("m1", "m3")),
+        *(message(name, each, 1_000, sender="cleo") for name in ("ann", "bob") for each in ("m4", "m5")),
+    ]
+    assert kinds(audited(*rows)) == [("cleo", "clock", "m5")]
+
+
 def test_two_messages_of_one_sender_at_one_time_break_the_clock() -> None:
     found = audited(*everybody_has(["ann", "bob"], [("m1", 1_000), ("m2", 1_000)]))
     assert kinds(found) == [("ann", "clock", "m2")]
