@@ -17,8 +17,8 @@ _PUT: Final = (
     f"ON CONFLICT (channel, message_id) DO UPDATE SET sum = excluded.sum, "
     + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[2:])
 )
-_WITH: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
-_WITH_ONE: Final = f"SELECT {READ} FROM direct WHERE peer = ? ORDER BY place DESC LIMIT ?"
+_NEWEST: Final = f"SELECT {READ} FROM direct WHERE channel = ? ORDER BY place DESC LIMIT ?"
+_WITH: Final = f"SELECT {READ} FROM direct WHERE peer = ? ORDER BY place DESC LIMIT ?"
 _WRITTEN_TO: Final = "SELECT DISTINCT peer FROM direct WHERE channel = ? AND own = 1"
 _ONE: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND message_id = ?"
 
@@ -27,7 +27,7 @@ def newest_with(store: Store, peer: str, limit: int) -> list[DirectRow]:
     """Return the last messages with a participant, in whatever channel, in the order in which they came. Rows altered
     by the disk are left out."""
     with as_store_error(store.path):
-        found = store.connection.execute(_WITH_ONE, (peer, limit)).fetchall()
+        found = store.connection.execute(_WITH, (peer, limit)).fetchall()
     return _sound(found)
 
 
@@ -49,10 +49,9 @@ class DirectMessages:
 
         transaction.also(self._channel, write)
 
-    def newest(self, peer: str = "", limit: int = 100) -> list[DirectRow]:
-        """The last messages with `peer`, or with all peers; oldest first. Rows altered by the disk are left out."""
-        found = self._ask(_WITH, peer, peer, limit)
-        return _sound(found)
+    def newest(self, limit: int = 100) -> list[DirectRow]:
+        """The last messages with everybody; oldest first. Rows altered by the disk are left out."""
+        return _sound(self._ask(_NEWEST, limit))
 
     def one(self, message_id: str) -> DirectRow | None:
         found = self._ask(_ONE, message_id)

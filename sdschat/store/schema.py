@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_changes import eleventh, fifth, fourth, ninth, renamed_columns, sixth, tenth, third
+from sdschat.store.schema_changes import eleventh, fifth, fourth, ninth, renamed_columns, sixth, tenth, third, twelfth
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -235,4 +235,5 @@ MIGRATIONS: Final = (
     Migration(9, "posts of members' channels without an index beside them", ninth, 3223841918),
     Migration(10, "the post that a post of a members' channel answers", tenth, 394231073),
     Migration(11, "posts of members' channels with fewer bytes", eleventh, 2469144716),
+    Migration(12, "the newest direct messages without a look at all others", twelfth, 3917437056),
 )

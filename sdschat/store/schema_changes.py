@@ -149,3 +149,9 @@ def eleventh(database: Database) -> None:
         new = small_sum(post) if right else ~small_sum(post)
         database.execute("INSERT INTO timber_post VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*post, new))
     database.execute("DROP TABLE timber_post_before")
+
+
+def twelfth(database: Database) -> None:
+    """Find the newest direct messages of a channel, and with a participant, without a look at all others."""
+    database.execute("CREATE INDEX direct_channel ON direct (channel)")
+    database.execute("CREATE INDEX direct_peer ON direct (peer)")

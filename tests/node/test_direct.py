@@ -16,6 +16,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import conversation_id
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.values import AckState, Now
+from sdschat.store.direct import newest_with
 from sdschat.store.display_rows import DirectRow
 from sdschat.tui.model.workspace import TalkModel
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
@@ -68,7 +69,7 @@ def test_it_waits_for_who_is_away_over_restarts_of_both(tmp_path: Path) -> None:
             bob = start(w, "bob")
             assert (await bob.until(DirectSaid)).opened.text == "when you are back"
             await _acked(ann, sent)
-            rows = direct(ann).messages.newest(bob.node.sender_id)
+            rows = newest_with(ann.node.profile.store, bob.node.sender_id, 9)
             assert [(row.text, row.own, row.state) for row in rows] == [("when you are back", True, 2)]
             await stop(w, bob)
             bob = start(w, "bob")
@@ -350,6 +351,6 @@ def test_a_message_keeps_its_place_when_it_is_acknowledged(tmp_path: Path) -> No
             for each in (row, row._replace(message_id="2", text="second"), row._replace(state=2)):
                 with store.transaction() as transaction:
                     kept.put(transaction, each)
-            assert [(each.text, each.state) for each in kept.newest("bob")] == [("first", 2), ("second", 0)]
+            assert [(each.text, each.state) for each in newest_with(store, "bob", 9)] == [("first", 2), ("second", 0)]
 
     asyncio.run(story())

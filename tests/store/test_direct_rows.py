@@ -28,7 +28,7 @@ from sdschat.mvds.values import (
     WaitingRow,
     Write,
 )
-from sdschat.store.direct import DirectMessages
+from sdschat.store.direct import DirectMessages, newest_with
 from sdschat.store.display_rows import DirectRow
 from sdschat.store.mvds import MvdsStore
 from sdschat.store.store import Store
@@ -53,6 +53,20 @@ def _put(store: Store, messages: DirectMessages, rows: Sequence[DirectRow]) -> N
             messages.put(transaction, row)
 
 
+def test_no_question_about_the_newest_looks_at_all_messages(store: Store) -> None:
+    """With little said with one person, all that was said with others was read for each message."""
+    messages = DirectMessages(store, "lobby")
+    _put(store, messages, [_row(number, "ann") for number in range(2)])
+    asked: list[str] = []
+    store.connection.set_trace_callback(asked.append)
+    messages.newest()
+    newest_with(store, "ann", 9)
+    store.connection.set_trace_callback(None)
+    plans = [store.connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in asked]
+    assert len(plans) == 2
+    assert not [step for plan in plans for step in plan if "SCAN direct" in step[3] or "B-TREE" in step[3]], plans
+
+
 def test_the_newest_direct_messages_come_oldest_first(store: Store) -> None:
     messages, other = DirectMessages(store, "lobby"), DirectMessages(store, "attic")
     rows = [_row(number, "ann" if number % 3 else "bob", own=number % 2 == 0) for number in range(9)]
@@ -60,8 +74,8 @@ def test_the_newest_direct_messages_come_oldest_first(store: Store) -> None:
     _put(store, other, [_row(90, "ann")])
     assert messages.newest() == rows
     assert messages.newest(limit=4) == rows[-4:]
-    assert messages.newest("bob") == [row for row in rows if row.peer == "bob"]
-    assert messages.newest("bob", 2) == [row for row in rows if row.peer == "bob"][-2:]
+    assert newest_with(store, "bob", 9) == [row for row in rows if row.peer == "bob"]
+    assert newest_with(store, "bob", 2) == [row for row in rows if row.peer == "bob"][-2:]
     assert messages.written_to() == {"ann", "bob"}
     assert other.written_to() == set()
     assert messages.one(rows[3].message_id) == rows[3]

@@ -12,7 +12,7 @@ from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry
 from sdschat.store import retention, senders
 from sdschat.store.archive import ArchiveRange, LogArchive, archived, newest_sizes
 from sdschat.store.audit_reader import AuditReader
-from sdschat.store.direct import DirectMessages
+from sdschat.store.direct import DirectMessages, newest_with
 from sdschat.store.display_rows import DirectRow
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.packets import ChannelLog
@@ -138,7 +138,7 @@ class Database:
             log.cut(LOWEST, HIGHEST, 4),
         )
         direct = DirectMessages(store, channel)
-        say(at, channel, direct.newest(), direct.newest("anna", 2), direct.one("d1"), sorted(direct.written_to()))
+        say(at, channel, direct.newest(), newest_with(store, "anna", 2), direct.one("d1"), sorted(direct.written_to()))
         first, last = senders.log_bounds(store, channel)
         say(at, channel, first, last, senders.bodies_of_strangers(store, first, last, 2))
         number = store.number(channel)
