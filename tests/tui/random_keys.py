@@ -120,7 +120,7 @@ def go(screen: str, seed: int, folder: Path, count: int = KEYS) -> list[str]:
         ended = terminal.process.poll() is not None
         deadline = time.monotonic() + PATIENCE
         while terminal.process.poll() is None and time.monotonic() < deadline:
-            terminal.press("\x03")
+            terminal.press("\x11")  # Ctrl+Q: Ctrl+C copies what is marked
             terminal.read(0.1)
         terminal.screen.resize(30, 200)
         last = bytes(terminal.written).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")

@@ -36,6 +36,24 @@ async def test_who_is_muted_is_not_shown_until_shown_again(s: Stage) -> None:
 
 
 @staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_without_a_connection_of_our_own_nobody_is_said_to_be_here_or_to_have_left(s: Stage) -> None:
+    await s.until_text("2 here")
+    await s.enter("/fault offline")
+    await s.until_text("OFFLINE")
+    await s.enter("/who")
+    await s.until_text("not connected, 2 known")
+    assert "here, heard" not in s.text().replace("not here, heard", "")
+    await s.enter("/lens peers")
+    await s.until_text("participants: 1 other, not connected")
+    assert "bob " in s.text()
+    assert "gone" not in s.text()
+    await s.enter("/msg bob are you there")
+    await s.until_text("to @bob alone")
+    assert "CONNECTING" not in s.text(), "a conversation that begins now has no connection either"
+    assert "OFFLINE on purpose" in s.text()
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
 async def test_who_is_muted_and_ignored_is_shown_when_neither_holds_any_more(s: Stage) -> None:
     await all_here(s)
     await s.enter("/mute bob")

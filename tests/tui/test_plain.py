@@ -366,6 +366,16 @@ def test_the_command_runs_for_what_is_to_the_user(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_a_message_that_names_the_user_says_so(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("lobby", "for all")
+        assert "to you" not in await s.until("for all")
+        s.bob.node.send("lobby", "ann: for you")
+        assert " bob (to you): ann: for you" in await s.until("for you")
+
+    plain(tmp_path, story)
+
+
 def test_an_answer_names_what_it_answers(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         asked = s.bob.node.send("lobby", "what time is it?")

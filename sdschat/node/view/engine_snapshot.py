@@ -207,7 +207,7 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
             PeerPeek(
                 sender_id,
                 presence.online.get(sender_id, ""),
-                sender_id in presence.online,
+                sender_id in presence.online and session.channel.state.online,
                 presence.roles.get(sender_id, ""),
                 session.reception.last_heard.at(sender_id, now),
                 0 if peer is None else peer.last_lamport,

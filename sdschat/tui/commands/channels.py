@@ -87,7 +87,9 @@ def _channels(host: Host, argument: str) -> None:
 def _who(host: Host, argument: str) -> None:
     now = host.view.now().wall
     people = host.conversation.people()
-    here = f"{sum(person.online for person in people)} here" if host.view.connected(host.room) else "not connected"
+    connected = host.view.connected(host.room)
+    people = [person._replace(online=person.online and connected) for person in people]
+    here = f"{sum(person.online for person in people)} here" if connected else "not connected"
     roles = roles_of(host.node, host.room)
     lines = [f"{here}, {len(people)} known:"]
     width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))

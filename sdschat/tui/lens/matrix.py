@@ -77,7 +77,7 @@ def _signs(view: ViewInput) -> Iterator[Line]:
         (glyphs.known, "acked", "known: wrote it, named it, or has an equal log"),
         (glyphs.maybe, "maybe", "perhaps: seems to be in a filter"),
         (glyphs.unproven, "maybe", "unproven: it says so, and did not sign that"),
-        (glyphs.nothing, "time", "nothing yet. All of these are here"),
+        (glyphs.nothing, "time", "nothing yet: said nothing of it"),
     ):
         first, *rest = paragraph(meaning, view.width, "note", 4)
         yield line("  ", (sign, style), (f" {first[0][0][4:]}", "note"))

@@ -16,7 +16,8 @@ _HASTY: Final = 0.4  # sync messages come every half to one and a half of the in
 
 def view(view: ViewInput) -> list[Line]:
     peers = view.peek.peers
-    lines = [heading(f"participants: {count(len(peers), 'other')}")]
+    cut = "" if view.peek.online else ", not connected"
+    lines = [heading(f"participants: {count(len(peers), 'other')}{cut}")]
     if not peers:
         lines.append(line(("  nobody else was heard here yet", "note")))
     for peer in peers[:_SHOWN]:
@@ -31,7 +32,7 @@ def view(view: ViewInput) -> list[Line]:
 def _peer(view: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
     now = view.peek.now
     heard = f"heard {ago(now - peer.heard_at)}" if peer.heard_at else "not heard yet"
-    here = "here" if peer.online else "gone"
+    here = "here" if peer.online else "not here" if view.peek.online else "not known to be here"
     role = f", {clean(peer.role, limit=20)}" if peer.role else ""
     sign = view.glyphs.online if peer.online else view.glyphs.offline
     lines = [

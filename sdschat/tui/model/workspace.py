@@ -40,6 +40,9 @@ class Workspace:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
         because a participant begins a conversation."""
         model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
+        channel = self.models.get(model.conversation.channel)
+        if channel is not None and channel is not model:
+            model.connection = channel.connection  # messages of two go by that channel
         self.order.append(name)
         if self._words:
             model.watch_for(self._words)

@@ -28,7 +28,8 @@ def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: 
     commands can name it."""
     who = apart(model.name_of(entry.sender_id, entry.nick))
     name = short(entry.message_id) if with_id else ""
-    marks = [mark for mark in (name, entry.remark, "late" if entry.late else "") if mark]
+    to_user = "to you" if entry.mention and not entry.own else ""
+    marks = [mark for mark in (name, to_user, entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:
         marks.append(f"answers {apart(entry.quote.nick or short(entry.quote.message_id))}")
     fate, is_cut = entry.fate, model.connection.state != "connected"
