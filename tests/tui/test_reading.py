@@ -13,6 +13,8 @@ from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.items import GapItem
 from sdschat.tui.model.words import clock
+from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
 from tests.tui.model.samples import NOON
 from tests.tui.stage import Stage, stage, staged
 
@@ -397,3 +399,17 @@ def test_a_nick_has_the_colour_of_the_last_run(tmp_path: Path) -> None:
     first: dict[str, int] = {}
     asyncio.run(story(first))
     assert asyncio.run(story()) == first
+
+
+@staged(peers=("bob",))
+async def test_what_another_machine_of_ours_wrote_is_not_called_unacked(s: Stage) -> None:
+    """Nothing ever acknowledged it here, where nothing was sent."""
+    own = s.app.node
+    message = signed_message(own.gate.identity, "lobby", "from the other machine", own.clock.now().wall)
+    s.world.network.pass_on("sds/1/lobby/msg", SdsCodec().encode(message), False)
+    await s.until_text("from the other machine")
+    line = next(line for line in s.log() if "from the other machine" in line)
+    assert "unacked" not in line
+    s.app.model.reload()
+    s.app.log_view.refresh_rows()
+    assert next(line for line in s.log() if "from the other machine" in line) == line

@@ -57,8 +57,8 @@ class OwnFates:
             return members_fate(conversation.delivery(entry.message_id))
         assert entry.fate is not None
         own = conversation.remembered(entry.message_id)
-        if own is None:
-            return entry.fate._replace(past=True)
+        if own is None:  # of before, or written by another device of ours: whoever gave it to us has it
+            return entry.fate._replace(phase=Phase.ACKED, past=True)
         phase = phase_of(own.state)
         if own.state is AckState.UNACKED and not own.sends:
             phase = Phase.QUEUED
