@@ -15,7 +15,7 @@ from sdschat.tui.preferences import load
 from tests.cli.processes import command, run
 from tests.needs import needs_program
 from tests.transport.worlds import free_port
-from tests.tui.stage import Stage, staged
+from tests.tui.stage import Stage, stage, staged
 from tests.tui.terminal import Terminal
 
 HOSTILE = "ann\x1b\\\x07\x9c\x1b]52;c;AAAA\x07 end; rm -rf"
@@ -300,3 +300,17 @@ async def test_an_answer_in_a_channel_that_was_not_shown_yet_counts_too(s: Stage
     await s.until(lambda: s.app.models["dev"].unread == 1)
     assert not s.app.models["dev"].loaded
     assert s.app.models["dev"].mentions == 1
+
+
+def test_what_is_unread_and_to_us_is_marked_so_after_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, "ann", "lobby", "dev", peers=("bob",)) as s:
+            s.say("ann, the rope", channel="dev")
+            s.say("is here", channel="dev")
+            await s.until(lambda: s.app.models["dev"].unread == 2)
+        async with stage(tmp_path, "ann", "lobby", "dev") as s:
+            assert (s.app.models["dev"].unread, s.app.models["dev"].mentions) == (2, 1)
+            await s.press("alt+2")
+            assert s.app.models["dev"].mentions == 0
+
+    asyncio.run(story())

@@ -50,7 +50,6 @@ class ChannelModel:
         self.live_since = view.now().wall
         self._cut_at: int | None = None  # when the connection was lost; None: it is there, or never was
         self.unread = conversation.unread()
-        self.mentions = 0
         self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=bool(self.unread))
         self.late = LateMessages()
         self.selected: str | None = None
@@ -62,6 +61,7 @@ class ChannelModel:
         self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
         self.fates = OwnFates(lambda ids: members_of_these(view.node, conversation.channel, ids))
         self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late)
+        self.mentions = self._rows.mentions_after(conversation.read_mark(), PAGE) if self.unread else 0
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)
         self._members = MembersLines(self)

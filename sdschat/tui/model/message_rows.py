@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Conversation, Shown, Verdict
+from sdschat.node.view.values import Conversation, Key, Shown, Verdict
 from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model.from_events import entry_of, mention_of, verdict_words
 from sdschat.tui.model.items import MessageItem, Quote, first_line
@@ -39,6 +39,10 @@ class MessageRows:
     def watch_for(self, words: Sequence[str]) -> None:
         """Mark what has one of these words, or the nick of now, as said to the user."""
         self._mentions = mention_of(self._view.node.nick, *words)
+
+    def mentions_after(self, mark: Key | None, most: int) -> int:
+        """Return how many of the first messages after a place in the log are to the user; `most` are looked at."""
+        return sum(self.plain(shown).mention for shown in self.conversation.messages(after=mark or (0, ""), limit=most))
 
     def plain(self, shown: Shown) -> MessageItem:
         """Return the row with nothing that has to be looked up, but for whose message it answers."""
