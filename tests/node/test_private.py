@@ -306,6 +306,7 @@ def test_a_removed_member_puts_nothing_into_logs_in_the_name_of_another(tmp_path
             say(bob, "I am bob")
             await until_said(ann, "I am bob")
             await until_said(carol, "I am bob")
+            await until([ann, bob], lambda each: len(private(each).roster.members) == 3)
             private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
