@@ -152,3 +152,20 @@ async def test_notify_decides_what_counts_as_news(s: Stage) -> None:
 async def test_notify_refuses_other_words(s: Stage) -> None:
     await s.enter("/notify loud")
     assert "/notify takes one of all, mentions, none" in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True)
+async def test_words_of_other_programs_for_channels_and_searches_are_understood(s: Stage) -> None:
+    await s.until(lambda: s.peers["bob"].node.sender_id in s.app.node.sessions["lobby"].presence.keys)
+    s.say("the needle")
+    await s.until_text("the needle")
+    await s.enter("/win 2")
+    assert s.app.channel == "dev"
+    await s.enter("/msg bob: hello")
+    assert s.app.label(s.app.channel) == "@bob"
+    assert any("hello" in line for line in s.log())
+    await s.enter("/close")
+    assert list(s.app.order) == ["lobby", "dev"]
+    await s.enter("/buffer lobby")
+    await s.enter("/lastlog needle")
+    assert "hit 1 of 1" in s.hint()

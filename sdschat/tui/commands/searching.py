@@ -117,7 +117,7 @@ COMMANDS = (
         "/search WORDS",
         "Find messages in the whole history",
         _search,
-        aliases=("find",),
+        aliases=("find", "lastlog", "grep"),
         group="reading",
         details="All words must occur, in any order; the last one may be a beginning. from:NICK, since:TIME and\n"
         "before:TIME leave out others: /search rope from:carol since:2d. It jumps to the newest hit and marks words.\n"

@@ -25,10 +25,15 @@ def _msg(host: Host, argument: str) -> None:
 
 
 def addressed(host: Host, argument: str) -> tuple[str, str]:
-    """Split an argument into sender id and text."""
+    """Split an argument into sender id and text. A colon behind the nick, as in front of what one says to somebody in a
+    channel, is no part of it."""
+    argument = argument.removeprefix("@")
+    name, space, text = argument.partition(" ")
     try:
-        return host.view.find_person(host.room, argument.removeprefix("@"))
+        return host.view.find_person(host.room, argument)
     except ValueError as error:
+        if name.endswith((":", ",")):
+            return addressed(host, f"{name[:-1]}{space}{text}")
         raise CommandError(reason_text(error)) from error
 
 
