@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from sdschat.node.recording.codec import Unrecorded, from_json, to_json
 from sdschat.node.recording.reader import Recording, RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds import events as ev
@@ -243,8 +246,45 @@ def test_a_recording_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path: Path) 
     asyncio.run(story())
 
 
+ODD = ("-5", "0", str(2**63 - 1), str(2**63), "1e999", "null", '"text"', "[]", "[" * 5000, '{"b":"AA=="}')
+
+
+def test_altered_lines_of_a_recording_end_neither_its_reading_nor_its_playing(tmp_path: Path) -> None:
+    """Anybody may have written the file: numbers in it are altered, among them Lamport times and the times of lines."""
+
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann, bob = recorded(w, path), w.start("bob")
+            ann.node.send("lobby", "one")
+            bob.node.send("lobby", "two")
+            await ann.until_texts("one", "two")
+        head, *lines = path.read_text().splitlines()
+        chance = random.Random(1)
+        for number in range(30):
+            altered = [
+                re.sub(r"\b\d+\b", lambda found: chance.choice(ODD) if chance.random() < 0.2 else found[0], line)
+                if chance.random() < 0.5
+                else line
+                for line in lines
+            ]
+            path.write_text("\n".join([head, *altered, ""]))
+            recording = read_recording(path)
+            SharedRecording(recording, "lobby", has_texts=True).shared()
+            node = await replayed(recording, tmp_path / f"replay{number}")
+            await node.close()
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize(
-    ("text", "complaint"), [("", "is no recording"), ("{}\n", "is no recording"), ('{"v":99}\n', "of version 99")]
+    ("text", "complaint"),
+    [
+        ("", "is no recording"),
+        ("[" * 100_000, "is no recording"),
+        ("{}\n", "is no recording"),
+        ('{"v":99}\n', "of version 99"),
+    ],
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "file"

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.node.recording.codec import VERSION
 from sdschat.node.settings import Settings, make_settings
 from sdschat.sds.config import Config
+from sdschat.wire.chat_codec import MAX_SENT_TIME
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 USUAL_SETTINGS: Final = make_settings({})  # of what does not say its own
@@ -70,7 +71,7 @@ def read_recording(path: Path) -> Recording:
 def _head(text: str, path: Path) -> dict[str, Any]:
     try:
         head = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         head = None
     if text.startswith("<!doctype html>"):
         raise RecordingError(f"{path} is a page: open it in a browser. {_MADE_BY}")
@@ -84,9 +85,19 @@ def _head(text: str, path: Path) -> dict[str, Any]:
 
 
 def _step(text: str) -> RecordedLine | None:
-    """The last line of a program that was killed may be a piece of one."""
+    """Return a line, or None for one that cannot be used: the last line of a program that was killed may be a piece of
+    one, and anybody may have written the file."""
     try:
-        line = json.loads(text)
-        return RecordedLine(int(line["t"]), str(line.get("c", "")), line)
-    except (ValueError, KeyError, TypeError):
+        line = json.loads(text, parse_int=_number)
+        at = int(line["t"])
+        return RecordedLine(at, str(line.get("c", "")), line) if 0 <= at <= MAX_SENT_TIME else None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def _number(digits: str) -> int:
+    """Return a number that a database can hold. Raises ValueError for any other."""
+    number = int(digits)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("no recorded number is so large")
+    return number

@@ -16,7 +16,7 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, Joined, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
-from sdschat.node.recording.codec import Unrecorded, from_json
+from sdschat.node.recording.codec import from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import SyncReceived
@@ -201,7 +201,7 @@ class ReplayNode(Node):
         self.time.at = max(self.time.at, step.at)
         try:
             self._apply(step)
-        except Unrecorded:
+        except Exception:  # of a later version, or damaged: anybody may have written the file
             self.unknown += 1
         return step.has_event
 

@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 from sdschat.node import events
 from sdschat.node.members.events import PostSaid
-from sdschat.node.recording.codec import EARLIER, Unrecorded, from_json
+from sdschat.node.recording.codec import EARLIER, from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.node.sharing.events import MEMBERS, MOST, Line, SharedEvents, content_of, line_of
 from sdschat.sds import events as ev
@@ -23,11 +23,15 @@ _OF_PRIVATE: Final = (
 )
 
 
+class MembersRecording(ValueError):
+    """A recording of a members' channel, whose posts can be deleted, is not shared."""
+
+
 class SharedRecording:
     """Reads the lines of one channel of a recording, in their order."""
 
     def __init__(self, recording: Recording, channel: str, *, has_texts: bool) -> None:
-        """Raises ValueError for a members' channel."""
+        """Raises MembersRecording for a members' channel."""
         self.is_private = False
         self._has_texts = has_texts
         self._recording = recording
@@ -56,8 +60,10 @@ class SharedRecording:
                 self._packet(step.at, *fields["p"][:3])
             elif "f" in fields:
                 self._event(step.at, from_json(fields["f"]))
-        except Unrecorded:
-            return  # of a later version
+        except MembersRecording:
+            raise
+        except Exception:  # of a later version, or damaged: anybody may have written the file
+            return
 
     def _save(self, appended: list[Append]) -> None:
         if not self._lines and len(appended) >= EARLIER:
@@ -75,7 +81,7 @@ class SharedRecording:
         self.is_private |= isinstance(body, _OF_PRIVATE)
         match body:
             case PostSaid():
-                raise ValueError(MEMBERS)
+                raise MembersRecording(MEMBERS)
             case events.MessageDelivered(said=said):
                 self._delivered(at, body, said)
             case events.PresenceChanged(sender_id, nick, online):

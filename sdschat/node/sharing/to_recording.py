@@ -61,7 +61,7 @@ def read_played(path: Path) -> Recording:
 def _json(text: str) -> Line | None:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
