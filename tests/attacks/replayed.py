@@ -28,8 +28,9 @@ _ROWS = 600  # of the journal
 class Listener:
     """A client that keeps what it hears, and sends it again: altered, cut, longer, under other topics, retained."""
 
-    def __init__(self, port: int, seed: int) -> None:
+    def __init__(self, port: int, seed: int, most: int = _HEARD) -> None:
         self._random = random.Random(seed)
+        self._most = most
         self.heard: list[tuple[str, bytes]] = []
         subscribed = threading.Event()
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
@@ -43,11 +44,15 @@ class Listener:
             raise TimeoutError("the broker does not answer")
 
     def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
-        if message.payload and len(self.heard) < _HEARD:
+        if message.payload and len(self.heard) < self._most:
             self.heard.append((message.topic, bytes(message.payload)))
 
     def publish(self, topic: str, payload: bytes) -> None:
         self._client.publish(topic, payload, qos=0)
+
+    def flush(self) -> None:
+        """Wait until the broker has taken everything."""
+        self._client.publish("other/flush", b"", qos=1).wait_for_publish(30)
 
     def repeat(self, times: int) -> None:
         packets = list(self.heard)
@@ -56,7 +61,7 @@ class Listener:
             topic, payload = self._changed(*self._random.choice(packets), topics)
             self._client.publish(topic, payload, qos=0, retain="/who/" in topic and self._random.random() < 0.5)
             if number % _AT_ONCE == _AT_ONCE - 1:
-                self._client.publish("other/flush", b"", qos=1).wait_for_publish(30)
+                self.flush()
 
     def _changed(self, topic: str, payload: bytes, topics: list[str]) -> tuple[str, bytes]:
         at = self._random.randrange(len(payload))

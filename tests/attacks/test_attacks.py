@@ -11,6 +11,7 @@ from tests.attacks.attacker import MOST, Attacker
 from tests.attacks.borrowed_names import borrowed_names
 from tests.attacks.devices import devices
 from tests.attacks.direct_flood import direct_flood
+from tests.attacks.false_states import false_states
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
 from tests.attacks.lying_broker import lying_broker
@@ -20,6 +21,7 @@ from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.rings import rings
 from tests.attacks.since_join import since_join
 from tests.attacks.stage import CHANNEL, Attack, stage
+from tests.attacks.strangers import strangers
 from tests.attacks.taken_ids import taken_ids
 from tests.attacks.unsigned_names import unsigned_names
 from tests.attacks.used_link import used_link
@@ -37,6 +39,7 @@ needs_module("iotcore")
         (devices, 100),
         (direct_flood, 40),
         (emptied, 3),
+        (false_states, 2),
         (junk, 300),
         (lying_broker, 3),
         (many_keys, 40),
@@ -44,6 +47,7 @@ needs_module("iotcore")
         (replayed_private, 300),
         (rings, 1),
         (since_join, 6),
+        (strangers, 300),
         (taken_ids, 8),
         (unsigned_names, 60),
         (used_link, 60),

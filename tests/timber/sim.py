@@ -44,6 +44,7 @@ SECOND: Final = 1000
 TALK: Final = 240 * SECOND
 HEAL: Final = 400 * SECOND
 QUIET: Final = 60 * SECOND
+KEPT: Final = 4000  # packets that are sent again
 CHEATS: Final = ("fork", "clock", "withhold")
 MINE_TO_EXPECT: Final = {
     Reason.STRANGER,
@@ -90,8 +91,11 @@ class Member:
 
 
 class World:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, replayed: bool = False) -> None:
+        """`replayed`: somebody who hears all packets sends old ones again, to anybody, until all is healed."""
         self.seed = seed
+        self.replayer = random.Random(f"replayer {seed}") if replayed else None
+        self.heard: list[tuple[int, Packet]] = []  # with their senders
         self.rng = rng = random.Random(f"timber {seed}")
         self.time = 0
         self.loss = rng.choice([0.0, 0.05, 0.2, 0.4])
@@ -144,6 +148,20 @@ class World:
                     self._lie(member)
             if act:
                 self._act(act)
+                self._replay()
+
+    def _replay(self) -> None:
+        """Let old packets arrive again, some of them elsewhere: an envelope proves its sender, and no more."""
+        rng = self.replayer
+        if rng is None or not self.heard:
+            return
+        for _ in range(rng.randrange(4)):
+            sender, packet = rng.choice(self.heard)
+            if rng.random() < 0.3:
+                packet = packet._replace(peer=rng.choice(self.members).id)
+            if packet.peer != self.members[sender].id:
+                self._arrive(sender, packet)
+                self.facts["sent again"] += 1
 
     def _arrive(self, sender: int, packet: Packet) -> None:
         member = self.by_id[packet.peer]
@@ -187,6 +205,10 @@ class World:
             return  # what it holds has its lies in it, and a state is taken at the word of its giver
         packet = self._cheated(member, packet)
         self.sent += 1
+        if self.replayer is not None and len(self.heard) < KEPT:
+            self.heard.append((member.number, packet))
+        elif self.replayer is not None:
+            self.heard[self.replayer.randrange(KEPT)] = member.number, packet
         for _ in range(1 + (self.rng.random() < self.twice)):
             arrival = self.time + self.rng.randint(1, self.delay)
             heappush(self.queue, (arrival, self.rng.getrandbits(40), member.number, packet))
@@ -401,8 +423,8 @@ class World:
             raise Broken("the checkpoint stands still")
 
 
-def outcome(seed: int) -> tuple[str, Counter[str]]:
-    world = World(seed)
+def outcome(seed: int, *, replayed: bool = False) -> tuple[str, Counter[str]]:
+    world = World(seed, replayed=replayed)
     try:
         world.start()
         world.run(TALK, world.rng.choice([0.02, 0.05, 0.15]))
@@ -422,11 +444,12 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Members of a Timber data set over a bad network.")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--replayed", action="store_true", help="somebody sends old packets again")
     options = parser.parse_args(argv)
     facts: Counter[str] = Counter()
     broken: defaultdict[str, list[int]] = defaultdict(list)
     for seed in range(options.first, options.first + options.seeds):
-        problem, found = outcome(seed)
+        problem, found = outcome(seed, replayed=options.replayed)
         facts += found
         if problem:
             broken[problem].append(seed)

@@ -17,3 +17,10 @@ def test_random_worlds(seed: int) -> None:
     problem, facts = outcome(seed)
     assert problem == ""
     assert facts["settled"] > 10
+
+
+@pytest.mark.parametrize("seed", [2, 24])
+def test_random_worlds_with_somebody_who_sends_old_packets_again(seed: int) -> None:
+    problem, facts = outcome(seed, replayed=True)
+    assert problem == ""
+    assert facts["sent again"] > 1000
