@@ -290,3 +290,15 @@ async def test_what_went_by_a_channel_that_is_closed_is_not_called_on_its_way(s:
     assert s.app.conversation.channel == "lobby"
     assert s.app.conversation.sync().unacked == 0
     assert s.app.view.partners("lobby") == []
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_a_conversation_that_is_begun_without_a_connection_is_offline_too(s: Stage) -> None:
+    await all_here(s)
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("OFFLINE")
+    await s.enter("/msg bob are you there?")
+    assert s.app.badge(s.app.channel) == "offline"
+    Injection(s.app.node, "lobby").offline(False)
+    await s.until(lambda: heard(s, "bob") == ["are you there?"])
+    await s.until(lambda: s.app.badge(s.app.channel).startswith("here"))

@@ -44,6 +44,9 @@ class Workspace:
         if channel is not None and channel is not model:
             model.connection = channel.connection  # messages of two go by that channel
         self.order.append(name)
+        room = self.models.get(model.conversation.channel)
+        if room is not None:
+            model.connection = room.connection  # of a conversation: that of the channel, also while it is cut
         if self._words:
             model.watch_for(self._words)
         return model
