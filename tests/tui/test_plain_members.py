@@ -72,7 +72,7 @@ def test_posts_edits_deletions_and_states_are_written_when_they_come(tmp_path: P
     async def story(s: Lines) -> None:
         await _let_in(s)
         said = s.bob.node.say("garden", "welcome ann, read me")
-        assert (await s.until("read me")).endswith("bob: welcome ann, read me")
+        assert (await s.until("read me")).endswith("bob (to you): welcome ann, read me")
         assert await s.enter("thank you")
         assert (await s.until(": thank you")).partition(" ")[2].startswith("ann")
         assert (await s.until("settled: your message")).endswith(", thank you")
