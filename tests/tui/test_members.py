@@ -389,3 +389,32 @@ def test_a_post_says_who_lacks_it_and_the_signs_explain_its_word(tmp_path: Path)
             assert any(word in row for row in rows_of(SIGNS))
 
     _told(tmp_path, story)
+
+
+def test_posts_of_somebody_who_is_muted_are_not_shown(tmp_path: Path) -> None:
+    """Only those of open and private channels were left out."""
+
+    async def story(made: Stage, bob: Member) -> None:
+        bob.node.say("garden", "ann, some noise")
+        await made.until(lambda: "some noise" in "\n".join(made.log()), "the post")
+        _mute(made, bob, True)
+        await made.until(lambda: "some noise" not in "\n".join(made.log()), "it is hidden")
+        made.app.app_focus = False
+        before = (made.app.model.unread, made.app.model.mentions)
+        bob.node.say("garden", "ann, more noise")
+        members = _members(made.app.node)
+        await made.until(lambda: any(one.post.text == "ann, more noise" for one in members.log.after((0, ""))), "it")
+        await made.settle()
+        assert "more noise" not in "\n".join(made.log())
+        assert (made.app.model.unread, made.app.model.mentions) == before
+        _mute(made, bob, False)
+        await made.until(lambda: "more noise" in "\n".join(made.log()), "it is shown again")
+
+    _told(tmp_path, story)
+
+
+def _mute(made: Stage, bob: Member, muted: bool) -> None:
+    """Mute as /mute does, which finds people where direct messages are installed."""
+    made.app.view.mute(bob.node.sender_id, muted)
+    made.app.desktop.reload()
+    made.app.log_view.refresh_rows()

@@ -263,8 +263,9 @@ class MembersConversation(ChannelConversation):
     def unread(self) -> int:
         """Return the number of posts of others below the place up to which the log was read; at most
         `UNREAD_COUNTED`."""
-        below = self._log().after(self.read_mark() or (0, ""))
-        return sum(1 for _ in islice((one for one in below if not one.post.own), UNREAD_COUNTED))
+        below, gate = self._log().after(self.read_mark() or (0, "")), self._node.gate
+        of_others = (one for one in below if not (one.post.own or gate.is_muted(one.post.sender_id)))
+        return sum(1 for _ in islice(of_others, UNREAD_COUNTED))
 
 
 class CommitteeMember(NamedTuple):

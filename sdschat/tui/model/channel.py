@@ -271,7 +271,7 @@ class ChannelModel:
     def take_post(self, post: events.MemberPost, looking: bool, *, late: bool) -> None:
         """Take a post that is new here. Of our own ones the row is there since they were written."""
         shown = self.conversation.message(post.message_id)
-        if shown is None:
+        if shown is None or shown.hidden:
             return
         if late or post.own or post.message_id in self.timeline.entries:
             self.reload()

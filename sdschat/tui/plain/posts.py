@@ -46,7 +46,7 @@ class PostLines:
                     self._write(model, post.message_id, late=late and not post.own)
             case events.PostEdited(message_id, text):
                 shown = model.conversation.message(message_id)
-                if shown is not None:
+                if shown is not None and not shown.hidden:
                     who = model.name_of(shown.sender_id, shown.nick)
                     self._tell(model, f"{who} edited: {clean(text, lines=True)}")
             case events.PostDeleted(message_id):
@@ -76,7 +76,7 @@ class PostLines:
     def _write(self, model: ChannelModel, message_id: str, *, late: bool = False) -> None:
         """Write a post, once if it is our own. What is no post, such as an edit, is not in the log."""
         shown = model.conversation.message(message_id)
-        if shown is None or message_id in self._own:
+        if shown is None or shown.hidden or message_id in self._own:
             return
         if shown.own:
             self._own.add(message_id)
