@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 
 import click
 
@@ -35,10 +36,12 @@ _SURE: Final = 16  # a line of so many hex or base64 characters is hardly part o
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 _RECORDINGS: Final = "*.jsonl"
 _NEWLINE: Final = 0x0A
+_OF_MESSAGES: Final = re.compile(r"([^/]+)/msg$")
 _ELSEWHERE: Final = {  # packets that are no message, by the end of their topic
     "presence": re.compile(r"/who/[^/]+$"),
     "store_query": re.compile(r"/store/query/[^/]+$"),
     "store_answer": re.compile(r"/store/answer/[^/]+$"),
+    "echo": re.compile(r"/!echo/[^/]+$"),  # with which a node checks that its broker answers
     "mvds": re.compile(r"/sync/[^/]+/[^/]+$"),
 }
 
@@ -86,6 +89,9 @@ def _from_line(number: int, line: bytes, form: str) -> Candidate:
     text = line.strip()
     if form == "auto" and text.startswith(b"{"):
         return _recorded(number, text)
+    topic, space, payload = line.lstrip().partition(b" ")
+    if space and b"/" in topic:
+        return _of_topic(_from_line(number, payload, form) if payload.strip() else Candidate(number, b""), topic)
     if form != "base64" and (found := _HEX.fullmatch(text)):
         return Candidate(number, bytes.fromhex(found[1].decode("ascii")))
     if form != "hex" and _BASE64.fullmatch(text):
@@ -96,6 +102,13 @@ def _from_line(number: int, line: bytes, form: str) -> Candidate:
             pass
     wanted = "neither hex nor base64" if form == "auto" else f"not {form}"
     return Candidate(number, b"", f"the line is {wanted}")
+
+
+def _of_topic(candidate: Candidate, topic: bytes) -> Candidate:
+    """Add the topic that stands before a packet, and the channel that it names."""
+    name = topic.decode("utf-8", "replace")
+    level = _OF_MESSAGES.search(name)
+    return candidate._replace(topic=name, channel=unquote(level[1]) if level else "")
 
 
 def _recorded(number: int, line: bytes) -> Candidate:
@@ -138,6 +151,8 @@ def _split(data: bytes) -> list[bytes]:
     return [*parts, data[start:]] if start < len(data) else parts
 
 
+_SEALED_MAGIC: Final = b"SDE1"  # as in identity/packets.py
+_SEALED: Final = "it is sealed, of a private channel: `sdschat tap LINK --to DIR` records such packets opened"
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -153,9 +168,12 @@ def command(files: tuple[str, ...], form: str, pretty: bool, lints: bool, signat
     \b
     Examples:
       mosquitto_sub -t 'sds/1/lobby/msg' -F %x | sdschat decode
+      mosquitto_sub -t 'sds/1/#' -F '%t %x' | sdschat decode
       echo 0a0161120162... | sdschat decode --pretty
       sdschat decode packet.bin
       sdschat decode --lint tap
+
+    A topic may stand before a packet, as above: it says what is no message, and the channel that a message must name.
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
     logos-chat, timber), `accepted` (nodes take it), fields, and broken rules by their numbers, S-001 to S-087, with
@@ -240,13 +258,18 @@ def _report(candidate: Candidate, signatures: bool) -> dict[str, Any]:
     number, packet, problem, topic, channel = candidate
     if problem:
         return {"line": number, "verdict": NO_PACKET, "accepted": False, "error": problem}
+    place = {"line": number} | ({"topic": topic} if topic else {})
+    if packet.startswith(_SEALED_MAGIC):
+        return place | {"verdict": NO_PACKET, "accepted": False, "bytes": len(packet), "error": _SEALED}
     kind = next((kind for kind, ending in _ELSEWHERE.items() if ending.search(topic)), "")
+    if not topic and decode_presence(packet) is not None:
+        kind = "presence"
     if kind:
-        return {"line": number, "topic": topic, **_no_message(kind, packet)}
+        return place | _no_message(kind, packet)
     report = packet_report(packet, channel=channel, signatures=signatures)
     if report["verdict"] == NO_PACKET:
         report["error"] = "it is no packet: " + report["broken_rules"][0]["what"]
-    return {"line": number, **({"topic": topic} if topic else {}), **report}
+    return place | report
 
 
 def _no_message(kind: str, packet: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from sdschat.cli import decode
+from sdschat.identity.packets import epoch_key, seal_packet
 from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, seal_presence
 from sdschat.identity.signing import Identity
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
@@ -292,6 +293,24 @@ def test_a_recorded_packet_of_another_channel_is_not_accepted() -> None:
     _, (report,) = decoded(text(json.dumps(line)))
     assert (report["accepted"], report["reason"]) == (False, "other_channel")
     assert report["broken_rules"] == [{"rule": "S-004", "what": "channel_id is c, on the topic of attic"}]
+
+
+def test_a_topic_before_a_packet_says_what_it_is() -> None:
+    sealed = seal_packet(epoch_key(b"s" * 32), "sds/1/ex/msg", b"", b"n" * 24).hex()
+    lines = (
+        f"sds/1/c/msg {SOUND_LINE}",
+        f"sds/1/caf%C3%A9/msg {SOUND_LINE}",
+        "sds/1/c/sync/a/b 0a00",
+        "sds/1/c/who/a ",
+        f"sds/1/ex/msg {sealed}",
+        sealed,
+        "sds/1/c/msg zz",
+    )
+    _, found = decoded(text(*lines))
+    assert [each["verdict"] for each in found] == [SOUND, BROKEN, SOUND, SOUND, NO_PACKET, NO_PACKET, NO_PACKET]
+    assert found[1]["broken_rules"] == [{"rule": "S-004", "what": "channel_id is c, on the topic of café"}]
+    assert [each["kind"] for each in found[2:4]] == ["mvds", "presence"]
+    assert all("private channel" in each["error"] for each in found[4:6])
 
 
 def test_an_unknown_filter_breaks_no_rule_and_is_noted() -> None:
