@@ -6,7 +6,9 @@ Of the posts that are alive at the checkpoint the saved ones are read when they 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Final, Protocol
 
 from sdschat.timber.tree import TreeNode
@@ -92,21 +94,26 @@ CREATOR: Final = 0  # the first slot of whoever made the data set
 SamePerson = Callable[[int, int], bool]  # True if two slots are of one key: whoever is let in again has another slot
 
 
+def _span_after(spans: Spans, number: int) -> int:
+    """Return the index of the first span that begins behind a number."""
+    return bisect_right(spans, number, key=itemgetter(0))
+
+
 def within(spans: Spans, number: int) -> bool:
-    return any(low <= number <= high for low, high in spans)
+    at = _span_after(spans, number)
+    return at > 0 and spans[at - 1][1] >= number
 
 
 def with_number(spans: Spans, number: int) -> Spans:
     """Return the spans with one more number in them."""
-    if spans and spans[-1][1] == number - 1:
-        return (*spans[:-1], (spans[-1][0], number))
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted((*spans, (number, number))):
-        if merged and merged[-1][1] >= low - 1:
-            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-        else:
-            merged.append((low, high))
-    return tuple(merged)
+    if within(spans, number):
+        return spans
+    at = _span_after(spans, number)
+    before = at > 0 and spans[at - 1][1] == number - 1
+    after = at < len(spans) and spans[at][0] == number + 1
+    low = spans[at - 1][0] if before else number
+    high = spans[at][1] if after else number
+    return (*spans[: at - before], (low, high), *spans[at + after :])
 
 
 class Effects(ABC):
