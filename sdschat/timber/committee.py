@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sdschat.timber import limits
 from sdschat.timber.events import Wait
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import Clock, OperationBody, Reason, SlotRow, member_id
@@ -91,6 +92,10 @@ class Committee:
         self.lives: dict[bytes, int] = {}  # slots that a key has had
         self._floor: dict[int, int] = {}  # for each writer, operations that every member names
         self._behind: dict[int, int] = {}  # for each writer, a member that named no more than that
+
+    def may_admit(self, key: bytes, life: int) -> bool:
+        """True if an invitation with this `life` counts: once, and while operations can name the slot."""
+        return self.lives.get(key, 0) == life and len(self.slots) < limits.MAX_SLOTS
 
     def admit(self, key: bytes, standing: SlotState) -> Slot:
         slot = Slot(len(self.slots), key, standing)

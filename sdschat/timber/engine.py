@@ -57,6 +57,7 @@ from sdschat.timber.views import (
 )
 from sdschat.timber.writing import (
     add_draft,
+    check_text,
     drop_draft,
     edit_draft,
     heartbeat_due,
@@ -369,6 +370,7 @@ class TimberEngine:
     ) -> PostId | None:
         self._tick(now)
         core = self._core
+        check_text(text)
         if not core.data_set:
             raise ValueError("there is no data set yet")
         if core.replica.me is None:

@@ -307,7 +307,7 @@ class Replica:
     def _effect(self, event: SignedEvent, writer: int, seq: int) -> None:
         body = event.body
         if body.kind is Kind.INVITE:
-            if self.committee.lives.get(body.key, 0) == body.life:
+            if self.committee.may_admit(body.key, body.life):
                 held = dict(self.settled_seq)
                 slot = self.committee.admit(body.key, SlotState(0, b"", held, 0, self.ends_passed))
                 self.changes.append(Admitted(slot.number))

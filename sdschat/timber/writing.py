@@ -50,6 +50,14 @@ def make_event(core: EngineState, kind: Kind, text: str, target: PostId | None, 
     return event.name
 
 
+def check_text(text: str) -> None:
+    """Raise ValueError, for a person, for a text that nobody else would read. Whatever else its author wrote after it
+    would be refused too."""
+    size = len(text.encode())
+    if size > limits.MAX_TEXT_BYTES:
+        raise ValueError(f"a post has room for {limits.MAX_TEXT_BYTES:,} bytes, and this text has {size:,}")
+
+
 def add_draft(core: EngineState, kind: Kind, text: str, target: PostId | None, key: bytes) -> None:
     """Keep what is said without a slot until we have one."""
     core.last_draft += 1
@@ -58,6 +66,7 @@ def add_draft(core: EngineState, kind: Kind, text: str, target: PostId | None, k
 
 def edit_draft(core: EngineState, number: int, text: str) -> None:
     """Change the text of a post that waits until we have a slot."""
+    check_text(text)
     _keep_draft(core, _post_in_waiting(core, number)._replace(text=text))
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from sdschat.timber import limits
 from sdschat.timber.config import Config
 from sdschat.timber.events import Forked, MemberChanged, Rejected, Wait
-from sdschat.timber.limits import INBOX_PER_AUTHOR
+from sdschat.timber.limits import INBOX_PER_AUTHOR, MAX_TEXT_BYTES
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
@@ -284,6 +285,44 @@ def test_an_invitation_of_a_member_changes_nothing_for_it() -> None:
     assert not ann.put_out(group["bob"].id)
     assert "removed" not in [one.status for one in group["ann"].heard(MemberChanged)]
     assert group["bob"].texts() == group["ann"].texts()
+
+
+def test_a_text_that_nobody_would_read_is_not_taken() -> None:
+    """It was written. The others refused it, and whatever followed; and its author did not start again."""
+    group = Group("ann", "bob", **AT_ONCE)
+    ann, longest = group["ann"], "ü" * (MAX_TEXT_BYTES // 2)
+    with pytest.raises(ValueError, match="a post has room for 65,536 bytes, and this text has 65,537"):
+        ann.engine.say(longest + "x", group.now)
+    group.say("ann", longest)
+    post = ann.engine.posts()[0].post.name
+    with pytest.raises(ValueError, match="room for"):
+        ann.engine.edit(post, longest + "x", group.now)
+    group.settle()
+    assert group["bob"].texts() == [longest]
+    ann.boot(group.now)
+    assert ann.texts() == [longest]
+
+
+def test_a_waiting_post_is_as_long_as_others_at_most() -> None:
+    group = Group("ann", "bob", members=False)
+    bob = group["bob"].engine
+    bob.say("short", group.now)
+    with pytest.raises(ValueError, match="room for"):
+        bob.say("x" * (MAX_TEXT_BYTES + 1), group.now)
+    with pytest.raises(ValueError, match="room for"):
+        bob.edit_draft(1, "x" * (MAX_TEXT_BYTES + 1))
+    assert [draft.text for draft in bob.drafts()] == ["short"]
+
+
+def test_no_more_memberships_are_given_than_operations_can_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a further member wrote would not be readable."""
+    monkeypatch.setattr(limits, "MAX_SLOTS", 3)
+    group = Group("ann", "bob", "cas", "dan")
+    assert [one.slot for one in group["ann"].engine.members()] == [0, 1, 2]
+    group.say("bob", "goes on")
+    group.settle()
+    assert group["ann"].texts() == ["goes on"]
+    assert group["ann"].engine.refusals.get(Reason.MALFORMED, 0) == 0
 
 
 def test_wrong_use_is_told() -> None:
