@@ -19,6 +19,7 @@ from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.rings import rings
+from tests.attacks.silenced import silenced
 from tests.attacks.since_join import since_join
 from tests.attacks.stage import CHANNEL, Attack, stage
 from tests.attacks.strangers import strangers
@@ -46,6 +47,7 @@ needs_module("iotcore")
         (replayed, 300),
         (replayed_private, 300),
         (rings, 1),
+        (silenced, 2100),
         (since_join, 6),
         (strangers, 300),
         (taken_ids, 8),

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.node.events import MessageDelivered, UnsignedInOurName
-from sdschat.sds.events import Rejected
+from sdschat.node.events import MessageDelivered, OverLimit, UnsignedInOurName
+from sdschat.node.settings import Value
+from sdschat.sds.events import Rejected, RepairScheduled
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.window import RecentWindow
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.catching import log_of, say, start, stop
@@ -110,5 +112,72 @@ def test_who_has_another_message_under_the_id_of_one_gets_that_one(tmp_path: Pat
             session.transport.subscribe("sds/1/lobby/msg")
             await ann.until(MessageDelivered, lambda told: told.said.opened.text == "true")
             assert log_of(ann)[-1] == "true"
+
+    asyncio.run(story())
+
+
+LIMITED: dict[str, Value] = {"trust.messages_per_minute": 1, "trust.messages_at_once": 4}
+
+
+def test_lines_in_the_name_of_one_who_signs_have_a_limit_of_their_own(tmp_path: Path) -> None:
+    """They used up that of the one whose name they bear, of whom only ids were kept then."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann", changes=LIMITED), load_or_create(tmp_path / "bob")
+            lamport = ann.node.sessions["lobby"].channel.state.clock.value + 1
+            first = signed_message(bob, "lobby", "I am bob", lamport, nick="bob")
+            hear(ann, first)
+            await ann.until_texts("I am bob")
+            claims = [plain(bob.sender_id, ann, f"false {number}") for number in range(60)]
+            second = signed_message(
+                bob, "lobby", "this is me", lamport + 99, nick="bob", sequence=2, previous=first.message_id
+            )
+            hear(ann, *claims, second)
+            await ann.until(MessageDelivered, lambda told: told.said.opened.text == "this is me")
+            assert sum(text.startswith("false") for text in ann.texts()) == 20
+            assert not ann.of(OverLimit)
+            state = ann.node.sessions["lobby"].channel.state
+            assert all(state.holds(claim.message_id) for claim in claims)
+
+    asyncio.run(story())
+
+
+def test_what_they_say_of_their_sender_is_not_looked_at(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), load_or_create(tmp_path / "bob")
+            state = ann.node.sessions["lobby"].channel.state
+            hear(ann, signed_message(bob, "lobby", "I am bob", state.clock.value + 1, nick="bob"))
+            await ann.until_texts("I am bob")
+            own = ann.node.send("lobby", "hello").message_id
+            before = state.peers.known[bob.sender_id].last_lamport
+            ahead = state.now.wall + state.config.max_skew - 10_000
+            asks = (HistoryEntry(own, None, ann.node.gate.identity.sender_id),)
+            unknown = tuple(HistoryEntry(f"{number:064}") for number in range(64))
+            claim = Message(bob.sender_id, content_id(b"false"), "lobby", ahead, unknown, None, asks, b"false")
+            hear(ann, claim)
+            await ann.until(MessageDelivered, lambda told: told.said.opened.text == "false")
+            assert state.peers.known[bob.sender_id].last_lamport == before
+            assert not state.requests.missing
+            assert not ann.of(RepairScheduled)
+
+    asyncio.run(story())
+
+
+def test_old_messages_that_somebody_sends_again_use_up_no_limit(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann", changes=LIMITED), load_or_create(tmp_path / "bob")
+            state = ann.node.sessions["lobby"].channel.state
+            old = signed_message(bob, "lobby", "old", state.clock.value - 200_000, nick="bob")
+            hear(ann, old)
+            await ann.until_texts("old")
+            state.window = RecentWindow([])  # as after a thousand others
+            for _ in range(60):
+                hear(ann, old)
+            later = state.clock.value - 190_000
+            hear(ann, signed_message(bob, "lobby", "new", later, nick="bob", sequence=2, previous=old.message_id))
+            await ann.until_texts("old", "new")
 
     asyncio.run(story())

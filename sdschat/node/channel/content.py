@@ -156,6 +156,12 @@ class ContentGate:
         why = "it is not signed, and bears our name"
         return Refusal(Reason.OWN_ID_UNKNOWN, why, message.sender_id, message.message_id)
 
+    def is_borrowed(self, message: Message) -> bool:
+        """True for what nobody signed, in the name of another who signs, but for sync messages."""
+        if message.kind is MessageKind.SYNC or is_placed(message) or message.sender_id == self.identity.sender_id:
+            return False
+        return self.book.signs(message.sender_id)
+
     def _borrowed(self, message: Message) -> Refusal | None:
         """Return a refusal for content that nobody signed, in the name of somebody who signs, under an id that is not
         made of it: it may be the id of a signed message that is not here yet. Bare text of theirs has an id of its own.

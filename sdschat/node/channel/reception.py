@@ -10,7 +10,7 @@ from sdschat.node.channel.hearing import LastHeard
 from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
 from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.sds.channel import Channel
-from sdschat.sds.values import TOLD, Message, MessageKind, Now, Refusal
+from sdschat.sds.values import TOLD, Message, MessageKind, Now, Reason, Refusal
 
 if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # may come before those of whoever invited their authors.
 _OUTSIDERS: Final = 5  # messages of one of them in a minute
 _JOININGS: Final = 60
+# Messages in a minute that nobody signed, in the name of one who signs: anybody can send them. They have a limit of
+# their own, since that one's would be used up by others.
+_BORROWED: Final = 20
 
 
 class PacketReception:
@@ -41,6 +44,7 @@ class PacketReception:
         self._limits = limits
         self._limits_of_outsiders = SenderLimits(_OUTSIDERS, _OUTSIDERS)
         self._limits_of_joinings = SenderLimits(_JOININGS, _JOININGS)
+        self._limits_of_borrowed = SenderLimits(_BORROWED, _BORROWED)
         self._watchers = watchers
         self._private = private
 
@@ -61,11 +65,19 @@ class PacketReception:
             else:
                 state.reject(message.reason, message.sender_id, message.message_id, message.detail)
         elif not self._proofs.repeated(heard):
-            self.last_heard.note(message, now)
+            borrowed = self._gate.is_borrowed(message)
+            if not borrowed:
+                self.last_heard.note(message, now)
             if message.sender_id == self._gate.identity.sender_id:
                 self._gate.note_claim(message)
-            if source == "live" and self._exceeds(message, now):
-                self._channel.receive_id(now, message)
+            if source == "live" and self._exceeds(message, now, borrowed):
+                if borrowed:
+                    why = "nobody signed it, and its sender signs"
+                    self._channel.refuse_claim(now, message, Reason.OVER_LIMIT, why)
+                else:
+                    self._channel.receive_id(now, message)
+            elif borrowed and message.kind is MessageKind.CONTENT:
+                self._take_borrowed(message, packet, source, now)
             else:
                 private = self._private
                 outsider = private is not None and private.is_outsider(message.sender_id)
@@ -77,6 +89,15 @@ class PacketReception:
                 else:
                     self._gate.copies.review(self._channel, message, now)
         return True
+
+    def _take_borrowed(self, message: Message, packet: bytes, source: str, now: Now) -> None:
+        """Take it as history: what it says of its sender is not looked at, and what it waits for is not charged to
+        them."""
+        state = self._channel.state
+        here = state.holds(message.message_id)
+        self._channel.receive_history(now, message, packet, source)
+        if here:
+            self._gate.copies.note(state, message)
 
     def read(self, packet: bytes) -> HeardPacket:
         """Decode a packet into a message that is what its author signed, or into a refusal."""
@@ -125,20 +146,24 @@ class PacketReception:
             return self._proofs.is_next(heard)
         return is_signed(message, packet) and not self._channel.state.holds(message.message_id)
 
-    def _exceeds(self, message: Message, now: Now) -> bool:
+    def _exceeds(self, message: Message, now: Now, borrowed: bool) -> bool:
         """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
         sender_id, lamport = message.sender_id, message.lamport_timestamp
         state, book = self._channel.state, self._gate.book
         if sender_id == state.participant_id or self._is_checked(message.message_id):
             return False
-        if self._private is not None and not self._private.is_outsider(sender_id):
+        if self._private is not None and not borrowed and not self._private.is_outsider(sender_id):
             return False
         if lamport is not None and lamport > now.wall + state.config.max_skew:
-            return False  # it waits for its date, and of those few are kept anyway
+            return borrowed  # it waits for its date, and of those few are kept of each sender anyway
         sync = message.kind is MessageKind.SYNC
         if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
             return True
         fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self.connected_at))
+        if not fresh and self._is_in_full(message.message_id):
+            return False  # anybody can send it again
+        if borrowed:
+            return self._limits_of_borrowed.exceeded(sender_id, now.mono, fresh=fresh, sync=False, stranger=True)
         if self._private is not None:
             may_count = self._private.may_count(message)
             limits = self._limits_of_joinings if may_count else self._limits_of_outsiders
