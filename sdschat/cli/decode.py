@@ -31,6 +31,7 @@ MOST_BYTES: Final = 32 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 _LONGEST_LINE: Final = 2 * MOST_BYTES + 2
 _HEX: Final = re.compile(rb"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
+_HEX_PAIRS: Final = re.compile(rb"[0-9a-fA-F]{2}(?:[ :][0-9a-fA-F]{2})+")  # as dumps and dissectors write them
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _SURE: Final = 16  # a line of so many hex or base64 characters is hardly part of a raw packet
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n"
@@ -92,6 +93,8 @@ def _from_line(number: int, line: bytes, form: str) -> Candidate:
     topic, space, payload = line.lstrip().partition(b" ")
     if space and b"/" in topic:
         return _of_topic(_from_line(number, payload, form) if payload.strip() else Candidate(number, b""), topic)
+    if form != "base64" and _HEX_PAIRS.fullmatch(text):
+        text = text.replace(b" ", b"").replace(b":", b"")
     if form != "base64" and (found := _HEX.fullmatch(text)):
         return Candidate(number, bytes.fromhex(found[1].decode("ascii")))
     if form != "hex" and _BASE64.fullmatch(text):

@@ -295,6 +295,12 @@ def test_a_recorded_packet_of_another_channel_is_not_accepted() -> None:
     assert report["broken_rules"] == [{"rule": "S-004", "what": "channel_id is c, on the topic of attic"}]
 
 
+def test_hex_digits_may_stand_in_pairs() -> None:
+    raw = CODEC.encode(GOOD)
+    _, found = decoded(text(raw.hex(" "), raw.hex(":"), raw.hex(" ").upper(), f"sds/1/c/msg {raw.hex(' ')}"))
+    assert [each["verdict"] for each in found] == [SOUND] * 4
+
+
 def test_a_topic_before_a_packet_says_what_it_is() -> None:
     sealed = seal_packet(epoch_key(b"s" * 32), "sds/1/ex/msg", b"", b"n" * 24).hex()
     lines = (
