@@ -60,7 +60,7 @@ def _fate(state: AckState, sends: int) -> str:
 
 def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> str:
     """As `as_text`."""
-    shown = (name or safe(message.nick or "")).strip()  # Markdown draws no bold text that begins or ends with a space
+    shown = (name or who(message)).strip()  # Markdown draws no bold text that begins or ends with a space
     name = _name(shown or safe(message.sender_id[:8]))
     text = _literal(safe((message.text or "").expandtabs(_TAB), lines=True))
     # An empty line would end the paragraph, and what follows could look like the message of another.

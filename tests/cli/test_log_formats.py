@@ -93,8 +93,11 @@ def test_a_message_is_one_paragraph_with_a_name_and_a_text_whatever_they_are(see
         assert {token.type for token in inline} <= DRAWN | links, (nick, text)
 
 
-def test_who_has_no_nick_goes_by_the_id_in_markdown() -> None:
-    assert as_markdown(said(None, "hi")).startswith("**55555555** (")
+def test_who_has_no_nick_goes_by_the_id_in_brackets_as_in_text() -> None:
+    """Anybody may take `ann` for a sender id: it looked like the nick of ann, which her key proves."""
+    unsigned = said(None, "hi")._replace(sender_id="ann")
+    assert as_markdown(unsigned).startswith(r"**\<ann\>** (")
+    assert " <ann>: " in as_text(unsigned)
 
 
 def test_a_text_makes_no_heading_and_no_list_in_markdown() -> None:
