@@ -8,6 +8,7 @@ one number.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from sdschat.timber import limits
@@ -82,8 +83,12 @@ class Syncing:
         """Return the ids of the members and the invited, without our own."""
         committee = self.core.replica.committee
         found = {committee.slots[one].member for one in committee.open}
-        found |= {member_id(key) for key in self.core.replica.front.invitations}
-        return sorted(found - {self.core.identity.member})
+        return sorted((found | self._invited()) - {self.core.identity.member})
+
+    def _invited(self) -> set[bytes]:
+        """Return the ids of the invited: as many as honest members invite at once, whatever others did."""
+        keys = itertools.islice(self.core.replica.front.invitations, limits.MAX_INVITATIONS)
+        return {member_id(key) for key in keys}
 
     def begin(self) -> None:
         """Synchronize with the next peer in turn, when it is time."""
@@ -245,8 +250,7 @@ class Syncing:
 
     def knows(self, peer: bytes) -> bool:
         """True if a peer is, or was, a member, or is invited."""
-        replica = self.core.replica
-        return self._entitled(peer) or any(member_id(key) == peer for key in replica.front.invitations)
+        return self._entitled(peer) or peer in self._invited()
 
     def _entitled(self, peer: bytes) -> bool:
         """True if a peer is, or was, a member. The invited get no state: they would need another one when they are let

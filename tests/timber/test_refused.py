@@ -9,7 +9,7 @@ import pytest
 from sdschat.timber import limits
 from sdschat.timber.config import Config
 from sdschat.timber.events import Forked, MemberChanged, Rejected, Wait
-from sdschat.timber.limits import INBOX_PER_AUTHOR, MAX_TEXT_BYTES
+from sdschat.timber.limits import INBOX_PER_AUTHOR, MAX_INVITATIONS, MAX_TEXT_BYTES
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
@@ -194,6 +194,22 @@ def test_so_many_refusals_are_reported_in_a_minute() -> None:
     group.settle(70_000)
     found = alice.heard(Rejected)[20:]
     assert [(one.peer, one.times) for one in found if one.reason is Reason.SIGNATURE] == [(b"", 480)]
+
+
+def test_a_member_that_invites_without_end_does_not_make_others_send_without_end() -> None:
+    """Each operation went to each of the invited, who need not exist."""
+    group = Group(*THREE, **AT_ONCE)
+    core = group["carol"].engine._core
+    for number in range(MAX_INVITATIONS + 100):
+        body = EventBody(Kind.INVITE, 2, number + 1, 0, "", None, key_of(1000 + number))
+        core.write(signed_event(group.data_set, group["carol"].key, body), Statements())
+    ready = group["carol"].engine.take()
+    group.deliver("alice", sync(group, *core.unsent, *_operations(ready.packets)), "carol")
+    start = len(group["alice"].sent)
+    group["alice"].engine.say("hello", group.now)
+    group.carry(group["alice"])
+    pushed_to = {packet.peer for packet in group["alice"].sent[start:]}
+    assert len(pushed_to) <= 2 + MAX_INVITATIONS
 
 
 def test_events_of_an_author_beyond_its_share_are_not_passed_on() -> None:
