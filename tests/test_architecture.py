@@ -64,7 +64,8 @@ def test_every_third_party_package_has_its_rule() -> None:
 
 
 def test_every_background_task_has_an_owner() -> None:
-    """A task that nobody waits for may fail unseen: only `transport/tasks.py` makes tasks, and it asks for an owner."""
+    """A task that nobody waits for may fail unseen: only `transport/tasks.py` makes tasks, and it asks for an owner.
+    The palette runs Textual's own search as a worker, whose error ends the application."""
     makers = {"create_task", "ensure_future", "TaskGroup", "run_worker", "work"}
     found = {
         str(path.relative_to(SOURCE))
@@ -73,7 +74,7 @@ def test_every_background_task_has_an_owner() -> None:
         if (isinstance(node, ast.Attribute) and node.attr in makers - {"work"})
         or (isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & makers)
     }
-    assert found == {"transport/tasks.py"}
+    assert found == {"transport/tasks.py", "tui/palette.py"}
 
 
 def test_no_timer_can_be_lost() -> None:
