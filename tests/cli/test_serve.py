@@ -223,6 +223,24 @@ def test_a_chat_that_cannot_start_does_not_leave_the_page_waiting(tmp_path: Path
         asyncio.run(told(address))
 
 
+@pytest.mark.parametrize("sent", ["no JSON", "[" * 100_000])
+def test_what_no_page_of_ours_says_ends_its_chat_without_a_trace(tmp_path: Path, sent: str) -> None:
+    async def told(address: str) -> None:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{address}ws", headers={"Origin": address.rstrip("/")}) as socket,
+            asyncio.timeout(20),
+        ):
+            await socket.send_str(sent)
+            while (await socket.receive()).type is not aiohttp.WSMsgType.CLOSE:
+                pass
+
+    said: list[str] = []
+    with serving(tmp_path, "--set", f"embedded.port={free_port()}", said=said) as address:
+        asyncio.run(told(address))
+    assert "Traceback" not in said[0]
+
+
 def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> None:
     done = run(tmp_path, "serve", "lobby", "--listen", "0.0.0.0")
     assert (done.returncode, "--allow-remote" in done.stderr) == (2, True)

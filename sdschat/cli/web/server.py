@@ -265,8 +265,8 @@ async def _pass_on(socket: web.WebSocketResponse, chat: _Chat) -> None:
                     await chat.blur()
                 case ["focus", *_]:
                     await chat.focus()
-        except ValueError:
-            return  # no JSON: not our page
+        except (ValueError, RecursionError):
+            return  # no JSON, or brackets without end: not our page
 
 
 def _cells(request: web.Request, name: str, default: int) -> int:
