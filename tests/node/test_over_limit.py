@@ -12,7 +12,7 @@ from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.signing import Identity
 from sdschat.node.channel import author_chains
 from sdschat.node.channel.over_limit import Flood, OverLimitCounter
-from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SenderLimits
+from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SENDERS, SenderLimits
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit, OwnOverLimit
@@ -197,6 +197,22 @@ def test_what_is_old_may_come_in_bursts() -> None:
     limits = SenderLimits(2, 2)
     found = [limits.exceeded("b", 0, fresh=False, sync=False, stranger=False) for _ in range(11)]
     assert found == [False] * 10 + [True]
+
+
+def test_old_messages_that_somebody_else_may_send_leave_room_for_new_ones() -> None:
+    limits = SenderLimits(2, 2)
+    while not limits.exceeded("b", 0, fresh=False, sync=False, stranger=False):
+        pass
+    assert not limits.exceeded("b", 0, fresh=True, sync=False, stranger=False)
+
+
+def test_nobody_is_forgotten_for_the_sake_of_invented_names() -> None:
+    limits = SenderLimits(2, 2)
+    while not limits.exceeded("b", 0, fresh=True, sync=False, stranger=False):
+        pass
+    for number in range(2 * SENDERS):
+        limits.exceeded(f"nobody {number}", 0, fresh=True, sync=False, stranger=True)
+    assert limits.exceeded("b", 0, fresh=True, sync=False, stranger=False)
 
 
 def test_strangers_have_a_limit_together() -> None:

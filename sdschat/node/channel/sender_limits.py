@@ -28,6 +28,9 @@ class _Rate:
         self._next = max(self._next, mono) + self._step
 
 
+_Rates = OrderedDict[tuple[str, bool], tuple[_Rate, _Rate]]  # of fresh and of old ones
+
+
 class SenderLimits:
     """The limits in one channel: `per_minute` messages of a sender by our clock, 0 for any number, and `at_once` before
     that rate counts. Sync messages are counted apart from those with content. Strangers and senders without a key have
@@ -36,33 +39,32 @@ class SenderLimits:
     def __init__(self, per_minute: int, at_once: int) -> None:
         self._per_minute = per_minute
         self._at_once = max(1, at_once)
-        self._rates: OrderedDict[tuple[str, bool], tuple[_Rate, _Rate]] = OrderedDict()  # of fresh ones, and of all
+        self._people: _Rates = OrderedDict()
+        self._others: _Rates = OrderedDict()  # apart: anybody can make up as many as it takes to be forgotten
         self._strangers = self._rate(OLDER_TIMES) if per_minute else None
 
     def exceeded(self, sender_id: str, mono: int, *, fresh: bool, sync: bool, stranger: bool) -> bool:
         """Count a message, unless it is one too many."""
         if self._strangers is None:
             return False
-        newest, every = self._of(sender_id, sync)
-        if every.full(mono) or (fresh and newest.full(mono)) or (stranger and self._strangers.full(mono)):
+        newest, older = self._of((sender_id, sync), stranger)
+        rate = newest if fresh else older  # old messages of this sender may be sent by anybody
+        if rate.full(mono) or (stranger and self._strangers.full(mono)):
             return True
-        every.add(mono)
-        if fresh:
-            newest.add(mono)
+        rate.add(mono)
         if stranger:
             self._strangers.add(mono)
         return False
 
-    def _of(self, sender_id: str, sync: bool) -> tuple[_Rate, _Rate]:
-        key = sender_id, sync
-        found = self._rates.get(key)
-        if found is None:
-            found = self._rates[key] = self._rate(1), self._rate(OLDER_TIMES)
-            if len(self._rates) > SENDERS:
-                self._rates.popitem(last=False)
-        else:
-            self._rates.move_to_end(key)
-        return found
+    def _of(self, key: tuple[str, bool], stranger: bool) -> tuple[_Rate, _Rate]:
+        rates = self._others if stranger else self._people
+        if key not in rates:  # a stranger who has become known goes on with the same account
+            known = key in self._others
+            rates[key] = self._others.pop(key) if known else (self._rate(1), self._rate(OLDER_TIMES))
+            if len(rates) > SENDERS:
+                rates.popitem(last=False)
+        rates.move_to_end(key)
+        return rates[key]
 
     def _rate(self, times: int) -> _Rate:
         return _Rate(times * self._per_minute, times * self._at_once)
