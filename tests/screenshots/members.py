@@ -30,7 +30,7 @@ async def picture(folder: Path) -> str:
         async with app.run_test(size=_SIZE) as pilot:
             tasks = [start(app.player.play(), app.fail), start(app.search_on(), app.fail)]
             async with asyncio.timeout(_PATIENCE):
-                while "Two of three agreed" not in str(app.told.render()):
+                while "ann and bob, two of three" not in str(app.told.render()):
                     await pilot.pause(0.2)
             await pilot.pause(2.5)  # they go on
             app.draw()

@@ -61,6 +61,7 @@ ACTS: Final = (
     GardenAct(0.5, GardenDeed.INVITE, "cleo"),
     *_say(("ann", "welcome to the garden"), ("bob", "hello"), ("cleo", "hello, all")),
     GardenAct(0.5, GardenDeed.SETTLE),
+    _tell("Settled is what all members have, in one order for good; the number at a name counts what they did."),
     _tell("bob changes what he said: an edited post says so."),
     *_say(("bob", "see you at nine")),
     GardenAct(1.5, GardenDeed.EDIT, "bob", "see you at ten"),
@@ -73,7 +74,7 @@ ACTS: Final = (
     GardenAct(1.0, GardenDeed.DELETE, "ann"),
     GardenAct(0.5, GardenDeed.VANISH),
     GardenAct(0.5, GardenDeed.SEARCH),
-    _tell("Now cleo hears nobody, and nobody hears her. Until she is out, nothing is settled.", 3.0),
+    _tell("Now cleo hears nobody, and nobody hears her. Nothing is settled without her while she is a member.", 3.0),
     GardenAct(0.5, GardenDeed.SILENCE, "cleo"),
     *_say(
         ("cleo", "does anybody hear me?"),
@@ -86,10 +87,10 @@ ACTS: Final = (
         pause=0.8,
     ),
     GardenAct(0.3, GardenDeed.PUT_OUT, "cleo"),
-    _tell("Two of three agreed that she is out, so that they can go on settling what they say.", 0.3),
+    _tell("ann and bob, two of three, voted that she is put out for silence. So they settle again, without her.", 0.3),
     *_say(("ann", "we go on")),
     GardenAct(1.0, GardenDeed.SETTLE),
-    _tell("cleo is back. ann lets her in again, and what she said meanwhile is written again, once."),
+    _tell("cleo hears them again. ann lets her in anew, and what she said to nobody is written for all, once."),
     GardenAct(0.5, GardenDeed.HEAR, "cleo"),
     GardenAct(0.5, GardenDeed.INVITE, "cleo"),
     *_say(("cleo", "here I am again")),
@@ -102,6 +103,8 @@ LATER_ACTS: Final = (_tell("All three are members from before, and nobody knocks
 
 _PATIENCE: Final = 30.0  # seconds that an act waits for what it wants to see
 _LOOK: Final = 0.1
+_FOUND: Final = 56  # letters of the line about a search
+_LETTER: Final = 0.045  # seconds in which one reads a letter of a line that is told
 
 
 class WordSearch(NamedTuple):
@@ -226,9 +229,14 @@ class GardenPlayer(ScriptPace):
         await self._play(ACTS, pace)
 
     async def _play(self, acts: Iterable[GardenAct], pace: float) -> None:
+        read_at = 0.0  # when the line that was told last is read
+        loop = asyncio.get_running_loop()
         for act in acts:
-            await self.wait(act.pause * pace)
+            tells = act.deed in (GardenDeed.TELL, GardenDeed.SEARCH)
+            await self.wait(max(act.pause, read_at - loop.time() if tells else 0.0) * pace)
             await self._do(act)
+            if tells:
+                read_at = loop.time() + _LETTER * (len(act.text) or _FOUND)
 
     async def _do(self, act: GardenAct) -> None:
         garden = self._garden
