@@ -145,7 +145,7 @@ class ChatPalette(CommandPalette):
     """
 
     def __init__(self, *, ascii_only: bool) -> None:
-        super().__init__(placeholder="a channel, person, message, command or theme", id="--command-palette")
+        super().__init__(placeholder="a channel, person, message, command or theme")
         self.set_class(ascii_only, "-ascii")
         self._between = f" {(ASCII if ascii_only else UNICODE).between} "
         self._theme: str | None = None  # what `theme_now` was before a theme was shown

@@ -49,6 +49,15 @@ def test_the_palette_takes_enter_once_however_often_it_is_pressed(tmp_path: Path
         terminal.until_text("goes on")
 
 
+def test_the_palette_opens_again_before_the_last_one_is_gone(tmp_path: Path) -> None:
+    with Terminal(chat(), tmp_path) as terminal:
+        terminal.until_text("F1 help")
+        for _ in range(10):
+            terminal.press(f"{CTRL_P}\x1b[27u")  # Esc, as the protocol of kitty writes it
+        terminal.press(CTRL_P)
+        terminal.until_text(ASKS)
+
+
 def test_a_long_paste_is_taken_back(tmp_path: Path) -> None:
     """The scroll bar went before the cursor was in the text that was left."""
     with Terminal(chat(), tmp_path) as terminal:
