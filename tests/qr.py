@@ -28,7 +28,10 @@ def decoded(lines: list[str]) -> str:
 
 def _modules(lines: list[str]) -> list[list[int]]:
     """Return the modules, without the light ones around them."""
-    rows = [[BLOCKS[block][half] for block in line] for line in lines for half in (0, 1)]
+    if any("#" in line for line in lines):
+        rows = [[int(sign == " ") for sign in line[::2]] for line in lines]
+    else:
+        rows = [[BLOCKS[block][half] for block in line] for line in lines for half in (0, 1)]
     dark = [index for index, row in enumerate(rows) if any(row)]
     left = min(row.index(1) for row in rows if any(row))
     side = dark[-1] - dark[0] + 1

@@ -17,6 +17,7 @@ from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, cha
 from sdschat.cli.histories import open_reader
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import first_connection, mqtt_options, run_node
+from sdschat.cli.terminal import has_signs
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
@@ -140,7 +141,7 @@ def print_link(link: str, qr: bool, *, explained: bool = False) -> None:
     if explained and sys.stdout is not None and sys.stdout.isatty():
         say("Whoever has this link can join:\n  sdschat join LINK")
     if qr:
-        lines, on_screen = qr_lines(link), sys.stderr.isatty()
+        lines, on_screen = qr_lines(link, ascii_only=not has_signs()), sys.stderr.isatty()
         if on_screen and len(lines[0]) > (columns := shutil.get_terminal_size().columns):
             say(f"The QR code needs {len(lines[0])} columns, and this terminal has {columns}. Make it wider.")
             return

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sdschat.tui.finder import Finder
 
 _BESIDE_PICTURE: Final = 12  # lines of the screen beside a picture on the sheet and a long text above it
+_SIDES_OF_PICTURE: Final = 6  # columns beside it
 _BACK: Final = "Esc brings everything back, and so does a letter, which goes into the input"
 _SHORT: Final = 3  # lines of an answer that has room above the input
 _READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
@@ -203,16 +204,17 @@ class ScreenHost(Window, App[int]):
         """Show a secret on the sheet until Esc closes it. The clipboard gets it; the file for copies does not."""
         room = max(1, self.logs.size.width - 6)
         high = len(picture) + _BESIDE_PICTURE + len(text) // room + len(words) // room
+        needs = max(map(cell_len, picture), default=0)
+        wide = f" and {needs + _SIDES_OF_PICTURE} columns" if self.width < needs + _SIDES_OF_PICTURE else ""
         tall = (
-            f"Its picture needs a terminal of {high} lines. Make it higher and ask again, or see sdschat invite --qr "
-            "in another one."
+            f"Its picture needs a terminal of {high} lines{wide}. Make it larger and ask again, or see sdschat invite "
+            "--qr in another one."
         )
         if self.view.guest:
-            tall, words = "Its picture needs a higher window.", " ".join(for_visitors([words]))
-        if picture and self.height < high:  # a part of it is of no use
-            picture = [tall]
+            tall, words = "Its picture needs a larger window.", " ".join(for_visitors([words]))
+        if picture and (wide or self.height < high):  # a part of it is of no use
+            picture, needs = [tall], 0
         lines = [words, text, *picture]
-        needs = max(map(cell_len, picture), default=0)
         page = Page(title, lines, marks=[()] * len(lines))  # no part of the picture is a first column
         self.sheet.open([page], needs=needs)
         self.copy_to_clipboard(text)

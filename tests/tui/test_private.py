@@ -50,6 +50,31 @@ async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_a
     await stage.until_text("Nobody called nobody")
 
 
+@staged("lobby", size=(160, 90), ascii_only=True)
+async def test_with_ascii_the_picture_of_an_invite_is_ascii(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, key 1")
+    await stage.enter("/invite")
+    await stage.settle()
+    assert stage.text().isascii()
+    rows = [found[0] for row in on_the_sheet(stage) if (found := re.search("####.*####", row))]
+    assert decoded(rows) == stage.app.clipboard
+    await stage.press("escape")
+    await stage.pilot.resize_terminal(80, 90)
+    await stage.enter("/invite")
+    await stage.settle()
+    assert re.search(r"needs a terminal of \d+ lines and \d+ columns", " ".join(stage.text().split()))
+
+
+@staged("lobby", size=(120, 30))
+async def test_an_invite_to_a_channel_without_older_history_says_until_when_it_reads(stage: Stage) -> None:
+    await stage.enter("/create garden since-join")
+    await stage.until_text("history since joining, key 1")
+    await stage.enter("/invite")
+    await stage.until_text("until the next /invite or /remove")
+    assert "prints one" not in stage.text(), "that one would have another key"
+
+
 @staged("lobby", size=(120, 30))
 async def test_a_picture_of_an_invite_that_has_no_room_says_how_many_lines_it_needs(stage: Stage) -> None:
     await stage.enter("/create garden")

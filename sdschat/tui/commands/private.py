@@ -9,7 +9,7 @@ from sdschat.node.view.qr import qr_lines
 from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import clean_name
+from sdschat.tui.model.words import ASCII, clean_name
 
 _SINCE_JOIN = "since-join"
 _CREATED, _INVITE = "channel", "invite"  # titles of answers
@@ -57,8 +57,8 @@ def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
 
 
 def _invite(host: Host, argument: str) -> None:
-    secret = private.privacy(host.view.node, host.room) is not None
-    if has_members(host.view.node, host.room) and not (secret and all(map(_limits, argument.split()))):
+    state = private.privacy(host.view.node, host.room)
+    if has_members(host.view.node, host.room) and not (state is not None and all(map(_limits, argument.split()))):
         _let_in(host, argument)
         return
     uses, lasts = 0, 0
@@ -76,10 +76,17 @@ def _invite(host: Host, argument: str) -> None:
     way = "/join LINK" if host.view.guest else "/join LINK or sdschat join LINK"
     words = (
         f"An invite: {how_many} join by it{until}, with {way}. Give it to people, not to places: it has the key, so "
-        "whoever gets hold of it can read, also once it is used up, until /remove makes a new key. Where it is hard to "
-        f"copy from here, sdschat invite {host.room} prints one."
+        "whoever gets hold of it can read"
     )
-    host.show_secret(link, _INVITE, words, qr_lines(link, dark_ink=host.on_light))
+    if state is not None and state.since_join:
+        words += " what is written from now on, also once it is used up, until the next /invite or /remove."
+    else:
+        words += (
+            ", also once it is used up, until /remove makes a new key. Where it is hard to copy from here, sdschat "
+            f"invite {host.room} prints one."
+        )
+    picture = qr_lines(link, dark_ink=host.on_light, ascii_only=host.glyphs is ASCII)
+    host.show_secret(link, _INVITE, words, picture)
 
 
 def _let_in(host: Host, nick: str) -> None:

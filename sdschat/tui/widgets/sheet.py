@@ -203,7 +203,7 @@ class Sheet(ScrollView, can_focus=True):
             return
         words = self._filter.lower().split()
         self._found = list(_matching(page.lines, words))
-        width = max(10, min(_COLUMN, self.scrollable_content_region.width - _GAP))
+        width = max(10, min(max(_COLUMN, self._needs), self.scrollable_content_region.width - _GAP))
         self._rows = [
             (part, place, not number)
             for place, at in enumerate(self._found)
