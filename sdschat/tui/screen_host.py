@@ -332,6 +332,8 @@ class ScreenHost(Window, App[int]):
     # Channels.
 
     async def close_channel(self, name: str) -> None:
+        if name == self.desktop.shown:  # /part itself may have been saved as the draft, while it was typed
+            self.user_state.set_draft(name, self.composer.text)
         self.user_state.save()
         if self.desktop.beside == name:
             self.split(None)

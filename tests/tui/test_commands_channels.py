@@ -169,3 +169,15 @@ async def test_words_of_other_programs_for_channels_and_searches_are_understood(
     await s.enter("/buffer lobby")
     await s.enter("/lastlog needle")
     assert "hit 1 of 1" in s.hint()
+
+
+@staged("lobby", "dev")
+async def test_a_channel_that_was_closed_opens_again_with_an_empty_input(s: Stage) -> None:
+    """The command that closed it was saved as its draft while it was typed, and stood there later."""
+    await s.type("/part")
+    s.app._keep()
+    await s.press("enter")
+    assert list(s.app.order) == ["dev"]
+    await s.enter("/join lobby")
+    assert s.app.channel == "lobby"
+    assert s.app.composer.text == ""
