@@ -199,6 +199,23 @@ def test_an_old_packet_is_no_news_after_a_restart_either(tmp_path: Path) -> None
     run(tmp_path, story)
 
 
+def test_invented_keys_do_not_let_unsigned_sync_messages_pass_for_those_of_who_signs(tmp_path: Path) -> None:
+    """They pushed out the counter by which it is known that somebody signs."""
+
+    async def story(w: World) -> None:
+        ann, session, sent = await spoken(w)
+        session.receive(CODEC.encode(signed_message(BOB, "lobby", "hi", session.channel.state.clock.value)), "live")
+        await ann.until(MessageDelivered, lambda m: not m.said.own)
+        session.proofs.restore(BOB.sender_id, 1)
+        for number in range(5_000):
+            session.proofs.restore(f"nobody {number}", 1)
+        session.receive(sync(BOB.sender_id, session, sent.message_id), "live")
+        refused = await ann.until(Rejected)
+        assert (refused.reason, refused.sender_id) == (Reason.ALTERED, BOB.sender_id)
+
+    run(tmp_path, story)
+
+
 def test_counters_of_strangers_are_not_kept(tmp_path: Path) -> None:
     async def story(w: World) -> None:
         ann, session, sent = await spoken(w)

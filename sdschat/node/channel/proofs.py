@@ -48,7 +48,8 @@ class Proofs:
         self._codec = codec
         self._keys = keys
         self._unsigned_counts = unsigned_counts
-        self._counters: OrderedDict[str, int] = OrderedDict()  # the last of each key, by sender id
+        self._counters: OrderedDict[str, int] = OrderedDict()  # the last of each key that said something, by sender id
+        self._of_others: OrderedDict[str, int] = OrderedDict()  # apart: of keys that cost nothing to make
         self._changed: dict[str, int] = {}  # those that are not saved as they are
 
     def decode(self, packet: bytes) -> HeardPacket:
@@ -60,7 +61,7 @@ class Proofs:
         message = heard.message
         if not isinstance(message, Message) or message.kind is not MessageKind.SYNC or heard.proof is not None:
             return None
-        if message.sender_id not in self._counters:
+        if self._last(message.sender_id) < 0:
             return None
         why = "it is not signed, and those of this sender are"
         return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id)
@@ -70,15 +71,14 @@ class Proofs:
         proof, message = heard.proof, heard.message
         if proof is None or isinstance(message, Refusal):
             return False
-        return proof.counter > self._counters.get(message.sender_id, -1)
+        return proof.counter > self._last(message.sender_id)
 
     def repeated(self, heard: HeardPacket) -> bool:
         """True if a sync message came before, or is older than another of its sender: it tells nothing new."""
         proof, message = heard.proof, heard.message
         if proof is None or isinstance(message, Refusal):
             return False
-        last = self._counters.get(message.sender_id, -1)
-        if proof.counter <= last:
+        if proof.counter <= self._last(message.sender_id):
             return True
         self.restore(message.sender_id, proof.counter)
         self._changed[message.sender_id] = proof.counter
@@ -86,10 +86,16 @@ class Proofs:
 
     def restore(self, sender_id: str, counter: int) -> None:
         """Set the last counter of a participant."""
-        self._counters[sender_id] = counter
-        self._counters.move_to_end(sender_id)
-        if len(self._counters) > _COUNTERS_KEPT:
-            self._counters.popitem(last=False)
+        for known in (self._counters, self._of_others):
+            known.pop(sender_id, None)
+        counters = self._counters if self._keys.signs(sender_id) else self._of_others
+        counters[sender_id] = counter
+        if len(counters) > _COUNTERS_KEPT:
+            counters.popitem(last=False)
+
+    def _last(self, sender_id: str) -> int:
+        """Return the last counter of a participant, or -1."""
+        return self._counters.get(sender_id, self._of_others.get(sender_id, -1))
 
     def take_changed(self) -> dict[str, int]:
         """Take the counters that changed since the last call, by sender id."""
