@@ -328,7 +328,8 @@ class Syncing:
         that it lacks. Of members that said nothing for some rounds of synchronizations nothing is known.
         """
         core, replica = self.core, self.core.replica
-        if replica.me is None or not replica.committee.slots[replica.me].seq:
+        slot = None if replica.me is None else replica.committee.slots[replica.me]
+        if slot is None or not slot.seq or slot.leaving is not None:  # who leaves has asked for it
             return False
         members = [replica.committee.slots[one].member for one in replica.committee.open]
         since = core.mono - 2 * core.config.sync_interval * len(members)

@@ -119,3 +119,19 @@ def test_whoever_is_removed_with_others_takes_a_state_all_the_same() -> None:
     for name in ("dan", "eve"):
         assert group[name].heard(StateAdopted)
         assert group[name].engine.me is None
+
+
+def test_whoever_left_takes_a_state_by_which_it_did() -> None:
+    """The other one of two went on, and its word that bob had left was lost on its way to him."""
+    group = Group("ann", "bob")
+    group["bob"].engine.leave(group.now)
+    group.carry(group["bob"])
+    wire, group.wire = group.wire, []
+    for _, packet in wire:
+        group["ann"].engine.receive(group["bob"].id, packet.message, group.now)
+    group["ann"].store.apply(group["ann"].engine.take().writes)
+    assert len(group["ann"].engine.members()) == 1
+    assert len(group["bob"].engine.members()) == 2
+    group.say("ann", "after bob left")
+    group.settle(30_000)
+    assert group["bob"].texts() == ["after bob left"]
