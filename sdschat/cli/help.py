@@ -29,8 +29,8 @@ def command(ctx: click.Context, topic: str | None) -> None:
       sdschat help join
       sdschat help signs
 
-    Topics are the commands, and chat, keys, signs, plain, lens, preferences, private, members, store, json, settings,
-    audit and spark.
+    Topics are the commands, and chat, keys, signs, plain, lens, preferences, private, members, store, json, reasons,
+    settings, audit and spark.
     """
     root = ctx.find_root()
     group = root.command

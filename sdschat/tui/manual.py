@@ -42,6 +42,7 @@ TOPICS: Final[Mapping[str, Section]] = {
     "members": Section("node/members/README.md", "Members' channels"),
     "store": Section("node/store_server/README.md", "Store nodes"),
     "json": Section(FOR_PROGRAMS, "JSON lines"),
+    "reasons": Section(FOR_PROGRAMS, "Reasons"),
     "settings": Section(FOR_PROGRAMS, "Settings"),
     "audit": Section("audit/README.md", "Did everybody get everything?"),
     "spark": Section("pipeline/README.md", "Audits and figures on Spark"),
