@@ -20,7 +20,7 @@ from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
-from sdschat.store.migrate import require_current
+from sdschat.store.migrate import require_readable
 from sdschat.store.retention_floor import floor_of
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.user_state import UserState
@@ -101,7 +101,7 @@ class AuditReader:
         try:
             with as_store_error(path):
                 self._connection.execute("BEGIN")  # from the first query on, all see the same state
-                require_current(self._connection, path)
+                require_readable(self._connection, path)
                 self._tallies = load_tallies(self._connection, path)
                 self._boots = self._read_boots()
         except BaseException:

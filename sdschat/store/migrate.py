@@ -24,7 +24,7 @@ from sdschat.store.errors import (
     as_store_error,
 )
 from sdschat.store.files import FILE_MODE, beside, copy_before, log_fault, sync_directory
-from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
+from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST_READ, Migration
 
 # SQLite words the inner tables of FTS5 itself, differently from version to version.
 _OUTLINE = """
@@ -93,16 +93,16 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
     return [migration.number for migration in pending]
 
 
-def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+def require_readable(connection: sqlite3.Connection, path: Path) -> None:
     """Check the schema for a reader. Raises `SchemaNewer`, `SchemaOlder` or `StoreDamaged`."""
-    known = migrations[-1].number
+    known = MIGRATIONS[-1].number
     with as_store_error(path):
         found = schema_version(connection, path)
         if found > known:
             raise SchemaNewer(path, found, known)
         if found:
-            _require_digest(connection, path, migrations[found - 1])
-        if found < known:
+            _require_digest(connection, path, MIGRATIONS[found - 1])
+        if found < OLDEST_READ:
             if fault := log_fault(path, needed=not found):
                 raise StoreIncomplete(path, fault)
             raise SchemaOlder(path, found, known)

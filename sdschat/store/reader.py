@@ -19,7 +19,7 @@ from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import HERE, LEFT, JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
-from sdschat.store.migrate import require_current
+from sdschat.store.migrate import require_readable
 from sdschat.store.query import IS_HIDDEN, MessagePage, MessageQuery
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.snapshot import Loader, Loss
@@ -64,7 +64,7 @@ class Reader(UserState):
         path = Path(path)
         connection = open_reader(path)
         try:
-            require_current(connection, path)
+            require_readable(connection, path)
         except BaseException:
             connection.close()
             raise

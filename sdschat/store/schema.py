@@ -222,6 +222,9 @@ def _integers(names: str) -> Columns:
     return dict.fromkeys(names.split(), int)
 
 
+# A reader takes databases from this schema on: what came later are indexes, which it can do without.
+OLDEST_READ: Final = 11
+
 # `tests/store/schemas` has a database of each, and a test reads them all (`tests.store.old_schemas` makes them).
 MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),

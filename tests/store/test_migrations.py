@@ -24,9 +24,10 @@ from sdschat.sds.values import (
     PushRow,
 )
 from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged
-from sdschat.store.migrate import migrate, require_current, schema_digest
-from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
+from sdschat.store.migrate import migrate, require_readable, schema_digest
+from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST_READ, Migration
 from sdschat.store.store import Store
+from tests.store.old_schemas import unpack
 from tests.store.samples import CODEC, Talk
 
 if TYPE_CHECKING:
@@ -157,18 +158,26 @@ def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
 
 
 def test_an_older_schema_is_not_migrated_by_who_only_reads(path: Path) -> None:
-    connection = _connect(path)
-    with pytest.raises(SchemaOlder, match="join a channel"):
-        require_current(connection, path, _next())
-    connection.close()
+    for number in range(1, OLDEST_READ):
+        with pytest.raises(SchemaOlder, match="join a channel"):
+            Store.open_read_only(unpack(number, path), CODEC)
+
+
+@pytest.mark.parametrize("number", range(OLDEST_READ, MIGRATIONS[-1].number + 1))
+def test_an_older_schema_that_lacks_indexes_alone_is_read_as_it_is(path: Path, number: int) -> None:
+    before = unpack(number, path).read_bytes()
+    with Store.open_read_only(path, CODEC) as reader:
+        assert [info.messages for info in reader.channels()] == [60, 60]
+        assert len(list(reader.messages("lobby"))) == 60
+    assert path.read_bytes() == before
 
 
 def test_a_schema_of_an_unfinished_program_is_not_taken_for_an_older_one(path: Path) -> None:
     connection = _connect(path)
     connection.execute("CREATE TABLE spy (a)")
-    for open_it in (migrate, require_current):
+    for open_it in (migrate, require_readable):
         with pytest.raises(StoreDamaged, match=r"an unfinished sdschat or another program.*--profile p .*--salvage"):
-            open_it(connection, path, _next())
+            open_it(connection, path)
     connection.close()
 
 
