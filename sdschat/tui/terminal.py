@@ -317,11 +317,6 @@ class EscInOrder(Ending):
 
     _held: list[events.Key | events.Paste] | None = None  # what waits; None: no Esc is on its way
 
-    def on_mount(self) -> None:
-        """Let keys wait until there is something that can take them: the first ones come while it is made."""
-        self._held = []
-        self.call_after_refresh(self._let_go)
-
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
             await super().on_event(event)

@@ -122,9 +122,9 @@ def go(screen: str, seed: int, folder: Path, count: int = KEYS) -> list[str]:
         while terminal.process.poll() is None and time.monotonic() < deadline:
             terminal.press("\x11")  # Ctrl+Q: Ctrl+C copies what is marked
             terminal.read(0.1)
-        terminal.screen.resize(30, 200)
-        last = bytes(terminal.written).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
         code = terminal.process.poll()
+        last = bytes(terminal.written).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
+        last = terminal.text() if code is None else last
         reports = "".join(report.read_text()[-_OF_A_REPORT:] for report in terminal.home.rglob("failure-*.txt"))
         what = f"{told}: {'stays' if code is None else f'exit code {code}'}\n{last}\n{reports}\n{' '.join(done)}"
         assert code == 0, what
