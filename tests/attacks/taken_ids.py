@@ -17,7 +17,7 @@ _LOSSY = ("--set", "fault.loss=0.3", "--set", "fault.seed=7")
 
 
 def taken_ids(stage: Stage, size: int) -> bool:
-    """What nobody signed, under the id of each message of carol's, sent at once: where ann lost hers, it comes first.
+    """Send an unsigned message under the id of each of carol's, at once: where ann lost hers, it comes first.
 
     Defended if ann has all that carol said.
     """

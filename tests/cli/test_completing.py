@@ -1,4 +1,4 @@
-"""What a shell offers: commands, options, and values that are on this machine."""
+"""Completion in a shell: commands, options, and values that are on this machine."""
 
 from __future__ import annotations
 

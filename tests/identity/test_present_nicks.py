@@ -1,4 +1,4 @@
-"""Who came first by a nick, of those who only were here."""
+"""The first holder of a nick, among those who only were here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody signed, in the name or under the id of somebody who signs."""
+"""Unsigned messages in the name or under the id of somebody who signs."""
 
 from __future__ import annotations
 

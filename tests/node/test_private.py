@@ -148,7 +148,7 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
 
 
 def test_a_removed_member_sends_nothing_of_what_waits_and_asks_for_nothing(tmp_path: Path) -> None:
-    """What was written before the removal was heard went out again and again, to nobody."""
+    """Lines from before the removal was heard went out again and again, to nobody."""
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
