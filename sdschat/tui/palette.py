@@ -16,6 +16,7 @@ from textual.css.query import NoMatches
 from textual.errors import NoWidget
 from textual.theme import Theme
 from textual.widgets import Button, Input, OptionList
+from textual.worker import Worker
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
@@ -199,8 +200,9 @@ class ChatPalette(CommandPalette):
         if not self._done:
             super()._select_or_command(event)
 
-    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not looked at
-        self.run_worker(self._find_offers(search_value), exclusive=True, group=self._GATHER_COMMANDS_GROUP)
+    def _gather_commands(self, search_value: str) -> Worker[None]:
+        find = partial(self._find_offers, search_value)
+        return self.run_worker(find, exclusive=True, group=self._GATHER_COMMANDS_GROUP)
 
     async def _find_offers(self, words: str) -> None:
         """Find the offers, as long as the list for them is there: the palette or the program may end meanwhile."""
