@@ -232,11 +232,12 @@ class _EndOfInput(threading.Event):
 
     def __init__(self, terminal: int) -> None:
         super().__init__()
-        self._poll = select.poll()
-        self._poll.register(terminal, 0)
+        self._terminal = terminal
 
     def is_set(self) -> bool:
-        if not super().is_set() and any(told & select.POLLHUP for _, told in self._poll.poll(0)):
+        poll = select.poll()  # for each look a new one: another thread ends this one, and may look at the same time
+        poll.register(self._terminal, 0)
+        if not super().is_set() and any(told & select.POLLHUP for _, told in poll.poll(0)):
             self.set()
             os.kill(os.getpid(), signal.SIGHUP)
         return super().is_set()
