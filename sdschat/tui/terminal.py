@@ -56,7 +56,6 @@ _MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and
 
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
-
 # What is pasted stands between two marks. Control characters in it are dropped: Textual takes what follows an escape
 # there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn.
 _PASTE_BEGINS: Final = "\x1b[200~"
@@ -256,6 +255,17 @@ class OutlastingDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if os.environ.get("TERM", "") not in _MUTE:
             self.write(f"{_QUESTION}?\x1b\\")
+
+    def _sigcont_application(self, *_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the screen before it
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        """Set the terminal up again. SIGSTOP told nothing: its threads would be there twice, and would end once."""
+        if self._auto_restart and self._app.is_running:
+            if not self._lent:
+                self.suspend_application_mode()
+            self.resume_application_mode()
 
     def suspend_application_mode(self) -> None:
         super().suspend_application_mode()

@@ -141,7 +141,7 @@ class Terminal:
         self.take_away()
         self.process.send_signal(signal.SIGCONT)
         deadline = time.monotonic() + PATIENCE
-        while self._threads() <= before:
+        while self.process.poll() is None and not self._threads() - before:  # it may end before, by itself
             assert time.monotonic() < deadline, "SIGCONT is not heard"
             time.sleep(0.01)
         for _ in range(40):
@@ -149,8 +149,8 @@ class Terminal:
             time.sleep(0.005)
         self.process.send_signal(signal.SIGHUP)
 
-    def _threads(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+    def _threads(self) -> set[str]:
+        return set(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def close(self) -> None:
         self.kill()

@@ -111,6 +111,22 @@ def test_a_terminal_that_is_closed_takes_the_program_with_it(tmp_path: Path) -> 
         assert ann.process.wait(PATIENCE) == 143
 
 
+def test_a_program_that_is_stopped_without_a_word_goes_on_and_ends(tmp_path: Path) -> None:
+    """Its threads were there twice after SIGSTOP and SIGCONT: it stayed after its end, with the terminal as it was."""
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        for _ in range(2):
+            before = len(ann.written)
+            ann.process.send_signal(signal.SIGSTOP)
+            ann.process.send_signal(signal.SIGCONT)
+            ann.until(lambda start=before: b"F1" in ann.written[start:], "it does not draw again")  # type: ignore[misc]
+        ann.press("goes on")
+        ann.until_text("goes on")
+        ann.press("\x11\x11")
+        assert ann.wait() == 0
+        assert ann.restored()
+
+
 def test_a_terminal_that_ends_without_a_signal_takes_the_program_with_it(tmp_path: Path) -> None:
     """It read the end of its input over and over, for as long as the machine ran."""
     with Terminal(join("ann", free_port()), tmp_path) as ann:
