@@ -279,6 +279,20 @@ async def test_a_conversation_stays_when_one_of_its_channels_is_closed(s: Stage)
 
 
 @staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_it_goes_by_the_channel_that_one_looks_at_if_the_other_is_here_there(s: Stage) -> None:
+    """It went by another one in which they had been heard already, though an open one tells more than a private one."""
+    await all_here(s)
+    s.say("heard in the lobby alone")
+    await s.until_text("heard in the lobby alone")
+    dev = s.app.node.sessions["dev"]
+    await s.until(lambda: s.peers["bob"].node.sender_id in dev.presence.online)
+    await s.press("alt+2")
+    await s.enter("/msg bob")
+    dev.channel.state.peers.known.clear()  # as before their first packet there
+    assert s.app.conversation.channel == "dev"
+
+
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
 async def test_what_went_by_a_channel_that_is_closed_is_not_called_on_its_way(s: Stage) -> None:
     await all_here(s)
     await s.press("alt+2")

@@ -72,23 +72,25 @@ class DirectConversation:
 
     def reaches(self, channel: str) -> bool:
         """True if the other one is known in this open channel."""
-        return any(way.channel.name == channel and any(self._standing(way)) for way in self._ways())
+        return any(way.channel.name == channel and self._standing(way) > 0 for way in self._ways())
 
     def _way(self) -> Way:
         """Return the channel by which a message goes: one where the other one is here, else where they were heard; if
         all was closed, the one before."""
         ways = self._ways()
         if ways:
-            self._way_before = max(ways, key=lambda way: (*self._standing(way), way.channel.name == self._near))
+            self._way_before = max(ways, key=lambda way: (self._standing(way), way.channel.name == self._near))
         return self._way_before
 
-    def _standing(self, way: Way) -> tuple[bool, bool]:
-        """Return if the other one is here, and if they were heard."""
+    def _standing(self, way: Way) -> int:
+        """Return 2 if the other one is here, 1 if they were heard, and else 0."""
         session = way.channel.session
         if session is None or not session.speaks or session.is_outsider(self.peer):
-            return False, False
+            return 0
         presence, known = session.presence, session.channel.state.peers.known
-        return self.peer in presence.online, self.peer in known or self.peer in presence.left
+        if self.peer in presence.online:
+            return 2
+        return int(self.peer in known or self.peer in presence.left)
 
     def title(self) -> str:
         return f"@{self._nick() or f'<{self.peer[:_SHORT]}>'}"
