@@ -45,6 +45,7 @@ from sdschat.node.events import (
     SavingFailed,
     SavingResumed,
 )
+from sdschat.node.private.operations import not_answered
 from sdschat.node.private.record import base_name, is_link
 from sdschat.node.view.private import join_command
 from sdschat.sds.events import StateChanged, SyncReceived
@@ -193,7 +194,8 @@ class _Sending:
                 break
             if not session.presence.online:
                 break
-        if not self._caught_up.is_set():
+        refused = self._no_member not in ("", not_answered(self._order.channel))
+        if not (self._caught_up.is_set() or refused):
             if self._joins:
                 say("no member answered yet: whether the invite is still of use shows once one does")
         elif not session.private.is_member:

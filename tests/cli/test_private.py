@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.cli import remove
+from sdschat.cli import remove, send
 from sdschat.cli.errors import CommandProblem, in_the_chat
 from sdschat.identity.packets import SIZES
 from sdschat.node.events import MessageDelivered, NotAMember
@@ -22,8 +22,8 @@ from sdschat.node.view import private as view_of_private
 from sdschat.store.errors import ProfileInUse
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
-from tests.node.test_private import private, three
-from tests.node.worlds import world
+from tests.node.test_private import announcements, private, three, without_carol
+from tests.node.worlds import PATIENCE, world
 from tests.qr import BLOCKS, decoded
 from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, free_port, quick
 from tests.tui.terminal import Terminal
@@ -197,6 +197,21 @@ def test_who_joins_while_nobody_is_there_is_told_that_nobody_answered(tmp_path: 
         assert "no member answered yet" in alone.stderr
 
     beside_mosquitto(tmp_path, story)
+
+
+def test_who_sends_by_an_invite_from_before_a_removal_is_refused_though_no_member_gives_it_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            link = (await without_carol(here)).link
+            dora = here.start("dora", link)
+            order = send._Order(link, "may I?", "sent", PATIENCE, False, "", False, "dora")
+            with pytest.raises(CommandProblem, match="before the key of the channel was changed"):
+                await send._Sending(dora.node, order).run()
+
+    asyncio.run(story())
 
 
 def forms(text: str) -> list[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -220,8 +221,15 @@ def announcements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-async def without_carol(here: World) -> tuple[Member, Member]:
-    """Return two members of a channel of which a third one was removed."""
+class WithoutCarol(NamedTuple):
+    """Two members of a channel of which a third one was removed, and the link by which they came."""
+
+    ann: Member
+    bob: Member
+    link: str
+
+
+async def without_carol(here: World) -> WithoutCarol:
     ann, _ = creator(here)
     link = link_of(ann)
     bob, carol = here.start("bob", link), here.start("carol", link)
@@ -231,7 +239,7 @@ async def without_carol(here: World) -> tuple[Member, Member]:
     await bob.until(EpochChanged)
     await carol.node.close(0.1)
     here.members.remove(carol)
-    return ann, bob
+    return WithoutCarol(ann, bob, link)
 
 
 def test_removals_are_not_announced_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,11 +256,51 @@ def test_removals_are_not_announced_for_ever(tmp_path: Path, monkeypatch: pytest
     run(scenario)
 
 
+def test_who_comes_by_an_invite_from_before_a_removal_is_told_so_by_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The removal takes no place in the log there, since what it follows is under the new key."""
+
+    async def scenario() -> None:
+        announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            made = await without_carol(here)
+            dora = here.start("dora", made.link)
+            say(dora, "may I?")
+            assert "before the key of the channel was changed" in (await dora.until(NotAMember)).why
+            assert dora.of(NotAMember)[1:] == []
+
+    run(scenario)
+
+
+def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(tmp_path: Path) -> None:
+    """Carol knows operations of others, from before the removal, and not yet what came after her own."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            await until([ann, bob, carol], lambda each: len(private(each).roster.members) == 3)
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            await carol.until(NotAMember)
+            await carol.node.close(0.1)
+            private(ann).remove(bob.node.sender_id)
+            await bob.until(NotAMember)
+            link = link_of(ann)
+            for each in (ann, bob):
+                await each.node.close(0.1)
+            carol = here.start("carol", link)
+            await carol.until(MessageDelivered, lambda body: body.said.own)
+            assert "no member of garden" in refusal_words(*_known_of_us(carol))
+
+    run(scenario)
+
+
 def test_packets_that_nobody_can_open_bring_few_announcements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         sent = announcements(monkeypatch)
         async with world(tmp_path) as here:
-            ann, _ = await without_carol(here)
+            ann = (await without_carol(here)).ann
             await asyncio.sleep(0.5)
             outside = here.network.transport()
             assert isinstance(outside, MemoryTransport)
@@ -280,7 +328,7 @@ def test_packets_of_before_a_removal_that_are_repeated_bring_few_announcements(
             heard: list[Received] = []
             recorder.listen(lambda event: heard.append(event) if isinstance(event, Received) else None)
             recorder.subscribe("#")
-            ann, _ = await without_carol(here)
+            ann = (await without_carol(here)).ann
             await asyncio.sleep(0.5)
             own = {private(member)._sealer.epoch_id for member in (ann,)}
             old = next(

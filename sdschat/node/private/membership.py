@@ -27,6 +27,7 @@ from sdschat.node.private.operations import (
     last_joining,
     outsiders,
     refusal_words,
+    removal_words,
     signed_operation,
 )
 from sdschat.node.private.record import EpochSecret, PrivateRecord, invite_link, present_epoch, save_operations
@@ -350,8 +351,7 @@ class PrivateChannel(PassiveExtension):
 
     def _tell_that_we_are_out(self) -> None:
         """Say why we are no member: removed, or others who joined by the same invite came late, and before us."""
-        removed = f"you were removed from {self.record.name}: nothing of yours is sent, and the log stays as it is"
-        self._events.append(NotAMember(self._refusal() or removed))
+        self._events.append(NotAMember(self._refusal() or removal_words(self.record.name)))
 
     def _tell_refusal(self) -> None:
         refused = "" if self.is_member else self._refusal()

@@ -11,7 +11,15 @@ from typing import NamedTuple
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
-from sdschat.identity.private.roster import BANNED, UNKNOWN_EPOCH, UNKNOWN_INVITER, Position, Roster, SignedOperation
+from sdschat.identity.private.roster import (
+    BANNED,
+    UNKNOWN_EPOCH,
+    UNKNOWN_INVITER,
+    WAITS,
+    Position,
+    Roster,
+    SignedOperation,
+)
 from sdschat.identity.signing import sender_id_of
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
@@ -126,21 +134,41 @@ def last_joining(key: bytes, operations: Iterable[SignedOperation]) -> Position:
 def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collection[SignedOperation]) -> str:
     """Say why we are no member though we had an invite, for a person. Empty if nothing is known to be wrong.
 
-    The inviter may have joined, and the key may have changed, by operations that are not here: while there are none of
-    others, nobody has answered.
+    The inviter may have joined by an operation that is not here: while there are none of others, nobody has answered.
+    Nor has anybody while the beginning of the epoch that the invite is for is not here.
     """
     own = (each for each in operations if each.author_key == key and isinstance(each.operation, Join))
     newest = max(own, key=lambda each: each.position, default=None)
     why = "" if newest is None else roster.outcomes.get(newest.message_id, "")
     if newest is None or not why:
         return ""
-    if why in (UNKNOWN_INVITER, UNKNOWN_EPOCH) and all(each.author_key == key for each in operations):
-        return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
+    assert isinstance(newest.operation, Join)
+    alone = why == UNKNOWN_INVITER and all(each.author_key == key for each in operations)
+    if alone or (why == UNKNOWN_EPOCH and newest.operation.invite.epoch not in _epochs_here(roster)):
+        return not_answered(channel)
     if why == BANNED:
         return f"the creator of {channel} banned your key: only an invite of the creator lets it in again"
-    alone = has_present_key(roster, newest)
-    reads = ". Until then you read by the link alone, and nobody is shown what you write" if alone else ""
+    by_link = has_present_key(roster, newest)
+    reads = ". Until then you read by the link alone, and nobody is shown what you write" if by_link else ""
     return f"your invite is of no use: {why}. Ask for a new one{reads}"
+
+
+def removal_words(channel: str) -> str:
+    """Say, for a person, that we were removed and what that means."""
+    kept = "you have what was written before the key was changed, and nothing of yours is sent"
+    return f"you were removed from {channel}: {kept}"
+
+
+def not_answered(channel: str) -> str:
+    """Say, for a person, that it is not known yet if our invite is of use."""
+    return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
+
+
+def _epochs_here(roster: Roster) -> set[bytes]:
+    """Return the marks of all epochs whose beginning is here, with all that it builds upon."""
+    single = ((message_id,) for message_id, problem in roster.outcomes.items() if problem != WAITS)
+    names = ((), *single, *(name for _, name in roster.epochs), *roster.epoch_before.values())
+    return set(map(epoch_mark, names))
 
 
 class Outsider(NamedTuple):
