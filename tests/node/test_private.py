@@ -71,13 +71,14 @@ def log(member: Member) -> list[tuple[int, str]]:
 
 
 async def three(here: World) -> tuple[Member, Member, Member]:
-    """Return the creator, and two who came by one link, the second of whom has been heard by the others."""
+    """Return the creator, and two who came by one link, the second of whom has been heard. All know each other."""
     ann, _ = creator(here)
     link = link_of(ann)
     bob, carol = here.start("bob", link), here.start("carol", link)
     say(carol, "I am here")
     for each in (ann, bob):
         await until_said(each, "I am here")
+    await until([ann, bob, carol], lambda each: len(private(each).roster.members) == 3)
     return ann, bob, carol
 
 
@@ -154,7 +155,6 @@ def test_a_removed_member_sends_nothing_of_what_waits_and_asks_for_nothing(tmp_p
     async def scenario() -> None:
         async with world(tmp_path) as here:
             ann, bob, carol = await three(here)
-            await until([ann, bob], lambda each: len(private(each).roster.members) == 3)
             injected = Injection(carol.node, name := next(iter(carol.node.sessions)))
             injected.offline(True)
             say(carol, "written while away")
@@ -279,7 +279,6 @@ def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(t
     async def scenario() -> None:
         async with world(tmp_path) as here:
             ann, bob, carol = await three(here)
-            await until([ann, bob, carol], lambda each: len(private(each).roster.members) == 3)
             private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
