@@ -322,19 +322,26 @@ class Syncing:
             self.adopt(peer, state)
 
     def _stands(self) -> bool:
-        """True if we cannot have been removed: half of the members, with us, went on from what we hold.
+        """True if we cannot have been removed: too few electors are left to decide it, without those that went on from
+        what we hold and accepted nothing in this turn.
 
         One of them may lie, and give a state by which we were removed; whoever was removed soon hears of operations
-        that it lacks. Of members that said nothing for some rounds of synchronizations nothing is known.
+        that it lacks. Of members that said nothing for some rounds of synchronizations nothing is known. Who accepted
+        a removal may have decided it without hearing so, and be removed by the next one.
         """
         core, replica = self.core, self.core.replica
         slot = None if replica.me is None else replica.committee.slots[replica.me]
         if slot is None or not slot.seq or slot.leaving is not None:  # who leaves has asked for it
             return False
-        members = [replica.committee.slots[one].member for one in replica.committee.open]
-        since = core.mono - 2 * core.config.sync_interval * len(members)
-        bases = [self.bases[one][1] for one in members if one in self.bases and self.bases[one][0] >= since]
-        return 2 * (1 + sum(goes_on_from(replica, base) for base in bases)) >= len(members)
+        since = core.mono - 2 * core.config.sync_interval * len(replica.committee.open)
+        others = [one for one in replica.voters() if one in replica.turn.accepted or not self._went_on(one, since)]
+        return len(others) < replica.turn.least(replica.committee)
+
+    def _went_on(self, slot: int, since: int) -> bool:
+        """True for us, and for a member that said since then that its checkpoint is in the history that we hold."""
+        replica = self.core.replica
+        heard, base = self.bases.get(replica.committee.slots[slot].member, (since - 1, replica.mark))
+        return slot == replica.me or (heard >= since and goes_on_from(replica, base))
 
     def adopt(self, peer: bytes, state: State) -> None:
         """Let a peer's state take the place of ours. A member in good standing is never behind one."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.timber.intake import MissingOperation
 from sdschat.timber.values import Operation, Sync
 from tests.timber.group import Group
-from tests.timber.sim import outcome
+from tests.timber.sim import World, outcome
 
 
 def kept_back(group: Group) -> Operation:
@@ -59,6 +61,10 @@ def test_it_is_forgotten_once_it_comes() -> None:
 
 
 def test_what_a_member_withholds_from_all_is_known_to_be_missing() -> None:
-    problem, facts = outcome(419)
-    assert problem == ""
-    assert facts["members that knew what was withheld"] > 0
+    """Not in every run: others may have all that hangs below it, or nothing."""
+    for seed in (seed for seed in range(400) if any(member.cheat == "withhold" for member in World(seed).members)):
+        problem, facts = outcome(seed)
+        assert problem == "", f"seed {seed}"
+        if facts["members that knew what was withheld"]:
+            return
+    pytest.fail("nobody knew what was withheld, whatever the seed")

@@ -8,7 +8,7 @@ from sdschat.timber import limits
 from sdschat.timber.events import StateAdopted
 from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import CheckpointMark, Reason, State, StatePage, StateWanted
-from tests.timber.group import Group
+from tests.timber.group import Group, Node
 from tests.timber.test_refused import reasons
 from tests.timber.world import CODEC
 
@@ -117,6 +117,39 @@ def test_whoever_is_removed_with_others_takes_a_state_all_the_same() -> None:
     group.sides = {}
     group.settle(60_000)
     for name in ("dan", "eve"):
+        assert group[name].heard(StateAdopted)
+        assert group[name].engine.me is None
+
+
+def test_whoever_helped_to_remove_another_and_was_removed_next_takes_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of four said to each other that they stand: the one that was removed first, and the one that had accepted
+    that, and heard nothing any more."""
+    group = Group("ann", "bob", "cas", "dan")
+    cas, carry = group["cas"].engine, group.carry
+
+    def carry_until_accepted(node: Node) -> None:
+        carry(node)
+        if cas.me in cas._core.replica.turn.accepted:
+            monkeypatch.setattr(cas, "receive", lambda *_: None)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(group, "carry", carry_until_accepted)
+        group.sides = {"dan": 1}
+        for number in range(60):
+            for name in ("ann", "bob", "cas"):
+                if cas.me not in cas._core.replica.turn.accepted:
+                    group.say(name, f"{number} of {name}")
+    assert cas.me in cas._core.replica.turn.accepted
+    group.sides = {"dan": 1, "cas": 1}
+    for number in range(30):
+        for name in ("ann", "bob"):
+            group.say(name, f"{number} of {name} alone")
+    assert {view.slot for view in group["ann"].engine.members()} == {0, 1}
+    assert {view.slot for view in cas.members()} == {0, 1, 2, 3}
+    monkeypatch.undo()
+    group.sides = {}
+    group.settle(60_000)
+    for name in ("cas", "dan"):
         assert group[name].heard(StateAdopted)
         assert group[name].engine.me is None
 
