@@ -169,7 +169,7 @@ def test_ingest_and_audit_by_their_commands(field: Path, tmp_path: Path, capsys:
     counts = json.loads(capsys.readouterr().out)
     assert counts["tables"]["file"] == {"read": 3, "added": 3}
     assert counts["quarantine"] == []
-    assert run(["pipeline", "audit", "--lake", lake]) == 0
+    assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0
     capsys.readouterr()
     (field / "odd.db").write_text("not a database")
     assert run(["pipeline", "ingest", str(field), "--lake", lake]) == 0
