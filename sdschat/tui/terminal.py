@@ -251,6 +251,12 @@ class OutlastingDriver(LinuxDriver):
         self.exit_event = _EndOfInput(self.fileno)
         self._lent = False  # another program has the terminal: what is drawn meanwhile is drawn again afterwards
 
+    def run_input_thread(self) -> None:
+        try:
+            super().run_input_thread()
+        except OSError:  # the terminal went between the look at it and the read
+            os.kill(os.getpid(), signal.SIGHUP)
+
     def start_application_mode(self) -> None:
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if os.environ.get("TERM", "") not in _MUTE:
