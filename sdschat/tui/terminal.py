@@ -30,11 +30,9 @@ from sdschat.tui.model.words import in_their_cells
 from sdschat.tui.themes import Colour
 
 # Bytes that terminals send for keys, where Textual understands them differently.
-#
 # Alt is an escape before the key's own byte in most terminals: escape and carriage return is Alt+Enter, which Textual
 # takes for Enter, so that half a message would be sent. An escape and a digit it takes for what one terminal on macOS
 # means by them. In the form of xterm's `modifyOtherKeys` it drops Alt.
-#
 # An escape that comes alone is the key Esc: nothing follows within 100 ms (`ESCDELAY`, in milliseconds). Until then
 # a byte that follows belongs to it, so that Alt+Enter is understood also where a slow connection splits it. Whoever
 # presses Esc and Enter faster than that begins a new line, and sends nothing.
@@ -53,7 +51,6 @@ _RGB: Final = re.compile(r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA
 _ANSWERED: Final = 2.0  # seconds in which terminals answer
 _PIECE: Final = 0.1  # seconds between two pieces of an answer
 _MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and may show it
-
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 # What is pasted stands between two marks. Control characters in it are dropped: Textual takes what follows an escape
@@ -199,11 +196,9 @@ def _in_the_form_of_kitty(found: re.Match[str]) -> str:
     return found[0]
 
 
-# A terminal that goes away while the program is on it: its window was closed, or the connection to it ended.
-#
-# Textual writes from a thread that ends with the first error. Once thirty writes are queued, the next writer waits for
-# that thread for ever: the process stayed, with its profile locked and with the broker that others use. A terminal that
-# hangs up sends SIGCONT as well as SIGHUP; Textual then sets the terminal up again, and thirty writes are reached.
+# A terminal that goes away while the program is on it: its window was closed, or the connection to it ended. Textual
+# writes from a thread that ends with the first error. Once thirty writes are queued, the next writer waits for that
+# thread for ever: the process stayed, with its profile locked and with the broker that others use.
 
 
 class Outlasting:
@@ -361,7 +356,6 @@ class EscInOrder(Ending):
 
 
 # Applications that know no Alt: each key of one burst acts in its order.
-
 _ALT_BEFORE: Final = "alt+"
 _TAKEN: Final = 0.5  # seconds for the line to take the keys that came before
 
