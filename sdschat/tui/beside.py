@@ -26,3 +26,10 @@ async def run_beside(app: Ending, *beside: Coroutine[Any, Any, object]) -> int:
     if app.crash is not None:
         raise app.crash
     return app.return_code or 0
+
+
+async def end_after(app: Ending, seconds: float | None) -> None:
+    """End the application after so many seconds; None: never."""
+    if seconds is not None:
+        await asyncio.sleep(seconds)
+        app.exit(0)

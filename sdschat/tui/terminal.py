@@ -57,6 +57,7 @@ _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 # there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn.
 _PASTE_BEGINS: Final = "\x1b[200~"
 _PASTE_ENDS: Final = "\x1b[201~"
+_PASTE_RESTS: Final = 5.0  # seconds: what a paste would send by itself is worse than a key that waits
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -64,7 +65,7 @@ class PasteCleaner:
     """Drops control characters out of what is pasted, in however many pieces it comes."""
 
     def __init__(self) -> None:
-        self._inside = False
+        self.inside = False
         self._held = ""  # the beginning of the mark at the end, perhaps
         self._before = ""  # the last characters of a piece, which may be the beginning of the mark before a paste
 
@@ -72,7 +73,7 @@ class PasteCleaner:
         found: list[str] = []
         data, self._held = self._held + data, ""
         while data:
-            piece, data = self._pasted(data) if self._inside else self._typed(data)
+            piece, data = self._pasted(data) if self.inside else self._typed(data)
             found.append(piece)
         return "".join(found)
 
@@ -84,14 +85,14 @@ class PasteCleaner:
             self._before = joined[1 - len(_PASTE_BEGINS) :]
             return data, ""
         end = at + len(_PASTE_BEGINS) - len(self._before)
-        self._inside, self._before = True, ""
+        self.inside, self._before = True, ""
         return data[:end], data[end:]
 
     def _pasted(self, data: str) -> tuple[str, str]:
         """Return the text of a paste without control characters, with the mark at its end, and the rest."""
         text, mark, rest = data.partition(_PASTE_ENDS)
         if mark:
-            self._inside = False
+            self.inside = False
             return _CONTROL.sub("", text) + mark, rest
         ends = (size for size in range(len(_PASTE_ENDS) - 1, 0, -1) if data.endswith(_PASTE_ENDS[:size]))
         kept = len(data) - next(ends, 0)
@@ -123,6 +124,7 @@ class KeyParser(XTermParser):
 
     _held = ""  # the beginning of an answer, perhaps
     _held_until = 0.0
+    _fed_at = 0.0  # when something came last
     _circumflexes = 0  # that were typed, and are not keys yet
 
     def __init__(self, debug: bool = False) -> None:
@@ -134,6 +136,7 @@ class KeyParser(XTermParser):
         if not data:
             yield from super().feed(data)
             return
+        self._fed_at = time.monotonic()
         data, self._held = self._held + self._pastes.clean(data), ""
         while (found := _ANSWER.search(data)) is not None:
             yield from self._keys(data[: found.start()])
@@ -149,7 +152,9 @@ class KeyParser(XTermParser):
         yield from self._keys(data)
 
     def tick(self) -> Iterable[Message]:
-        """Let go of what was no answer; an answer that was cut off is dropped."""
+        """Let go of what was no answer; an answer that was cut off is dropped. A paste whose end was lost ends."""
+        if self._pastes.inside and time.monotonic() - self._fed_at > _PASTE_RESTS:
+            yield from self.feed(_PASTE_ENDS)
         if self._held and time.monotonic() > self._held_until:
             held, self._held = self._held, ""
             if not held.startswith(_QUESTION):
@@ -391,10 +396,3 @@ class OrderedKeys(Ending):
             self.focused.call_later(taken.set)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(taken.wait(), _TAKEN)
-
-
-async def end_after(app: Ending, seconds: float | None) -> None:
-    """End the application after so many seconds; None: never."""
-    if seconds is not None:
-        await asyncio.sleep(seconds)
-        app.exit(0)

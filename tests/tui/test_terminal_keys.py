@@ -316,3 +316,21 @@ def test_who_clicks_on_a_message_and_types_writes_a_message(tmp_path: Path) -> N
         (row,) = (at for at, line in enumerate(terminal.screen.display, 1) if "look at me" in line)
         take(terminal, Step("", f"{ESC}[<0;30;{row}M{ESC}[<0;30;{row}m", f"{CHOSEN}.*look at me"))
         take(terminal, Step("", "yes", f"{CHOSEN}.*look at me.*> yes"))
+
+
+def test_a_paste_whose_end_is_lost_ends_once_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All keys were taken for its text, Ctrl+Q among them, for ever."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    parser = KeyParser()
+    found = [*parser.feed(f"{ESC}[200~some te"), *parser.tick()]
+    now += 4
+    found += [*parser.tick(), *parser.feed("xt"), *parser.tick()]
+    assert not found
+    now += 6
+    (paste,) = parser.tick()
+    assert isinstance(paste, events.Paste)
+    assert paste.text == "some text"
+    (key,) = parser.feed("\x11")
+    assert isinstance(key, events.Key)
+    assert key.key == "ctrl+q"

@@ -16,9 +16,9 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Input, Static
 
-from sdschat.tui.beside import run_beside
+from sdschat.tui.beside import end_after, run_beside
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.terminal import OrderedKeys, driver, end_after
+from sdschat.tui.terminal import OrderedKeys, driver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane, PlayedInput, Steady
 from sdschat.tui.theatre.player import TheatrePlayer

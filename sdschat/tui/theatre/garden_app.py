@@ -13,9 +13,9 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.widgets import Static
 
-from sdschat.tui.beside import run_beside
+from sdschat.tui.beside import end_after, run_beside
 from sdschat.tui.model.words import ASCII, UNICODE, count
-from sdschat.tui.terminal import OrderedKeys, driver, end_after
+from sdschat.tui.terminal import OrderedKeys, driver
 from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane, Steady
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
