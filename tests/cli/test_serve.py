@@ -84,6 +84,7 @@ def test_a_line_typed_in_a_browser_arrives_at_another_node_and_nothing_reaches_t
             await tab.picture(tmp_path / "picture.png", 1000, 600, "typed in a browser", "message lobby")
             servers[0].send_signal(signal.SIGINT)
             await tab.until("document.body.innerText.includes('The chat is over: the server was stopped.')")
+            await asyncio.to_thread(servers[0].wait, 30)  # a second SIGINT would meet it at its very end
 
     servers: list[subprocess.Popen[str]] = []
     with serving(tmp_path / "server", *broker, servers=servers) as address:
