@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sdschat.cli.json_events import state_name
-from sdschat.sds.values import Evidence, GapRow, IncomingRow, MissingRow, OutgoingRow, Snapshot
+from sdschat.sds.values import GapRow, IncomingRow, MissingRow, OutgoingRow, Snapshot
 
 _MISSING: Final = "missing"
 _WAITING: Final = "waiting"
@@ -102,9 +102,5 @@ def outgoing(row: OutgoingRow) -> dict[str, Any]:
         "state": state_name(row.state),
         "sends": row.sends,
         "next_send": row.due if row.resent else 0,
-        "evidence": [_evidence(found) for found in row.evidence],
+        "evidence": [found._asdict() for found in row.evidence],
     }
-
-
-def _evidence(found: Evidence) -> dict[str, Any]:
-    return found._asdict()

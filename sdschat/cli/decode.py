@@ -22,6 +22,7 @@ import click
 from sdschat.audit.sources.databases import MAGIC
 from sdschat.cli.by_sender import CHECKED, EXIT_CODES, Lint
 from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
+from sdschat.identity.packets import MAGIC as SEALED
 from sdschat.identity.presence import PresenceKind, decode_presence
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.view.packet_report import NO_PACKET, SOUND, packet_report
@@ -154,7 +155,6 @@ def _split(data: bytes) -> list[bytes]:
     return [*parts, data[start:]] if start < len(data) else parts
 
 
-_SEALED_MAGIC: Final = b"SDE1"  # as in identity/packets.py
 _SEALED: Final = "it is sealed, of a private channel: `sdschat tap LINK --to DIR` records such packets opened"
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -262,7 +262,7 @@ def _report(candidate: Candidate, signatures: bool) -> dict[str, Any]:
     if problem:
         return {"line": number, "verdict": NO_PACKET, "accepted": False, "error": problem}
     place = {"line": number} | ({"topic": topic} if topic else {})
-    if packet.startswith(_SEALED_MAGIC):
+    if packet.startswith(SEALED):
         return place | {"verdict": NO_PACKET, "accepted": False, "bytes": len(packet), "error": _SEALED}
     kind = next((kind for kind, ending in _ELSEWHERE.items() if ending.search(topic)), "")
     if not topic and decode_presence(packet) is not None:

@@ -82,6 +82,15 @@ async def three(here: World) -> tuple[Member, Member, Member]:
     return ann, bob, carol
 
 
+async def three_of_whom_carol_is_removed(here: World) -> tuple[Member, Member, Member]:
+    """Return ann, bob and carol, who all know of the removal."""
+    ann, bob, carol = await three(here)
+    private(ann).remove(carol.node.sender_id)
+    await bob.until(EpochChanged)
+    await carol.until(NotAMember)
+    return ann, bob, carol
+
+
 async def until_said(member: Member, text: str) -> None:
     await member.until(MessageDelivered, lambda body: body.said.opened.text == text)
 
@@ -128,10 +137,7 @@ def test_nobody_without_the_link_sees_a_word(tmp_path: Path) -> None:
 def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_others_show(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, bob, carol = await three(here)
-            private(ann).remove(carol.node.sender_id)
-            await bob.until(EpochChanged)
-            await carol.until(NotAMember)
+            ann, bob, carol = await three_of_whom_carol_is_removed(here)
             say(ann, "without carol")
             await until_said(bob, "without carol")
             with pytest.raises(ValueError, match="no member"):
@@ -278,10 +284,7 @@ def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(t
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, bob, carol = await three(here)
-            private(ann).remove(carol.node.sender_id)
-            await bob.until(EpochChanged)
-            await carol.until(NotAMember)
+            ann, bob, carol = await three_of_whom_carol_is_removed(here)
             await carol.node.close(0.1)
             private(ann).remove(bob.node.sender_id)
             await bob.until(NotAMember)

@@ -64,9 +64,8 @@ class _Tail:
         self.placed: list[_Unsettled] = []
         self.names: list[PostId] = []  # of those, before the drafts
         self.by_id: dict[str, _Unsettled] = {}
-        self.gone: list[
-            int
-        ] = []  # places of settled posts that a deletion in front of the checkpoint takes back, in order
+        # Places of settled posts that a deletion in front of the checkpoint takes back, in order.
+        self.gone: list[int] = []
         self.gone_at: dict[PostId, int] = {}
         self.edited: dict[PostId, Post] = {}  # settled posts with their newest edit
 
