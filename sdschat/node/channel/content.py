@@ -128,12 +128,12 @@ class ContentGate:
         self._elsewhere.add(place.device)
         return (IdentityUsedElsewhere(message_id),)
 
-    def refusal_of(self, message: Message, held: bool) -> Refusal | None:
+    def refusal_of(self, message: Message, held: bool, claim: Refusal | None) -> Refusal | None:
         """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the
         channel can be the first to send something under the id of a message that we lack, or a message at another
         place than its author's. `held`: a message with this id is here already. If its signature was checked lately,
-        that need not be done again."""
-        refusal = refusal_of(message) or self.claim_of(message, held)
+        that need not be done again. `claim`: what `claim_of` says."""
+        refusal = refusal_of(message) or claim
         checked = held and message.message_id in self._verified
         if refusal is not None or checked or not is_placed(message):
             return refusal

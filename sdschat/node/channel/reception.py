@@ -107,11 +107,11 @@ class PacketReception:
             return heard
         own = message.sender_id == self._gate.identity.sender_id
         held = self._is_checked(message.message_id) or (own and self._is_in_full(message.message_id))
-        refusal = self._gate.refusal_of(message, held)
+        claim = self._gate.claim_of(message, held)
+        refusal = self._gate.refusal_of(message, held, claim)
         if refusal is None:
             return heard
-        claimed = self._gate.claim_of(message, held) is not None
-        return HeardPacket(refusal, None, message if claimed else None)
+        return HeardPacket(refusal, None, None if claim is None else message)
 
     def _is_in_full(self, message_id: str) -> bool:
         entry = self._channel.state.delivered(message_id)

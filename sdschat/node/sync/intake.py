@@ -54,12 +54,12 @@ class EngineIntake:
                     new += 1
                 continue
             here = known is not None or state.holds(message.message_id)
-            refusal = self._gate.refusal_of(message, here)
+            claim = self._gate.claim_of(message, here)
+            refusal = self._gate.refusal_of(message, here, claim)
             if refusal is None:
                 taken = self._channel.receive_history(now, message, raw, via)
             else:
-                claimed = self._gate.claim_of(message, here) is not None
-                taken = claimed and self._channel.refuse_claim(now, message, refusal.reason, refusal.detail)
+                taken = claim is not None and self._channel.refuse_claim(now, message, refusal.reason, refusal.detail)
             if here:
                 self._gate.copies.note(state, message)
             if taken:
@@ -72,7 +72,7 @@ class EngineIntake:
 
     def _take_body(self, message: Message, raw: bytes, via: str, now: Now) -> bool:
         """Put the body of a message that is here by its id alone, after the same checks."""
-        if self._gate.refusal_of(message, False) is not None:
+        if self._gate.refusal_of(message, False, self._gate.claim_of(message, False)) is not None:
             return False
         if not self._channel.receive_body(now, message, raw, via):
             return False
