@@ -307,9 +307,11 @@ def test_what_is_unread_and_to_us_is_marked_so_after_a_restart(tmp_path: Path) -
         async with stage(tmp_path, "ann", "lobby", "dev", peers=("bob",)) as s:
             s.say("ann, the rope", channel="dev")
             s.say("is here", channel="dev")
-            await s.until(lambda: s.app.models["dev"].unread == 2)
+            s.say("it is a new cable", channel="dev")
+            await s.until(lambda: s.app.models["dev"].unread == 3)
+            await s.enter("/highlight cable")
         async with stage(tmp_path, "ann", "lobby", "dev") as s:
-            assert (s.app.models["dev"].unread, s.app.models["dev"].mentions) == (2, 1)
+            assert (s.app.models["dev"].unread, s.app.models["dev"].mentions) == (3, 2)
             await s.press("alt+2")
             assert s.app.models["dev"].mentions == 0
 

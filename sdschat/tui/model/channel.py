@@ -38,7 +38,7 @@ _BLINK: Final = 3_000  # milliseconds; of a shorter cut nothing stays in the log
 class ChannelModel:
     """The model of a channel. Its size is bounded, however long the log is."""
 
-    def __init__(self, view: Conversations, name: str) -> None:
+    def __init__(self, view: Conversations, name: str, words: Sequence[str] = ()) -> None:
         self.view = view
         self.name = name
         self.conversation = conversation = view.conversation(name)
@@ -60,7 +60,7 @@ class ChannelModel:
         self.hit_at = 0
         self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
         self.fates = OwnFates(lambda ids: members_of_these(view.node, conversation.channel, ids))
-        self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late)
+        self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late, words)
         self.mentions = self._rows.mentions_after(conversation.read_mark(), PAGE) if self.unread else 0
         self._gaps_stale = True
         self._lines = ProgramLines(self.timeline)

@@ -19,7 +19,8 @@ _QUOTED: Final = 80
 
 
 class MessageRows:
-    """Makes the rows of one conversation. `late`: ids of messages that came late, a set of the caller's."""
+    """Makes the rows of one conversation. `late`: ids of messages that came late, a set of the caller's. `words` count
+    as the own nick does."""
 
     def __init__(
         self,
@@ -28,13 +29,14 @@ class MessageRows:
         timeline: Timeline,
         fates: OwnFates,
         late: Container[str],
+        words: Sequence[str],
     ) -> None:
         self.conversation = conversation
         self._view = view
         self._timeline = timeline
         self._fates = fates
         self._late = late
-        self._mentions = mention_of(view.node.nick)
+        self.watch_for(words)
 
     def watch_for(self, words: Sequence[str]) -> None:
         """Mark what has one of these words, or the nick of now, as said to the user."""

@@ -39,7 +39,7 @@ class Workspace:
     def add(self, name: str) -> ChannelModel:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
         because a participant begins a conversation."""
-        model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
+        model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name, self._words)
         channel = self.models.get(model.conversation.channel)
         if channel is not None and channel is not model:
             model.connection = channel.connection  # messages of two go by that channel
@@ -47,8 +47,6 @@ class Workspace:
         room = self.models.get(model.conversation.channel)
         if room is not None:
             model.connection = room.connection  # of a conversation: that of the channel, also while it is cut
-        if self._words:
-            model.watch_for(self._words)
         return model
 
     def add_talks(self, channel: str) -> None:
@@ -196,8 +194,8 @@ _OF_BOTH: Final = (
 class TalkModel(ChannelModel):
     """Takes the events of its two participants, and of the connection of the channel by which their messages go."""
 
-    def __init__(self, view: Conversations, name: str) -> None:
-        super().__init__(view, name)
+    def __init__(self, view: Conversations, name: str, words: Sequence[str] = ()) -> None:
+        super().__init__(view, name, words)
         self._talk = view.direct(name)
         self.mentions = self.unread
         self._counted = self._talk.newest()  # key of the newest message that the first count of unread ones included
