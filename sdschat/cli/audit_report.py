@@ -35,7 +35,7 @@ from sdschat.audit.verdict import (
     sentence,
 )
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.output import listed, moment, safe
+from sdschat.cli.output import by_name, listed, moment, safe
 from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> It
     for row in of.findings:
         findings[row.node].append(row)
     words = {node.node: node_words(node, findings[node.node]) for node in of.nodes}
-    shown = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, named(node.node)))
+    shown = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, by_name(named(node.node))))
     if most is not None and total > most:
         shown = [node for node in shown if words[node.node] != AGREES][:most]
     if shown:
@@ -260,7 +260,7 @@ def full_channel(channel: str, there_are: Iterable[str]) -> str:
 
 def nothing_called(what: str, name: str, there_are: Iterable[str]) -> CommandProblem:
     """Return the error for an unknown name. It suggests a similar name, or lists the names that exist."""
-    names = sorted(set(there_are))
+    names = sorted(set(there_are), key=by_name)
     near = nearest(name, names, _ALIKE)
     if near:
         hint = f"Did you mean {safe(near)}?"

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.histories import open_reader, own_id
+from sdschat.cli.histories import channels_of, open_reader, own_id
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.timber import in_a_line, private_object, removal_words, statuses
@@ -35,7 +35,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
     """
     with open_reader(chosen) as reader:
         members = statuses(chosen, reader)
-        found = [_tallied(info, members.get(info.channel)) for info in reader.channels()]
+        found = [_tallied(info, members.get(info.channel)) for info in channels_of(reader)]
         private = {name: state for name in private_channels(reader) if (state := private_state(reader, name))}
     me = own_id(chosen)
     if as_json:

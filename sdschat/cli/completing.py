@@ -24,7 +24,7 @@ class _Word(click.types.StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
-            found = sorted(set(self._known(ctx, incomplete)))
+            found = dict.fromkeys(self._known(ctx, incomplete))
         except Exception:  # a line that is being typed is no place for an error
             return []
         return [CompletionItem(name) for name in found if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
@@ -66,7 +66,7 @@ def _channels(ctx: click.Context, incomplete: str) -> Iterator[str]:
 def _settings(_: click.Context, incomplete: str) -> Iterator[str]:
     from sdschat.node.settings import SETTINGS
 
-    return (f"{name}=" for name in SETTINGS)
+    return (f"{name}=" for name in sorted(SETTINGS))
 
 
 def _topics(ctx: click.Context, _: str) -> Iterable[str]:

@@ -14,14 +14,14 @@ from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import counted, listed, safe
 from sdschat.identity.key_book import KeyBook, KeyRow, NickRow
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
-from sdschat.identity.signing import goes_by, sender_id_of
+from sdschat.identity.signing import by_name, goes_by, sender_id_of
 from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
 from sdschat.node.view.moments import parse_moment, parse_search
 from sdschat.node.view.tags import are_alike, beginning
 from sdschat.node.view.user_texts import silent_nicks
-from sdschat.store.display_rows import DisplayMessage
+from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec
@@ -120,12 +120,17 @@ def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> Wante
     return replace(wanted, senders=frozenset(senders))
 
 
+def channels_of(reader: Reader) -> list[ChannelInfo]:
+    """Return the channels of a profile, in the order of their names."""
+    return sorted(reader.channels(), key=lambda info: by_name(info.channel))
+
+
 def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:
     """Return the sender ids that a nick, or the beginning of an id, means. `known`: sender ids and nicks. Raises
     CommandProblem if there is none."""
     found = [sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)]
     if not found:
-        names = listed(sorted({nick for _, nick in known if nick}))
+        names = listed(sorted({nick for _, nick in known if nick}, key=by_name))
         there = f"Known are: {names}." if names else "Nobody signed anything here yet."
         raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
     return found

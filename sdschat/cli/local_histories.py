@@ -17,7 +17,7 @@ from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
 from sdschat.cli.options import Chosen
 from sdschat.cli.output import listed, show_progress
 from sdschat.identity.content import envelope_of
-from sdschat.identity.signing import ids_called, sender_id_of
+from sdschat.identity.signing import by_name, ids_called, sender_id_of
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import saved_posts
@@ -141,7 +141,7 @@ def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
             f"Direct messages with several participants called {name}: {', '.join(found)}. Give the id.", WRONG_USE
         )
     if not found:
-        known_names = sorted({nick for known in nicks.values() for nick in known if nick})
+        known_names = sorted({nick for known in nicks.values() for nick in known if nick}, key=by_name)
         there = f"There are some with {listed(known_names)}." if known_names else "There are none at all."
         raise CommandProblem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
     return Partner(found[0], tuple(channels[found[0]]))

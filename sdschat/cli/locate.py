@@ -38,7 +38,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
             click.echo(f"{name:9} {path}{remark}")
     others = [name for name in profile_names(chosen.data_dir) if name != chosen.profile]
     if others and not as_json:
-        click.echo(f"{'others':9} {', '.join(map(safe, sorted(others)))}  (--profile NAME)")
+        click.echo(f"{'others':9} {', '.join(map(safe, others))}  (--profile NAME)")
 
 
 def _files(chosen: Chosen) -> Iterator[tuple[str, Path]]:

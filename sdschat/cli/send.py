@@ -27,7 +27,7 @@ from sdschat.cli.errors import (
     time_option,
 )
 from sdschat.cli.options import Chosen, channel_options, data_set_option
-from sdschat.cli.output import listed, safe
+from sdschat.cli.output import by_name, listed, safe
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import bursts
 from sdschat.identity.suggest import nearest
@@ -178,7 +178,7 @@ class _Sending:
         await self._require_voice()
         if self._by and sys.stderr.isatty():
             nick_of = self._node.sessions[order.channel].presence.nick_of
-            names = sorted(nick_of(one) or self._node.gate.nick_of(one) or one[:8] for one in self._by)
+            names = sorted((nick_of(one) or self._node.gate.nick_of(one) or one[:8] for one in self._by), key=by_name)
             say(f"{order.wait.replace('-', ' ')} by {listed(names)}")
         return DONE
 

@@ -9,6 +9,7 @@ Also the key of one profile, as a value.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -39,6 +40,7 @@ ANNOUNCE_DOMAIN: Final = b"sdschat/timber/announcement/v1\0"
 
 _SENDER_ID_DIGITS: Final = 32
 _PREFIX: Final = 4  # letters of an id, at least
+_DIGITS: Final = 20  # of a number in a name, up to which its value counts
 
 
 @lru_cache(maxsize=256)
@@ -50,6 +52,11 @@ def sender_id_of(public_key: bytes) -> str:
 def nicks_by_sender(keys: Iterable[tuple[bytes, str, int]]) -> dict[str, str]:
     """Return the nick that was last claimed for each of these keys, by sender id. Keys without a nick are left out."""
     return {sender_id_of(key): nick for key, nick, _ in keys if nick}
+
+
+def by_name(name: str) -> str:
+    """Return the sort key of a name in a list: letters of any case are alike, and `ann2` stands before `ann10`."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(_DIGITS), name.casefold())
 
 
 def goes_by(sender_id: str, nick: str, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.identity.signing import Identity
+from sdschat.identity.signing import Identity, by_name
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Codec
 from sdschat.store.files import prepare_directory
@@ -46,7 +46,7 @@ def profile_name(path: Path) -> str:
 
 def profile_names(data_dir: Path) -> list[str]:
     """The profiles that are there, whether this user may open them or not."""
-    return sorted(profile_name(path) for path in data_dir.glob(f"profiles/*/{DATABASE}"))
+    return sorted(map(profile_name, data_dir.glob(f"profiles/*/{DATABASE}")), key=by_name)
 
 
 class Profile(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.identity.key_book import KeyStanding
-from sdschat.identity.signing import goes_by, ids_called
+from sdschat.identity.signing import by_name, goes_by, ids_called
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
@@ -49,7 +49,7 @@ class DirectPeers:
         if not found and goes_by(own_id, self._gate.nick, name):
             raise ValueError(_YOURSELF)
         if not found:
-            here = sorted({nick for each in self._everywhere for nick in each.online.values() if nick})
+            here = sorted({nick for each in self._everywhere for nick in each.online.values() if nick}, key=by_name)
             who = f"Here are: {', '.join(here)}." if here else "Nobody else is here."
             where = "on this channel" if len(self._everywhere) == 1 else "in the channels that are open"
             raise ValueError(f"Nobody called {name} is known {where}. {who}")

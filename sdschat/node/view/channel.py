@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind, Verdict, envelope_of
+from sdschat.identity.signing import by_name
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.tags import tag_of, tagged
@@ -29,7 +30,7 @@ _NICKS_KEPT: Final = 256
 
 def _by_name(nick: str, sender_id: str) -> tuple[bool, str, str]:
     """Return the place of a participant in the order of names. Those without a name come last."""
-    return not nick, nick.casefold(), sender_id
+    return not nick, by_name(nick), sender_id
 
 
 class ChannelConversation:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.sanitize import harmless
+from sdschat.identity.signing import by_name
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
@@ -25,6 +26,7 @@ __all__ = [
     "MessageKind",
     "Refusal",
     "Verdict",
+    "by_name",
     "did_you_mean",
     "harmless",
 ]

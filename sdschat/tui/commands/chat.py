@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
+from sdschat.node.view.values import by_name
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import MessageItem, first_words
@@ -67,7 +68,7 @@ def _outbox(host: Host, argument: str) -> None:
         names = {person.sender_id: name_of(person) for person in host.conversation.people()}
         lines.append(f"{len(partly)} of yours acknowledged, and not confirmed by all:")
         for entry in _listed(host, list(partly)):
-            lack = sorted(names.get(one, short(one, 8)) for one in partly[entry.message_id])
+            lack = sorted((names.get(one, short(one, 8)) for one in partly[entry.message_id]), key=by_name)
             lines.append(_line(host, entry, f"not confirmed by {listed(lack)}"))
         lines += _more(partly)
     host.answer("\n".join(lines), "outbox")

@@ -8,6 +8,7 @@ from typing import Final
 from rich.cells import cell_len
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
+from sdschat.node.view.values import by_name
 from sdschat.tui.lens.trace import UNPROVEN
 from sdschat.tui.lens.view_input import Line, Span, ViewInput, columns, heading, line, paragraph
 from sdschat.tui.model.words import short
@@ -22,7 +23,7 @@ _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 def view(view: ViewInput) -> list[Line]:
     entries = sorted(view.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
     room = max(1, (view.width - 14) // (_CELL + 1))
-    peers = sorted((peer.sender_id for peer in view.peek.peers[:room]), key=view.who)  # in one order at every look
+    peers = sorted((peer.sender_id for peer in view.peek.peers[:room]), key=lambda peer: by_name(view.who(peer)))
     says = "A row for each of the last messages, a column for each of the others: who has it, as far as is known here."
     lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
     if not peers or not entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node.view.members import PostJourney
-from sdschat.node.view.values import AckState, OwnFate, Participant
+from sdschat.node.view.values import AckState, OwnFate, Participant, by_name
 from sdschat.tui.model.words import ago, apart, listed, nick_text, short, soon, tagged_nick
 
 _NAMED: Final = 5
@@ -27,7 +27,7 @@ def delivery_sentence(
         return "You are the only member here, so nobody could confirm it."
     known = {found.sender_id for found in own.evidence if found.proven}
     perhaps = {found.sender_id for found in own.evidence if found.signed} - known
-    others = sorted((person for person in people if not person.own), key=name_of)
+    others = sorted((person for person in people if not person.own), key=lambda person: by_name(name_of(person)))
     here = [person for person in others if person.online and connected]
     lacking = [person for person in here if person.sender_id not in known | perhaps]
     told = [

@@ -8,7 +8,7 @@ from typing import Final
 from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.private import Privacy
-from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Participant, SyncStatus
+from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Participant, SyncStatus, by_name
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
@@ -113,7 +113,7 @@ class WentAway:
         self._here[channel] = present
         self._went = {key: at for key, at in self._went.items() if now - at < _REMEMBERED}
         gone = [each for each in people if not each.online and (channel, each.sender_id) in self._went]
-        return listed(sorted(map(name_of, gone)), _NAMED)
+        return listed(sorted(map(name_of, gone), key=by_name), _NAMED)
 
 
 def privacy_words(privacy: Privacy) -> str:
@@ -214,7 +214,7 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
         name = names.get(item.sender_id) or f"<{short(item.sender_id, 8)}>"
         kind = unproven if not item.signed else proven if item.certain else perhaps
         kind.append(f"{name} ({how.get(item.how, item.how)})")
-    return " | ".join(f"{word}: {listed(sorted(each), 5)}" for word, each in found.items() if each)
+    return " | ".join(f"{word}: {listed(sorted(each, key=by_name), 5)}" for word, each in found.items() if each)
 
 
 def provenance(entry: MessageItem, at: str) -> str:
