@@ -177,10 +177,17 @@ class _Sending:
             raise CommandProblem(self._late(), NOT_IN_TIME) from error
         await self._require_voice()
         if self._by and sys.stderr.isatty():
-            nick_of = self._node.sessions[order.channel].presence.nick_of
-            names = sorted((nick_of(one) or self._node.gate.nick_of(one) or one[:8] for one in self._by), key=by_name)
-            say(f"{order.wait.replace('-', ' ')} by {listed(names)}")
+            say(self._witnesses())
         return DONE
+
+    def _witnesses(self) -> str:
+        """Return who acknowledged, and of whom nobody signed it: their word counts where `trust.unsigned` says so."""
+        session, gate = self._node.sessions[self._order.channel], self._node.gate
+        names = []
+        for one in self._by:
+            name = session.presence.nick_of(one) or gate.nick_of(one) or f"<{one[:8]}>"
+            names.append(f"{name} (unsigned, so unproven)" if session.proofs.takes_the_word_of(one) else name)
+        return f"{self._order.wait.replace('-', ' ')} by {listed(sorted(names, key=by_name))}"
 
     async def _require_voice(self) -> None:
         """Raise CommandProblem if others do not show what we write. Only they know who is a member of a private

@@ -12,8 +12,9 @@ import pytest
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.send import _Order, _Sending
-from sdschat.node.events import ConnectionChanged, NodeEvent
+from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent
 from tests.cli.processes import Pipe, run
+from tests.node.test_proofs import sync
 from tests.node.worlds import world
 from tests.transport.worlds import Mosquitto, free_port
 
@@ -159,6 +160,27 @@ def test_an_id_is_printed_after_the_message_is_saved(
             return saved
 
     assert asyncio.run(story()) == [True]
+
+
+def test_an_acknowledgement_that_nobody_signed_is_called_unproven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann = place.start("ann", "dev", changes={"trust.unsigned": "count"})
+
+            def claim(event: NodeEvent) -> None:
+                if isinstance(event.body, MessageDelivered):
+                    session = ann.node.sessions["dev"]
+                    session.receive(sync("somebody", session, event.body.said.message.message_id, "dev"), "live")
+
+            ann.node.listen(claim)
+            monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+            order = _Order("dev", "hello", "acked", 20, False, "", False, "ann")
+            assert await asyncio.wait_for(_Sending(ann.node, order).run(), 20) == 0
+
+    asyncio.run(story())
+    assert "acked by <somebody> (unsigned, so unproven)" in capsys.readouterr().err
 
 
 def test_words_without_quotes_are_told_to_stand_in_quotes(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ CODEC = SdsCodec()
 BOB, CAROL = Identity(b"b" * 32), Identity(b"c" * 32)
 
 
-def sync(sender: str, session: ChannelSession, names: str) -> bytes:
+def sync(sender: str, session: ChannelSession, names: str, channel: str = "lobby") -> bytes:
     """Return the unsigned packet of a sync message that names a message."""
     lamport = session.channel.state.clock.value + 1
-    return CODEC.encode(Message(sender, "sync-1", "lobby", lamport, (HistoryEntry(names),)))
+    return CODEC.encode(Message(sender, "sync-1", channel, lamport, (HistoryEntry(names),)))
 
 
 async def spoken(w: World, **changes: Value) -> tuple[Member, ChannelSession, Message]:
