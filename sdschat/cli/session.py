@@ -18,6 +18,7 @@ from sdschat.cli.output import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
+from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
 from sdschat.node.members.opening import members_part
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
@@ -349,17 +350,6 @@ class EventPrinter:
                 return f"{sender_id[:8]} cheats: two operations of theirs have the number {seq}"
             case events.NotPublished(failure=failure, detail=detail):
                 return f"a packet was not sent ({failure}): {detail}"
-            case events.IdentityUsedElsewhere():
-                return "somebody else uses your key: a message was signed with it that was not written here"
-            case events.UnsignedInOurName():
-                return (
-                    "somebody without your key says things in your name. They are not shown here; others may see them"
-                )
-            case events.DeviceRenewed():
-                return (
-                    "this profile was restored or copied: messages of its own came that it does not have. "
-                    "It goes on as a new device"
-                )
             case events.SaidTwoThings(sender_id, number, message_id):
                 return f"{sender_id} says two things: message {number} of theirs is there twice ({message_id})"
             case events.OwnOverLimit():
@@ -367,7 +357,7 @@ class EventPrinter:
             case events.NotAMember(why):
                 return why
             case events.SavingFailed(detail):
-                return events.saving_failed_words(detail)
+                return saving_failed_words(detail)
             case events.SavingResumed():
                 return "saving works again"
             case events.TroubleMet(detail):
@@ -375,5 +365,5 @@ class EventPrinter:
             case StoreLeft(store_id, nick, detail):
                 return f"the Store {safe(nick)} ({store_id[:8]}) is not asked any more: {detail}"
             case NickClaimed(sender_id, nick, held_as, held_by, verified):
-                return events.claim_words(safe(nick), sender_id, safe(held_as), held_by, verified=verified)
-        return ""
+                return claim_words(safe(nick), sender_id, safe(held_as), held_by, verified=verified)
+        return own_key_words(body)

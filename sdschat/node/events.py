@@ -377,21 +377,6 @@ EventBody = (
 )
 
 
-def claim_words(nick: str, sender_id: str, held_as: str, held_by: str, *, verified: bool) -> str:
-    """Return in words that two keys go by one nick, or by nicks that look alike. Who came first may still be the one
-    who takes the name of another: only the alarm about somebody who was verified says who is not who."""
-    if verified:
-        return (
-            f"ALARM: {nick} ({sender_id[:8]}) is NOT the {held_as} whom you verified ({held_by[:8]}): it is another key"
-        )
-    by = nick if nick == held_as else f"nicks that look alike, {held_as} and {nick}"
-    return f"two keys go by {by}: {held_by[:8]} came first, {sender_id[:8]} later; /verify tells who is who"
-
-
-def saving_failed_words(why: str) -> str:
-    return f"nothing can be saved, so nothing is sent or shown: {why}; it is tried again"
-
-
 class NodeEvent(NamedTuple):
     """`channel` is empty for what concerns the whole node."""
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed, claim_words
+from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
+from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import Tone
@@ -58,7 +59,7 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
         case events.NotAMember(why):
             return clean(why, limit=DETAIL), Tone.ALERT
         case events.SavingFailed(detail):
-            return events.saving_failed_words(clean(detail, limit=DETAIL)), Tone.ALERT
+            return saving_failed_words(clean(detail, limit=DETAIL)), Tone.ALERT
         case events.SavingResumed():
             return "saving works again", Tone.INFO
         case events.TroubleMet(detail):
@@ -69,20 +70,6 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
 def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
     """Return the line for an event about our own key and device, or about the numbers of an author's messages."""
     match body:
-        case events.IdentityUsedElsewhere():
-            return "somebody else uses your key: a message was signed with it that was not written here", Tone.ALERT
-        case events.UnsignedInOurName():
-            return (
-                "somebody without your key says things in your name. They are not shown here; others may see them, "
-                "as unsigned",
-                Tone.ALERT,
-            )
-        case events.DeviceRenewed():
-            return (
-                "this profile was restored or copied: messages of its own came that it does not have. "
-                "It goes on as a new device",
-                Tone.ALERT,
-            )
         case events.AuthorGapFound(sender_id, low, high):
             return author_gap_words(name_of(sender_id, ""), low, high), Tone.INFO
         case events.AuthorGapClosed(sender_id, high):
@@ -93,7 +80,8 @@ def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
                 f"{short(message_id)} is the second one",
                 Tone.ALERT,
             )
-    return None
+    words = own_key_words(body)
+    return (words, Tone.ALERT) if words else None
 
 
 def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameOf) -> tuple[str, str]:
