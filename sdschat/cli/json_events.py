@@ -129,6 +129,8 @@ def _fields(body: events.EventBody) -> Mapping[str, Any]:
         case events.DeliveryChanged(message_id, word, known, members, was):
             found = {"message_id": message_id, "state": word, "known": known, "members": members}
             return found | ({"was": was} if was else {})
+        case events.PostEdited(message_id, text):
+            return {"message_id": message_id, "text": text}
         case events.PostDeleted(message_id, waited):
             return {"message_id": message_id, "waited": waited}
         case ev.MessageResent(message_id, state, sends):

@@ -20,7 +20,7 @@ from sdschat.identity.content import envelope_of
 from sdschat.identity.signing import by_name, ids_called, sender_id_of
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.record import is_members_channel
-from sdschat.node.members.saved import saved_posts
+from sdschat.node.members.saved import muted, saved_posts
 from sdschat.node.private.record import full_name
 from sdschat.sds.values import AckState, Codec
 from sdschat.store.display_rows import DirectRow, DisplayMessage, Key
@@ -227,7 +227,7 @@ class MembersHistory:
 
     def wanted(self, wanted: WantedHistory) -> Iterable[DisplayMessage]:
         self._read()
-        chosen = matching(map(self._shown, self._posts.values()), wanted)
+        chosen = matching(map(self._shown, self._listed()), wanted)
         return chosen if wanted.last is None else deque(chosen, wanted.last)
 
     def more(self) -> Iterator[DisplayMessage]:
@@ -237,8 +237,8 @@ class MembersHistory:
             return
         before = self._posts
         self._read()
-        for message_id, post in self._posts.items():
-            told = before.get(message_id)
+        for post in self._listed():
+            told = before.get(post.message_id)
             if told is None or told.text != post.text:
                 yield self._shown(post)
 
@@ -255,6 +255,11 @@ class MembersHistory:
     def _read(self) -> None:
         self._version = self._reader.data_version()
         self._posts = {post.message_id: post for post in saved_posts(self._reader, self._channel, self._me, self._nick)}
+
+    def _listed(self) -> Iterator[MemberPost]:
+        """Return the posts whose authors are not muted."""
+        hidden = muted(self._reader)
+        return (post for post in self._posts.values() if post.sender_id not in hidden)
 
     def _shown(self, post: MemberPost) -> DisplayMessage:
         return DisplayMessage(

@@ -18,6 +18,7 @@ from sdschat.node.events import (
     DeliveryChanged,
     Knocked,
     MemberStatusChanged,
+    OperationPlaced,
     PostDeleted,
     PostEdited,
     PostSaid,
@@ -90,6 +91,32 @@ async def _let_in(host: Member, guest: Member) -> None:
     await guest.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (sender_id, "member"))
 
 
+def test_posts_of_somebody_who_is_muted_are_told_neither_by_events_nor_by_log(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as place:
+            ann, bob = _start(place, "ann"), _start(place, "bob")
+            await _let_in(ann, bob)
+            first = bob.node.say("garden", "before")
+            await ann.until(PostSaid)
+            ann.node.mute(bob.node.sender_id, True)
+            noise = bob.node.say("garden", "noise")
+            _channel(bob).edit(noise, "more noise")
+            _channel(bob).edit(first, "changed")
+            gone = bob.node.say("garden", "a slip")
+            _channel(bob).delete(gone)
+            await ann.until(OperationPlaced, lambda one: one.kind == "delete")
+            own = ann.node.say("garden", "mine", reply_to=first)
+            await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (own, "settled"))
+            assert _texts(ann) == ["changed", "more noise", "mine"]
+            told = [one.post.text for one in ann.of(PostSaid)]
+            assert (told, ann.of(PostEdited), ann.of(PostDeleted)) == (["before", "mine"], [], [])
+            assert [line.partition("ann")[2] for line in _logged(ann)] == [": mine"]
+            ann.node.mute(bob.node.sender_id, False)
+            assert len(_logged(ann)) == 3
+
+    asyncio.run(story())
+
+
 def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as place:
@@ -104,7 +131,7 @@ def test_create_knock_invite_say_edit_and_delete(tmp_path: Path) -> None:
             second = ann.node.say("garden", "a secret")
             await bob.until(PostSaid, lambda one: one.post.message_id == second)
             _channel(bob).edit(first[:10], "hello all")
-            assert await ann.until(PostEdited) == PostEdited(first, "hello all")
+            assert await ann.until(PostEdited) == PostEdited(first, "hello all", bob.node.sender_id)
             _channel(ann).delete(second)
             assert (await bob.until(PostDeleted))[:2] == (second, False)
             await ann.until(DeliveryChanged, lambda one: (one.message_id, one.state) == (second, "settled"))
@@ -239,7 +266,7 @@ def test_a_post_that_waits_for_admission_is_changed_and_taken_back_but_not_answe
             with pytest.raises(ValueError, match="waits until a member lets you in"):
                 _channel(bob).say("please", reply_to=waiting)
             assert _channel(bob).edit(waiting[:10], "let me in") == waiting
-            assert await bob.until(PostEdited) == PostEdited(waiting, "let me in")
+            assert await bob.until(PostEdited) == PostEdited(waiting, "let me in", bob.node.sender_id)
             second = bob.node.say("garden", "a hasty word")
             assert _channel(bob).delete(second) == second
             assert (await bob.until(PostDeleted))[:2] == (second, True)

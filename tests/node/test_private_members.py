@@ -94,7 +94,7 @@ def test_who_has_the_link_knocks_is_let_in_and_changes_posts_that_the_broker_can
             await _until_said(bob, "a mistake")
             _posts(bob).edit(first, "under the elm")
             _posts(ann).delete(second)
-            assert await ann.until(PostEdited) == PostEdited(first, "under the elm")
+            assert await ann.until(PostEdited) == PostEdited(first, "under the elm", bob.node.sender_id)
             assert (await bob.until(PostDeleted))[:2] == (second, False)
             assert ann.of(MessageDelivered) == bob.of(MessageDelivered) == []
             name, data_set = _private(ann).record.name, _posts(ann).data_set

@@ -13,7 +13,15 @@ from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
-from sdschat.node.events import EphemeralSaid, EventBody, IdentityUsedElsewhere, MessageDelivered
+from sdschat.node.events import (
+    EphemeralSaid,
+    EventBody,
+    IdentityUsedElsewhere,
+    MessageDelivered,
+    PostDeleted,
+    PostEdited,
+    PostSaid,
+)
 from sdschat.node.profile import Profile
 from sdschat.sds import events as ev
 from sdschat.sds.state import Packet, Ready
@@ -92,12 +100,22 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     journal += session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
     outputs = [extension.take(ready, now) for extension in session.extensions]
     for work in outputs:
-        emitted += work.events
+        emitted += [body for body in work.events if not gate.is_muted(_author_of(body))]
     refused = session.refusals.take_merged()
     values = gate.chains.take() | gate.copies.take()
     return TurnBatch(
         session, ready.writes, ready.packets, emitted, texts, keys, values, journal, refused, now.wall, outputs
     )
+
+
+def _author_of(body: EventBody) -> str:
+    """Return the author of the post of a members' channel that an event is about; empty for other events."""
+    match body:
+        case PostSaid(post):
+            return post.sender_id
+        case PostEdited(author=author) | PostDeleted(author=author):
+            return author
+    return ""
 
 
 def _ephemeral(

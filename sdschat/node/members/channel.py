@@ -134,7 +134,7 @@ class MembersChannel:
         if draft is None:
             return self._made(self.engine.edit(post := self.told.name(message_id), text, self._now()), post)
         self.engine.edit_draft(draft, text)
-        return self._changed(draft, PostEdited(self.told.draft_id(draft), text))
+        return self._changed(draft, PostEdited(self.told.draft_id(draft), text, self._identity.sender_id))
 
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""

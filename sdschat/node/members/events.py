@@ -41,6 +41,7 @@ class PostSaid(NamedTuple):
 class PostEdited(NamedTuple):
     message_id: str
     text: str
+    author: str
 
 
 class PostDeleted(NamedTuple):

@@ -82,6 +82,14 @@ def saved_posts(reader: Reader, channel: str, me: str, nick: str) -> list[Member
     return [placed.post for placed in reversed(list(saved_log(reader, channel, me, nick).before(None)))]
 
 
+def muted(reader: Reader) -> set[str]:
+    """Return the sender ids of those whom the user mutes or ignores."""
+    from sdschat.identity.key_book import KeyStanding
+
+    hidden = KeyStanding.MUTED | KeyStanding.IGNORED
+    return {sender_id for sender_id, standing, _ in reader.standings() if standing & hidden}
+
+
 def saved_log(reader: Reader, channel: str, me: str, nick: str) -> PostLog:
     """Return the log as it is now. `me` is our sender id, `nick` our nick."""
     engine, record = _engine(reader, channel), load_record(reader, channel)
@@ -131,6 +139,7 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     mark, log = engine.checkpoint, _log(engine, nicks, me)
     newest, read = next(log.before(None), None), reader.read_mark(channel)
     below = log.after((0, "") if read is None else (read.lamport, read.message_id))
+    hidden = muted(reader) | {me}
     return ChannelStatus(
         record.data_set.hex(),
         phase,
@@ -142,7 +151,7 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
         sum(not node.settled for node in engine.operations()),
         len(log),
         0 if newest is None else newest.post.sent_at,
-        sum(1 for _ in islice((one for one in below if not one.post.own), UNREAD_COUNTED)),
+        sum(1 for _ in islice((one for one in below if one.post.sender_id not in hidden), UNREAD_COUNTED)),
         len(snapshot.outbox) + len(snapshot.drafts),
         _size(snapshot),
     )

@@ -238,7 +238,7 @@ class Told:
         elif body.kind is Kind.EDIT and same(body.author, target.author) and body.number > self._alive[target]:
             self._alive[target] = body.number
             self._follow_change(target)
-            yield PostEdited(self.message_id(target), body.text)
+            yield PostEdited(self.message_id(target), body.text, self._person(target.author))
         elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, target.author)):
             yield self._forget(target, self._person(body.author))
 
@@ -260,7 +260,7 @@ class Told:
             elif view.post.edit > self._alive[name]:
                 self._alive[name] = view.post.edit
                 self._follow_change(name)
-                yield PostEdited(self.message_id(name), view.post.text)
+                yield PostEdited(self.message_id(name), view.post.text, self._person(name.author))
 
     # Our own events.
 
