@@ -22,7 +22,7 @@ from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
 from sdschat.sds.steps.bodies import doubt, forget_bodies, receive_body
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
-from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
+from sdschat.sds.steps.history import end_history, lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.id_only import receive_id, receive_told, refuse_claim
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.owed import heard_copy
@@ -123,6 +123,12 @@ class Channel:
         `steps/history.py`. True where it is here now; where it is not, a `Rejected` event says why."""
         self.state.now = now
         return receive_history(self.state, message, raw, source)
+
+    def end_history(self, now: Now) -> None:
+        """Everybody who could be asked for history has given what they have: what they gave waits for nothing that they
+        did not give; the contract is in `steps/history.py`."""
+        self.state.now = now
+        end_history(self.state)
 
     def heard_copy(self, now: Now, message_id: str) -> None:
         """A packet came that is, byte for byte, one in which we sent this message of ours."""

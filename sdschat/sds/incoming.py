@@ -88,6 +88,8 @@ class IncomingBuffer:
     waiting_for: dict[str, dict[str, None]] = field(default_factory=dict, init=False)
     # `release_at` of those that wait for their date: on the wall clock, so a clock that is put right moves them.
     future_dated: Deadlines = field(default_factory=Deadlines, init=False)
+    # Ids of messages in `buffered` that came as history as well. Not kept over a restart.
+    given: dict[str, None] = field(default_factory=dict, init=False)
     # Ids whose row on disk is out of date.
     changed: dict[str, None] = field(default_factory=dict, init=False)
     # By sender, of those who have something here.
@@ -214,6 +216,7 @@ class IncomingBuffer:
             return None
         del self._order[bisect_left(self._order, (buffered.lamport, message_id))]
         self.changed[message_id] = None
+        self.given.pop(message_id, None)
         self.future_dated.discard(message_id)
         for dependency in buffered.unmet:
             self._forget_waiting(dependency, message_id)
@@ -234,10 +237,19 @@ class IncomingBuffer:
         ready.sort(key=lambda buffered: (buffered.lamport, buffered.message.message_id))
         return ready
 
-    def stop_waiting(self, sender_id: str, unknown: Container[str]) -> list[BufferedMessage]:
-        """Have what is here of this sender wait for none of these dependencies. Return what waits for nothing else."""
+    def waiting_of(self, sender_id: str) -> list[BufferedMessage]:
+        """Return the messages of this sender that wait for dependencies, newest first."""
+        return [self.buffered[message_id] for _, message_id in self._newest_first(sender_id)]
+
+    def waiting_given(self) -> list[BufferedMessage]:
+        """Return the messages that wait for dependencies and came as history as well, and forget that they came so."""
+        given, self.given = self.given, {}
+        return [self.buffered[message_id] for message_id in given if not self.buffered[message_id].release_at]
+
+    def stop_waiting(self, these: Sequence[BufferedMessage], unknown: Container[str]) -> list[BufferedMessage]:
+        """Have these messages wait for none of these dependencies. Return what waits for nothing else."""
         ready: list[BufferedMessage] = []
-        for buffered in [self.buffered[message_id] for _, message_id in self._newest_first(sender_id)]:
+        for buffered in these:
             for entry in buffered.message.causal_history:  # in this order also after a restart
                 dependency = entry.message_id
                 if dependency in buffered.unmet and dependency in unknown:

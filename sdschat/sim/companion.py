@@ -106,6 +106,7 @@ class Companion:
         self.complete = False
         self.reach = self.low  # from where on the log is complete
         self.came: set[str] = set()  # by catching up, and not told yet
+        self.given: set[str] = set()  # the same, with what was here, since all were asked last
         assert isinstance(node.store, Disk)
         self._entries = node.store.index
         self._drawn = node.boots << 20
@@ -130,6 +131,20 @@ class Companion:
     def _draw(self) -> int:
         self._drawn += 1
         return mix(self.node.index << 40 | self._drawn)
+
+    def end(self, now: Now) -> None:
+        """All were asked. H5: what they gave waits no more for what none of them gave."""
+        channel, given = self.node.channel, self.given
+        if channel is None or not given:
+            return
+        self.given = set()
+        buffered = channel.state.incoming.buffered
+        self.came.update(given & buffered.keys())
+        channel.end_history(now)
+        for message_id in given & buffered.keys():
+            unmet = buffered[message_id].unmet
+            if unmet and unmet.keys().isdisjoint(buffered.keys() - given):
+                raise Violation("H5", f"{self.node.plan.name} was given {message_id[:8]}, and does not show it")
 
     # What the world tells.
 
@@ -237,7 +252,8 @@ class Companion:
                     continue
                 raise Violation("H1", f"{self.node.plan.name} was sent {key.message_id[:8]}, which it did not want")
             here = channel.state.holds(message.message_id)
-            if here or channel.receive_history(now, message, raw, via):
+            if channel.receive_history(now, message, raw, via) or here:
+                self.given.add(message.message_id)
                 found.append(key)
                 new += not here
                 if not here:

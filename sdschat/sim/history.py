@@ -191,10 +191,12 @@ class HistoryWorld(World):
         """After anything that happened to a companion."""
         channel = node.channel
         assert channel is not None
-        if companion.catch_up.state is CatchUpState.DONE and companion.catch_up.begun and not companion.complete:
-            companion.complete = True
-            companion.reach = max(companion.low, companion.catch_up.reach.lamport)
-            channel.lower_horizon(now, companion.reach)
+        if companion.catch_up.state is CatchUpState.DONE and companion.catch_up.begun:
+            companion.end(now)
+            if not companion.complete:
+                companion.complete = True
+                companion.reach = max(companion.low, companion.catch_up.reach.lamport)
+                channel.lower_horizon(now, companion.reach)
         self.flush(node)
 
     # Time.

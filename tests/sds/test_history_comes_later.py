@@ -92,6 +92,57 @@ def test_history_releases_what_waited_for_it() -> None:
     assert not group["a"].channel.state.requests.missing
 
 
+def waiting_and_given() -> Group:
+    """A group in which two messages wait, the second for the first, and a Store gives both, without what is older."""
+    group = Group("a", settle=2000)
+    waiting = [forge("b", "m1", START + 1, "m0"), forge("c", "m2", START + 2, "m1")]
+    for message in waiting:
+        group.give("a", message)
+    assert all(take_in(group, message) for message in waiting)
+    return group
+
+
+def test_what_waits_goes_on_waiting_while_others_may_give_what_it_waits_for() -> None:
+    group = waiting_and_given()
+    assert group["a"].delivered() == []
+    take_in(group, forge("b", "m0", START))
+    assert [(event.message.message_id, event.gap) for event in group["a"].of(Delivered)] == [
+        ("m0", ()),
+        ("m1", ()),
+        ("m2", ()),
+    ]
+
+
+def test_what_was_given_waits_no_more_for_what_nobody_gave() -> None:
+    group = waiting_and_given()
+    group["a"].channel.end_history(group.now)
+    group.collect("a")
+    assert [(event.message.message_id, event.gap) for event in group["a"].of(Delivered)] == [
+        ("m1", ("m0",)),
+        ("m2", ()),
+    ]
+
+
+def test_what_nobody_gave_is_asked_for_and_waited_for_as_before() -> None:
+    group = waiting_and_given()
+    group["a"].channel.end_history(group.now)
+    group.give("a", forge("d", "live", START + 3, "m0"))
+    assert "live" not in group["a"].delivered()
+    group.tick(QUIET.t_max + 60_000)
+    assert [entry.message_id for message in group["a"].messages() for entry in message.repair_request] == ["m0"]
+    group.give("a", forge("b", "m0", START))
+    assert group["a"].log == ["m0", "m1", "m2", "live"]
+    assert group["a"].of(GapClosed) == [GapClosed("m0")]
+
+
+def test_what_was_not_given_as_history_goes_on_waiting() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", START + 1, "m0"))
+    group["a"].channel.end_history(group.now)
+    group.collect("a")
+    assert group["a"].delivered() == []
+
+
 def test_history_acknowledges_answers_and_sends_nothing() -> None:
     group = Group("a", config=PUSHING, settle=60_000)
     mine = group.send("a", "mine")

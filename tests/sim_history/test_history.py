@@ -14,6 +14,7 @@ from sdschat.node.store_client import client as store_client
 from sdschat.node.store_client import requests
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.store_client.verify import Checked, VerifiedAnswer
+from sdschat.sds.channel import Channel
 from sdschat.sds.values import Now
 from sdschat.sim.companion import Companion
 from sdschat.sim.history_run import run, run_seeds
@@ -117,6 +118,11 @@ def _always(ask: Callable[[StoreClient, Now], None]) -> Callable[[StoreClient, N
         ask(client, now)
 
     return again
+
+
+def test_who_goes_on_waiting_does_not_show_what_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Channel, "end_history", lambda *_: None)
+    assert _play(108).rule == "H5"
 
 
 def test_direct_messages_that_are_not_heard_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:

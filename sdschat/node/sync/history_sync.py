@@ -313,6 +313,7 @@ class HistorySync:
         if self.catch_up.state is not CatchUpState.DONE or not self.catch_up.begun:
             return
         self._bodies.end()
+        self._session.channel.end_history(now)
         if self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))

@@ -337,7 +337,7 @@ def end_waiting(s: ChannelState, sender_id: str) -> None:
     """Let what this sender says wait for no unknown id, if it may not any more. They are asked for all the same, and
     messages of others wait for them."""
     if not may_wait(s, sender_id):
-        release(s, s.incoming.stop_waiting(sender_id, s.requests.missing))
+        release(s, s.incoming.stop_waiting(s.incoming.waiting_of(sender_id), s.requests.missing))
 
 
 def give_up(s: ChannelState) -> None:

@@ -1,14 +1,17 @@
 """Taking in old messages from where the history is kept: a Store, an archive, another participant's log.
 
     receive_history(s, message, raw, source)   one message that its caller has verified, however old; in any order
+    end_history(s)                          everybody who could be asked has given what they have
     lower_horizon(s, lamport)               from `lamport` on, everything there was to have has been given
 
-What comes this way is history, not traffic. It is delivered at once, the dependencies that are not here being named
-as its gap, and never waits. It takes its place in the log, closes the gap that it fills, releases what waited for it,
-and ends our own request for it. It tells nothing of what its sender has or lacks by now: nothing is acknowledged,
-answered, pushed, put off or sent because of it, and no participant is known by it. The clock follows it only as far
-as `sds.max_skew` allows; what is dated beyond is deferred like anything else. Into the filter goes only what is dated
-from the filter's floor on, which is what the filter promises to hold, and in the waku format the minutes before.
+What comes this way is history, not traffic. It is delivered at once, the dependencies that are not here being named as
+its gap, and never waits; only what waits in the incoming buffer already, since it came as traffic before, goes on
+waiting until all who are asked have given what they have. It takes its place in the log, closes the gap that it fills,
+releases what waited for it, and ends our own request for it. It tells nothing of what its sender has or lacks by now:
+nothing is acknowledged, answered, pushed, put off or sent because of it, and no participant is known by it. The clock
+follows it only as far as `sds.max_skew` allows; what is dated beyond is deferred like anything else. Into the filter
+goes only what is dated from the filter's floor on, which is what the filter promises to hold, and in the waku format
+the minutes before.
 
 Messages come thousands in a row: take the writes every few hundred. Those dated before the recent window are only in
 the log once they are taken and written.
@@ -19,7 +22,7 @@ from __future__ import annotations
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.bodies import displace_false
-from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, learn_hints, verify_dependencies
+from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, learn_hints, release, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.repair import received
@@ -34,6 +37,8 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
         s.reject(reason, message.sender_id, message.message_id)
         return False
     if s.holds(message.message_id):
+        if message.message_id in s.incoming.buffered:
+            s.incoming.given[message.message_id] = None
         return True
     lamport = message.lamport_timestamp or 0
     if lamport > s.now.wall + s.config.max_skew:
@@ -52,6 +57,14 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
     if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True
+
+
+def end_history(s: ChannelState) -> None:
+    """Let what was given, and waits, wait no more for what nobody gave with it: whoever has that in their log would
+    have given it too. It is asked for as before, messages that come as traffic wait for it, and it takes its place if
+    it comes."""
+    if s.incoming.given:
+        release(s, s.incoming.stop_waiting(s.incoming.waiting_given(), s.requests.missing))
 
 
 def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
