@@ -115,7 +115,11 @@ class Frames:
         if not badges:
             return Content(f" {title} ")
         rule = self._screen.line_style.glyphs.rule * (width - cell_len(title) - badges.cell_length - 7)
-        return Content.assemble(f" {title} ", (rule, "$secondary"), " ", badges.stylize_before("$foreground"), " ")
+        entry = self._screen.entry
+        colour = "$secondary" if not entry.has_focus_within else "$primary" if entry.has_class("-alone") else "$accent"
+        return Content.assemble(
+            f" {title} ", (rule, f"not bold {colour}"), " ", badges.stylize_before("not bold $foreground"), " "
+        )
 
     def _fitted(self, parts: Sequence[tuple[str, str]], room: int) -> Content:
         """Return as many of the parts as fit whole, joined. A part is a text, and the action of a click on it."""

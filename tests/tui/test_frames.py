@@ -177,3 +177,30 @@ def test_keys_stand_out_from_what_they_do(tmp_path: Path, theme: str) -> None:
             assert (mark.bold and not word.bold) if theme == "plain" else mark.color != word.color
 
     story(tmp_path)
+
+
+def _frame(s: Stage) -> object:
+    """Return the colour of the frame, or of the line, above the input."""
+    strip = s.app.screen._compositor.render_strips()[s.app.entry.region.y]
+    styles = [each.style for each in strip if set(each.text) == {"─"}]
+    found = {style.color for style in styles if style is not None}
+    assert len(found) == 1, "one colour from end to end"
+    return found.pop()
+
+
+@pytest.mark.parametrize("size", [(120, 30), (80, 24)])
+def test_the_frame_of_the_input_is_lit_while_it_takes_what_is_typed(tmp_path: Path, size: tuple[int, int]) -> None:
+    @staged("lobby", peers=("bob",), size=size, syncs=True)
+    async def story(s: Stage) -> None:
+        await s.enter("a message to choose")
+        lit = _frame(s)
+        await s.press("f1")
+        assert _frame(s) != lit
+        await s.press("escape")
+        assert _frame(s) == lit
+        await s.until_text("2 here")
+        await s.enter("/msg bob hello")
+        await s.until_text("to @bob alone")
+        assert _frame(s) != lit
+
+    story(tmp_path)
