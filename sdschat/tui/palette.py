@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
@@ -31,6 +32,7 @@ _MESSAGES: Final = 6
 _TEXT: Final = 80
 _NAMED: Final = 100.0  # more than any score of scattered letters
 _SCORE: Final = 50.0  # of messages: below everything that is called so, and above what has its letters scattered
+_EXPLAINED: Final = 40.0  # of what is explained with these words
 _WIDTH: Final = 96  # columns of the palette, at most
 _SIDES: Final = 6  # columns of frame, margins and scroll bar
 _TITLE: Final = 30  # columns of a title in front of its explanation
@@ -80,22 +82,29 @@ class ChatCommands(Provider):
         for title, explanation, run in self._offers():
             yield DiscoveryHit(self._row(Content(title), explanation), run, text=title)
 
-    def _row(self, title: Content, explanation: str) -> Content:
-        """Return an offer in one row: its title, and what it is as far as there is room."""
+    def _row(self, title: Content, explanation: str, marked: re.Pattern[str] | None = None) -> Content:
+        """Return an offer in one row: its title, and what it is as far as there is room, with the marks in that."""
         room = min(_WIDTH, self.app.size.width) - _SIDES
         title = title.pad_right(max(0, min(_TITLE, room // 2) - title.cell_length))
         left = room - title.cell_length - 2
         if left < _LEAST_SAID or not explanation:
             return title.truncate(room, ellipsis=True)
-        return Content.assemble(title, "  ", (fitted(explanation, left, _host(self).glyphs.cut).rstrip(), "dim"))
+        said = Content.styled(fitted(explanation, left, _host(self).glyphs.cut).rstrip(), "dim")
+        for found in marked.finditer(said.plain) if marked else ():
+            said = said.stylize("bold underline", *found.span())
+        return Content.assemble(title, "  ", said)
 
     async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
+        """Yield what has these letters in its title, or words that begin so in its explanation. Both are marked."""
+        matcher, begins = self.matcher(query), [rf"\b{re.escape(word)}" for word in query.split()]
+        marked = re.compile("|".join(begins), re.IGNORECASE)
         for title, explanation, run in self._offers():
-            score = max(matcher.match(title), matcher.match(explanation) * 0.9)
-            score += _NAMED * (query.strip().casefold() in title.casefold())
+            score = matcher.match(title)
             if score > 0:
+                score += _NAMED * (query.strip().casefold() in title.casefold())
                 yield Hit(score, self._row(matcher.highlight(title), explanation), run, text=title)
+            elif all(re.search(word, explanation, re.IGNORECASE) for word in begins):
+                yield Hit(_EXPLAINED, self._row(Content(title), explanation, marked), run, text=title)
         async for title, explanation, run in self._messages(query):
             yield Hit(_SCORE, self._row(Content(title), explanation), run, text=title)
 

@@ -129,3 +129,22 @@ async def test_a_message_with_the_words_comes_before_what_has_their_letters_scat
     await s.press("ctrl+p", *"rope")
     await s.until_text("ann: bring the long rope")
     assert "ann: bring the long rope" in s.lines()[4], "it is the first"
+
+
+@staged(size=(80, 24))
+async def test_an_offer_is_found_by_a_word_of_what_it_is_and_the_word_is_marked(s: Stage) -> None:
+    await s.press("ctrl+p", *"brow")
+
+    def marked() -> set[str]:
+        drawn = [segment for strip in s.app.screen._compositor.render_strips() for segment in strip]
+        return {each.text for each in drawn if each.style is not None and each.style.underline}
+
+    await s.until(lambda: marked() == {"brow"}, "the beginning of browser")
+    assert "Open a link in the browser" in s.text()
+
+
+@staged(size=(80, 24))
+async def test_letters_scattered_over_what_an_offer_is_find_nothing(s: Stage) -> None:
+    await s.press("ctrl+p", *"ro")
+    await s.until_text("/reconnect")
+    assert "/outbox" not in s.text(), "r and o of two words of its explanation"
