@@ -37,6 +37,14 @@ async def test_join_takes_several_channels_with_quotes_as_in_a_shell(s: Stage) -
     assert "attic" not in s.app.order, "none is opened where one is no name"
 
 
+@staged()
+async def test_join_takes_no_option_of_the_program_for_a_channel(s: Stage) -> None:
+    """`/join dev --private` opened two open channels, one of them called `--private`."""
+    await s.enter("/join dev --private")
+    assert "no option such as --private" in s.hint()
+    assert list(s.app.order) == ["lobby"]
+
+
 @staged("lobby", "dev")
 async def test_part_leaves_a_channel_and_keeps_its_history(s: Stage) -> None:
     await s.enter("remember this")

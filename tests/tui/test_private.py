@@ -50,6 +50,33 @@ async def test_a_members_channel_that_is_private_says_both_and_invites_by_link_a
     await stage.until_text("Nobody called nobody")
 
 
+@staged("lobby", size=(100, 60), extends=install)
+async def test_the_kind_of_a_channel_may_stand_as_the_option_of_the_program(stage: Stage) -> None:
+    """`/create garden --members` made a private channel called `garden --members`."""
+    await stage.enter("/create garden --members")
+    await stage.until_text("garden is a members' channel")
+    assert stage.app.channel == "garden"
+    await stage.enter("/create shed private")
+    await stage.until_text("private, key 1")
+    assert stage.app.channel.startswith("shed~")
+
+
+@staged("lobby", size=(100, 60))
+async def test_what_is_no_kind_of_a_channel_makes_none(stage: Stage) -> None:
+    """It became part of the name."""
+    for typed, hint in (
+        ("/create my room", 'A name with spaces stands in quotes: /create "my room".'),
+        ("/create garden --broker", "and not broker"),
+        ("/create --members garden", "The name stands first: /create garden members."),
+        ("/create garden members since-join", "since-join is for a channel without posts"),
+    ):
+        await stage.enter_instead(typed)
+        assert hint in " ".join(stage.hint().split()), typed
+    assert list(stage.app.order) == ["lobby"]
+    await stage.enter_instead('/create "my room" private')
+    await stage.until_text("my room~")
+
+
 @staged("lobby", size=(160, 90), ascii_only=True)
 async def test_with_ascii_the_picture_of_an_invite_is_ascii(stage: Stage) -> None:
     await stage.enter("/create garden")

@@ -220,7 +220,7 @@ async def test_a_filter_leaves_a_command_together_with_what_it_does(s: Stage) ->
     assert "A link and a QR code" in s.text()
     await s.press(*("backspace",) * 7)
     await s.press(*"members|")
-    assert "/create CHANNEL [members|since-join]" in s.text()
+    assert "/create CHANNEL [private|members|since-join]" in s.text()
     assert "Make a private channel" in s.text(), "it stands in a line of its own, and belongs to the command"
     assert "/join" not in s.text()
 

@@ -23,10 +23,12 @@ _MOST: Final = 24  # columns of a nick in a list
 def _join(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/join needs a channel: /join lobby.")
-    try:
-        names = shlex.split(argument)
-    except ValueError:
-        raise CommandError('A quote is not closed. /join takes several channels: /join dev "my room".') from None
+    names = quoted_words(argument, '/join takes several channels: /join dev "my room".')
+    if option := next((name for name in names if name.startswith("--")), ""):
+        raise CommandError(
+            f"/join takes names and links, and no option such as {clean(option, limit=40)}. /create makes a private "
+            "channel; one program is on one broker, which sdschat join --broker names."
+        )
     try:
         for name in names:
             host.view.written(name)  # all are names or links, before one is opened
@@ -34,6 +36,14 @@ def _join(host: Host, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(opened[0])
+
+
+def quoted_words(argument: str, hint: str) -> list[str]:
+    """Return the words of an argument, which may stand in quotes as in a shell."""
+    try:
+        return shlex.split(argument)
+    except ValueError:
+        raise CommandError(f"A quote is not closed. {hint}") from None
 
 
 async def _part(host: Host, argument: str) -> None:

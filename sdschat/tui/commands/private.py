@@ -6,27 +6,23 @@ from sdschat.node.settings import duration
 from sdschat.node.view import members, private
 from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
+from sdschat.tui.commands.channels import quoted_words
 from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import ASCII, clean_name
 
 _SINCE_JOIN = "since-join"
+_KINDS = frozenset({"private", "members", _SINCE_JOIN})
 _CREATED, _INVITE = "channel", "invite"  # titles of answers
 
 
 def _create(host: Host, argument: str) -> None:
-    words = argument.split()
-    if not words:
-        raise CommandError("/create needs a name: /create garden.")
-    if len(words) > 2 and words[-2:] == ["private", "members"]:
-        _create_members(host, " ".join(words[:-2]), secret=True)
+    wanted, kinds = _made(argument)
+    if "members" in kinds:
+        _create_members(host, wanted, secret="private" in kinds)
         return
-    if len(words) > 1 and words[-1] == "members":
-        _create_members(host, " ".join(words[:-1]), secret=False)
-        return
-    since_join = len(words) > 1 and words[-1] == _SINCE_JOIN
-    wanted = argument.strip().removesuffix(_SINCE_JOIN).strip() if since_join else argument.strip()
+    since_join = _SINCE_JOIN in kinds
     try:
         name = host.open_channel(private.create(host.view.node, wanted, since_join=since_join))
     except ValueError as error:
@@ -38,6 +34,24 @@ def _create(host: Host, argument: str) -> None:
         "You may /remove members, and so may admins (/admin NICK); nobody can change or delete what is written.",
         _CREATED,
     )
+
+
+def _made(argument: str) -> tuple[str, frozenset[str]]:
+    """Return the name and the kinds of a channel to make. A kind may stand as the option of `sdschat create`, too."""
+    name, *rest = quoted_words(argument, 'A name with spaces stands in quotes: /create "my room".') or [""]
+    kinds = frozenset(word.removeprefix("--") for word in rest)
+    if not name:
+        raise CommandError("/create needs a name: /create garden.")
+    if name.startswith("--"):
+        raise CommandError(f"The name stands first: /create garden {clean_name(name.removeprefix('--'))}.")
+    if other := kinds - _KINDS:
+        raise CommandError(
+            f"Behind the name may stand private, members or since-join, and not {clean_name(min(other))}. A name with "
+            'spaces stands in quotes: /create "my room".'
+        )
+    if kinds >= {"members", _SINCE_JOIN}:
+        raise CommandError("since-join is for a channel without posts: what is in a data set, all its members have.")
+    return name, kinds
 
 
 def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
@@ -162,7 +176,7 @@ def _admin(host: Host, argument: str) -> None:
 COMMANDS = (
     Command(
         "create",
-        "/create CHANNEL [members|since-join]",
+        "/create CHANNEL [private|members|since-join]",
         "Make a private channel, for those whom you invite, or a members' channel",
         _create,
         details="/create CHANNEL private members makes a members' channel that is private as well. With since-join, "
