@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from textual import events
@@ -164,6 +165,18 @@ async def test_tab_completes_commands_and_their_arguments(s: Stage) -> None:
     s.app.composer.put("/theme li")
     await s.press("tab")
     assert s.app.composer.text == "/theme light "
+
+
+@staged(size=(80, 24))
+async def test_the_choice_that_is_taken_is_on_the_screen_and_the_others_are_counted(s: Stage) -> None:
+    """Of the commands four lines were shown, and the rest of them could be taken unseen."""
+    await s.type("/")
+    names = len(s.app.registry.names())
+    for _ in range(names):
+        await s.press("tab")
+        shown = " ".join(s.text().split())
+        assert f"[{s.app.composer.text[1:].strip()}]" in shown
+        assert re.search(r" and \d+ more ", shown)
 
 
 @staged()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rich.cells import cell_len
+
 from sdschat.tui.model.words import clean
 
 KEPT: Final = 500
+_AND_MORE: Final = len("and 1000 more")
 
 
 class InputHistory:
@@ -82,12 +85,25 @@ class Completion:
         self._at = (self._at + 1) % len(self._words)
         return self._words[self._at]
 
-    def choices(self) -> str:
-        """Return all choices, with the taken one in brackets; empty if there is only one."""
+    def choices(self, width: int, rows: int) -> str:
+        """Return the choices with the taken one in brackets: all, or as many around it as these rows hold, and the
+        number of the others. Empty if there is only one."""
         if len(self._words) < 2:
             return ""
         shown = [f"[{word.strip()}]" if at == self._at else word.strip() for at, word in enumerate(self._words)]
-        return "  ".join(shown)
+        cells = [cell_len(word.strip()) + 2 for word in self._words]
+        room = rows * (width - max(cells)) - 2  # a row may end with what the next word did not fit into
+        if sum(cells) <= room:
+            return "  ".join(shown)
+        start, end, used = 0, len(shown), 0
+        for at, cell in enumerate(cells):
+            if used and used + cell > room - _AND_MORE:
+                if at > self._at:
+                    end = at
+                    break
+                start, used = at, 0
+            used += cell
+        return f"{'  '.join(shown[start:end])}  and {len(shown) - end + start} more"
 
 
 def matching(prefix: str, words: Iterable[str]) -> list[str]:

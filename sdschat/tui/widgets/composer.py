@@ -15,6 +15,8 @@ from textual.widgets import TextArea
 from sdschat.tui.model.line_input import Completion, InputHistory
 
 _SEEN: Final = 8  # lines of the input that are seen
+_HINTED: Final = 4  # lines of a hint that are seen
+_TINY: Final = 5  # lines of a screen where it is one
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 
 
@@ -156,7 +158,8 @@ class Composer(TextArea):
         self.load_text(head + word + tail)
         before = (head + word).split("\n")
         self.move_cursor((len(before) - 1, len(before[-1])))
-        self.post_message(self.Said(found.choices()))
+        width, height = self.app.size
+        self.post_message(self.Said(found.choices(width - 2, _HINTED if height > _TINY else 1)))
 
     def _cursor_index(self) -> int:
         row, column = self.cursor_location

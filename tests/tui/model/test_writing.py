@@ -70,7 +70,7 @@ def test_every_press_takes_the_next_one() -> None:
     found = nick_completion("b", 1, ["bob", "bert"])
     assert found is not None
     assert [found.turn() for _ in range(3)] == ["bob: ", "bert: ", "bob: "]
-    assert found.choices() == "[bob:]  bert:"
+    assert found.choices(80, 4) == "[bob:]  bert:"
 
 
 @pytest.mark.parametrize("text", ["", "hello ", "xyz"])
