@@ -99,7 +99,8 @@ class Composer(TextArea):
         event.stop()
         lines = len(event.text.splitlines())
         if lines > _SEEN:
-            self.post_message(self.Said(f"{lines} lines pasted; Enter sends all of it as one message"))
+            said = f"{lines} lines pasted; Enter sends all of it as one message, Ctrl+Z takes it back"
+            self.post_message(self.Said(said))
 
     def _action(self, key: str) -> Callable[[], object] | None:
         row = self.cursor_location[0]
