@@ -331,6 +331,18 @@ def test_a_channel_of_another_kind_refuses_in_words(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_who_wants_to_remove_a_member_is_told_how_members_go(tmp_path: Path) -> None:
+    """The channel was called an open one."""
+
+    async def story(made: Stage, bob: Member) -> None:
+        for command in ("/remove bob", "/ban bob"):
+            await made.enter_instead(command)
+            await made.until_text("who is silent for long is voted out")
+            assert "open channel" not in made.text()
+
+    _told(tmp_path, story)
+
+
 def test_who_has_left_is_told_what_becomes_of_a_line_and_keeps_none(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
         await made.enter("still here")
@@ -361,6 +373,9 @@ def test_who_knocks_is_not_told_that_nobody_has_written_anything(tmp_path: Path)
             made.world.start("ann", "garden", changes=SHORT, before=_garden_of_ann)
             await made.enter("/join garden")
             await made.until_text("what was written here is shown once a member lets you in")
+            await made.until(lambda: len(made.app.view.channel("garden").people()) == 2, "ann is here")
+            people = made.app.view.channel("garden").people()
+            assert not any(one.outside for one in people), "who is a member is not known here yet"
             assert "you knock" in made.text()
             assert "let them in" not in made.text()
             await made.enter("may I?")

@@ -169,6 +169,8 @@ class MembersConversation(ChannelConversation):
         if session is None or session.members is None:
             return found
         engine = session.members.engine
+        if not engine.members():  # they are not known here before we are let in
+            return found
         return [one._replace(outside="" if one.own else _OUTSIDE[engine.standing(one.sender_id)]) for one in found]
 
     # The log.

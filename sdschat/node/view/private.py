@@ -84,6 +84,12 @@ def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> st
     who has the key by a link alone. Raises ValueError."""
     session = node.sessions.get(channel)
     if session is not None and session.private is None:
+        if session.members is not None:
+            raise ValueError(
+                f"Nobody can be removed from {channel} by one of its members: who is silent for long is voted out. "
+                "/mute hides for you what somebody says. In one that is made by /create NAME private members, the "
+                "creator and admins remove people."
+            )
         raise ValueError(
             f"Nobody can be put out of {channel}, which is an open channel. /mute and /ignore hide for you what "
             "somebody says; /create makes a private channel."
