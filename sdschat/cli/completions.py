@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
+
+# In the scripts of Click: no space behind a value such as NAME=, which goes on. Fish adds none by itself.
+_NO_SPACE: Final = {
+    "COMPREPLY+=($value)": "COMPREPLY+=($value); [[ $value == *= ]] && compopt -o nospace",
+    "compadd -U": 'local -a end; [[ "$completions[1]" == *= ]] && end=(-S ""); compadd "${end[@]}" -U',
+}
 
 
 @click.command("completions")
@@ -23,4 +31,7 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(program, {}, "sdschat", COMPLETE).source())
+    script = kind(program, {}, "sdschat", COMPLETE).source()
+    for before, after in _NO_SPACE.items():
+        script = script.replace(before, after)
+    click.echo(script)
