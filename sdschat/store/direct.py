@@ -20,6 +20,10 @@ _PUT: Final = (
 _NEWEST: Final = f"SELECT {READ} FROM direct WHERE channel = ? ORDER BY place DESC LIMIT ?"
 _WITH: Final = f"SELECT {READ} FROM direct WHERE peer = ? ORDER BY place DESC LIMIT ?"
 _WRITTEN_TO: Final = "SELECT DISTINCT peer FROM direct WHERE channel = ? AND own = 1"
+_ELSEWHERE: Final = (
+    "SELECT name FROM direct JOIN channel ON channel.id = direct.channel WHERE peer = ? AND message_id = ? AND own = 1"
+)
+_OPEN: Final = "SELECT COUNT(*) FROM direct WHERE channel = ? AND own = 1 AND state = 0"
 _ONE: Final = f"SELECT {READ} FROM direct WHERE channel = ? AND message_id = ?"
 
 
@@ -29,6 +33,19 @@ def newest_with(store: Store, peer: str, limit: int) -> list[DirectRow]:
     with as_store_error(store.path):
         found = store.connection.execute(_WITH, (peer, limit)).fetchall()
     return _sound(found)
+
+
+def channel_of(store: Store, peer: str, message_id: str) -> str:
+    """Return the channel by which a message of ours to a participant goes; empty if there is no such message."""
+    with as_store_error(store.path):
+        found = store.connection.execute(_ELSEWHERE, (peer, message_id)).fetchone()
+    return "" if found is None else str(found[0])
+
+
+def unacknowledged(store: Store, channel: str) -> int:
+    """Return the number of our direct messages by a channel that their readers have not acknowledged."""
+    with as_store_error(store.path):
+        return int(store.connection.execute(_OPEN, (store.number(channel),)).fetchone()[0])
 
 
 def _sound(newest_first: list[Any]) -> list[DirectRow]:

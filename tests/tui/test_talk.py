@@ -304,6 +304,9 @@ async def test_what_went_by_a_channel_that_is_closed_is_not_called_on_its_way(s:
     assert s.app.conversation.channel == "lobby"
     assert s.app.conversation.sync().unacked == 0
     assert s.app.view.partners("lobby") == []
+    assert "1 message to one participant alone goes on then" in s.hint()
+    await s.press("escape", "alt+2", "f5")
+    assert "It waits in dev, which is not open here: /join dev sends it again" in s.text()
 
 
 @staged(peers=("bob",), syncs=True)

@@ -16,6 +16,7 @@ from sdschat.node.view.tags import is_namesake, tag_of
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Conversation, conversation_id, peer_of
 from sdschat.sds.values import Now
+from sdschat.store.direct import unacknowledged
 from sdschat.transport.base import normal_channel
 
 if TYPE_CHECKING:
@@ -195,6 +196,10 @@ class Conversations:
         """Leave a channel; a conversation of two is merely not looked at any more."""
         if not peer_of(name):
             await self.node.part(name)
+
+    def unacknowledged(self, channel: str) -> int:
+        """Return the number of our messages to one participant alone that go by this channel and are not there yet."""
+        return unacknowledged(self.node.profile.store, channel)
 
     # The user.
 

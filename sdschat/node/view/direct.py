@@ -12,7 +12,7 @@ from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import RECEIPT, Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.sds.values import AckState, Evidence
-from sdschat.store.direct import newest_with
+from sdschat.store.direct import channel_of, newest_with
 
 if TYPE_CHECKING:
     from sdschat.node.sync.direct import DirectMessaging
@@ -254,8 +254,10 @@ class DirectConversation:
             return None
         if shown.state is AckState.ACKED:
             return OwnFate(AckState.ACKED, 0, 0, (Evidence(self.peer, RECEIPT, "", 0, 0.0),))
-        sends, due = self._sending(message_id) or (0, 0)
-        return OwnFate(AckState.UNACKED, sends, due, ())
+        sending = self._sending(message_id)
+        if sending is None:
+            return OwnFate(AckState.UNACKED, 0, 0, (), channel_of(self._state.store, self.peer, message_id))
+        return OwnFate(AckState.UNACKED, *sending, ())
 
     remembered = own
 

@@ -93,6 +93,7 @@ class OwnFate(NamedTuple):
     sends: int
     due: int  # of the next resend, epoch milliseconds; 0: none
     evidence: tuple[Evidence, ...]
+    kept_in: str = ""  # a channel that is not open, by which alone this direct message goes
 
 
 class WaitingMessage(NamedTuple):

@@ -55,6 +55,9 @@ async def _part(host: Host, argument: str) -> None:
         await host.close_channel(talk)
     await host.close_channel(name)
     history = "" if peer_of(name) else "; its history stays, and /join opens it again"
+    waiting = 0 if peer_of(name) else host.view.unacknowledged(name)
+    if waiting:
+        history += f". {count(waiting, 'message')} to one participant alone {'goes' if waiting == 1 else 'go'} on then"
     host.warn(f"{label} is closed{history}")
 
 

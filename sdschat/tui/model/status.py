@@ -12,7 +12,7 @@ from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Parti
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, apart, clean, count, countdown, duration, listed, short, times
+from sdschat.tui.model.words import ago, apart, clean, clean_name, count, countdown, duration, listed, short, times
 
 _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
@@ -180,6 +180,9 @@ def fate_sentence(
         return f"{sentence} | {fate.word}, posted {ago(age)}"
     if own is None:
         return "acked | who has it is not remembered"
+    if own.kept_in:
+        channel = clean_name(own.kept_in)
+        return f"It waits in {channel}, which is not open here: /join {channel} sends it again | written {ago(age)}"
     if not own.sends and own.state is AckState.UNACKED:
         return f"queued for {duration(age)}: saved here, and sent once there is a connection"
     told = [delivery_sentence(own, people, entry.received_at, now, only_member=only_member, connected=connected)]
