@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from sdschat.node.channel.strangers import strangers_of
 from sdschat.node.channel.strangers_share import Stranger, named_strangers
 from sdschat.node.node import Node
+from sdschat.node.private.record import is_link
 from sdschat.node.sync.people import DirectPeers
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.direct import DirectConversation, Way
 from sdschat.node.view.members import MembersConversation, has_members
+from sdschat.node.view.private import privacy
 from sdschat.node.view.tags import is_namesake, tag_of
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Conversation, conversation_id, peer_of
@@ -196,6 +198,14 @@ class Conversations:
         """Leave a channel; a conversation of two is merely not looked at any more."""
         if not peer_of(name):
             await self.node.part(name)
+
+    async def leave_if_removed(self, link: str) -> None:
+        """Leave the channel of a link if it is open and we are no member of it any more, so that the link is used when
+        it is joined again."""
+        channel = self.written(link)
+        state = privacy(self.node, channel)
+        if is_link(link) and state is not None and not state.is_member:
+            await self.node.part(channel)
 
     def unacknowledged(self, channel: str) -> int:
         """Return the number of our messages to one participant alone that go by this channel and are not there yet."""

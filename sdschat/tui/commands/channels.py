@@ -20,7 +20,7 @@ from sdschat.tui.preferences import LEVELS
 _MOST: Final = 24  # columns of a nick in a list
 
 
-def _join(host: Host, argument: str) -> None:
+async def _join(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/join needs a channel: /join lobby.")
     names = quoted_words(argument, '/join takes several channels: /join dev "my room".')
@@ -32,6 +32,8 @@ def _join(host: Host, argument: str) -> None:
     try:
         for name in names:
             host.view.written(name)  # all are names or links, before one is opened
+        for name in names:
+            await host.view.leave_if_removed(name)
         opened = [host.open_channel(name) for name in names]
     except ValueError as error:
         raise CommandError(str(error)) from error
