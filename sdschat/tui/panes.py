@@ -25,7 +25,7 @@ from sdschat.tui.model.status import (
     provenance,
 )
 from sdschat.tui.model.words import clean, clean_name, fitted, key_words, short, when, whole_parts, wrapped
-from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
+from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, health_sign, unread_mark
 from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
@@ -84,8 +84,14 @@ class Panes:
             unread, mentions = screen.desktop.counted(name)
             label = screen.label(name, _NAME)
             shown, tag = name == screen.desktop.shown, clean_name(screen.view.conversation(name).tag())
-            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag))
+            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag, self._health(name)))
         return found
+
+    def _health(self, name: str) -> Health:
+        model = self._screen.desktop.models[name]
+        if is_shut_out(self._screen.view.node, name):
+            return Health.BAD
+        return health(model.connection, model.conversation.sync(), model.history, model.refused)
 
     def draw_badges(self) -> None:
         lines = self.lines()
@@ -150,18 +156,12 @@ class Panes:
     def _pill(self, shown: ChannelLine, room: int) -> Text:
         """Return the state of the channel that is shown, with its sign and colour: as much of it as fits whole."""
         screen = self._screen
-        model, glyphs = screen.desktop.models[shown.name], screen.line_style.glyphs
-        found = health(model.connection, model.conversation.sync(), model.history, model.refused)
-        sign, name = {
-            Health.GOOD: (glyphs.online, "acked"),
-            Health.WAITS: (glyphs.missing, "unacked"),
-            Health.BAD: (glyphs.alert, "refused"),
-        }[found]
+        model, (sign, name) = screen.desktop.models[shown.name], health_sign(shown.health, screen.line_style)
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
         elif is_shut_out(screen.view.node, shown.name):
-            words, sign, name = "not a member", glyphs.alert, "refused"
+            words = "not a member"
         pill = f"{sign} {whole_parts(words, room - 3)}"
         return Text.assemble(" ", (pill, screen.line_style.style(name)))
 

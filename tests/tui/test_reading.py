@@ -43,6 +43,20 @@ def texts_in_sight(s: Stage) -> list[str]:
     return [line[:40] for line in s.log()[:10]]
 
 
+@staged("lobby", "dev", peers=("bob", "carol"), changes=SLOW, size=(120, 30))
+async def test_the_list_of_channels_marks_what_is_missing_as_the_head_does(s: Stage) -> None:
+    await s.enter("before")
+    await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until_text("⇣ 1 missing")
+    strips = s.app.panes.channel_list.render_lines(s.app.panes.channel_list.region.reset_offset)
+    (missing,) = (segment for strip in strips for segment in strip if "1 missing" in segment.text)
+    wanted = s.app.line_style.style("unacked").color
+    assert missing.style is not None
+    assert missing.style.color == wanted
+    assert sum("⇣ 1 missing" in strip.text for strip in strips) == 1
+
+
 @staged(peers=("bob", "carol"), changes=SLOW)
 async def test_a_gap_stands_where_the_missing_message_belongs(s: Stage) -> None:
     await s.enter("before")

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from sdschat.node.view.values import Participant
 from sdschat.tui.model.delivery import name_of
-from sdschat.tui.model.status import heard_words
+from sdschat.tui.model.status import Health, heard_words
 from sdschat.tui.model.words import fitted, fitted_nick, nick_text, whole_parts
 from sdschat.tui.themes import LineStyle
 
@@ -30,6 +30,17 @@ class ChannelLine:
     mentions: int
     shown: bool
     tag: str = ""
+    health: Health = Health.GOOD
+
+
+def health_sign(state: Health, line_style: LineStyle) -> tuple[str, str]:
+    """Return the sign for the state of a channel, and the name of its style."""
+    glyphs = line_style.glyphs
+    return {
+        Health.GOOD: (glyphs.online, "acked"),
+        Health.WAITS: (glyphs.missing, "unacked"),
+        Health.BAD: (glyphs.alert, "refused"),
+    }[state]
 
 
 def unread_mark(line: ChannelLine) -> str:
@@ -65,7 +76,8 @@ class ChannelList(Static):
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
             text.append(f" {mark}\n", line_style.style("mention" if line.mentions else "new"))
             badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
-            text.append(f"  {badge}\n", line_style.style("time"))
+            sign, style = (" ", "time") if line.health is Health.GOOD else health_sign(line.health, line_style)
+            text.append(f"{sign} ", line_style.style(style)).append(f"{badge}\n", line_style.style(style))
         self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:
