@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -183,8 +184,14 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
         style += line_style.style("action")
+    right = min(width - 1, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)  # a column is free at the scroll bar
+    marks = _marks(entry, wide, line_style, around)
     parts = list(wrapped(entry.text, room))
     left = len(parts) - _FOLDED if len(parts) > _WHOLE else 0
+    if not wide and _is_new(entry) and cell_len(entry.text[slice(*parts[-1])]) > right - start - _size(marks):
+        marks = marks[1:]  # the details say it too: not worth a line of a small screen
+    if marks and entry.fate is None and not left:  # a tick gets smaller, and the text would move each time
+        parts = _beside(entry.text, parts, right - start - _size(marks))
     for low, high in parts[: len(parts) - left]:
         text = _linked(entry.text, low, high, style, line_style)
         lines.append([*head, *isolated([*marked(text, line_style.marked)])])
@@ -192,10 +199,6 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     if left:
         rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
         lines.append([*below, Segment(fitted(rest, room, line_style.glyphs.cut), line_style.style("note"))])
-    right = min(width - 1, start + _MOST_TEXT + _MARKS + line_style.ids * _ID)  # a column is free at the scroll bar
-    marks = _marks(entry, wide, line_style, around)
-    if not wide and _is_new(entry) and not _has_room(lines[-1], marks, right):
-        marks = marks[1:]  # the details say it too: not worth a line of a small screen
     _add_marks(lines, marks, below, right, line_style)
     return lines
 
@@ -292,10 +295,21 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surrou
     return marks
 
 
-def _has_room(line: Line, marks: list[Line], width: int) -> bool:
-    """True if the marks, two spaces before each, stand on this line."""
-    size = sum(2 + sum(segment.cell_length for segment in mark) for mark in marks)
-    return sum(segment.cell_length for segment in line) + size <= width
+def _size(marks: list[Line]) -> int:
+    """Return the columns of marks, with two spaces before each."""
+    return sum(2 + sum(segment.cell_length for segment in mark) for mark in marks)
+
+
+def _beside(text: str, parts: list[tuple[int, int]], room: int) -> list[tuple[int, int]]:
+    """Return the lines of a text, the last one broken before a word where marks need more room beside it than there is:
+    else they would stand in a line alone."""
+    low, high = parts[-1]
+    if cell_len(text[low:high]) <= room:
+        return parts
+    again = wrapped(text[low:high], room)
+    if len(again) == 2 and again[0][1] < again[1][0]:
+        return [*parts[:-1], *((low + start, low + end) for start, end in again)]
+    return parts
 
 
 def _add_marks(lines: list[Line], marks: list[Line], below: Line, width: int, line_style: LineStyle) -> None:

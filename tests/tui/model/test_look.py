@@ -56,6 +56,21 @@ def test_no_message_writes_into_the_gutter(text: str, width: int) -> None:
     assert all(line.startswith("  ") for line in lines(entry(1, text), width))
 
 
+@pytest.mark.parametrize("width", range(70, 90))
+def test_a_mark_stands_beside_a_word_and_not_in_a_line_alone(width: int) -> None:
+    text = "the timetable says 07:40, the sea says otherwise"
+    shown = lines(replace(entry(1, text), late=True), width, LineStyle(ids=False))
+    assert all(line.replace("late", "").strip() for line in shown)
+    assert shown[-1].endswith("late")
+
+
+def test_a_link_is_not_broken_for_a_mark_beside_it() -> None:
+    link = "https://harbour.example/" + "k" * 30
+    shown = lines(replace(entry(1, link), late=True), 75, LineStyle(ids=False))
+    assert [line.strip() for line in shown[-2:]] == [shown[0].strip(), "late"]
+    assert link in shown[0]
+
+
 def test_what_is_to_the_user_has_a_bar_beside_all_its_lines() -> None:
     shown = lines(replace(entry(1, "ann: one two three four five six\nseven"), mention=True), 40)
     assert len(shown) > 2
