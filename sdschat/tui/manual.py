@@ -81,9 +81,15 @@ def rows_of(section: Section) -> list[tuple[str, ...]]:
 def lines_of(section: Section, glyphs: Glyphs = UNICODE) -> list[str]:
     """Return a section as lines of plain text, each paragraph on one, with the signs of `glyphs`."""
     lines: list[str] = []
-    for block in re.split(r"\n\n+", text_of(section).strip()):
-        if block.startswith("|"):
-            lines += _table(block, glyphs)
+    blocks = re.split(r"\n\n+", text_of(section).strip())
+    tables = {block: _rows(block, glyphs) for block in blocks if block.startswith("|")}
+    widths = dict[int, list[int]]()  # by number of columns: tables with as many are one below the other
+    for rows in tables.values():
+        found = [min(_COLUMN, max(map(len, column))) for column in zip(*rows, strict=True)]
+        widths[len(found)] = [*map(max, found, widths.get(len(found), found))]
+    for block in blocks:
+        if block in tables:
+            lines += _table(tables[block], widths)
         elif block.startswith("    "):
             lines += block.splitlines()
         else:
@@ -95,14 +101,18 @@ def _plain(markdown: str) -> str:
     return _MARKS.sub(lambda found: found[1] or found[2] or "", markdown)
 
 
-def _table(block: str, glyphs: Glyphs) -> list[str]:
+def _rows(block: str, glyphs: Glyphs) -> list[list[str]]:
+    """Return the cells of a table below its head, with the signs of `glyphs` alone."""
     rows = [[_plain(cell.strip()) for cell in line.strip("|").split("|")] for line in block.splitlines()]
     if _IN_ASCII in rows[0]:
         unwanted = 1 if glyphs is UNICODE else 0
         rows = [row[:unwanted] + row[unwanted + 1 :] for row in rows]
-    widths = [min(_COLUMN, max(map(len, column))) for column in zip(*rows[2:], strict=True)]
-    found = []
-    for row in rows[2:]:
+    return rows[2:]
+
+
+def _table(rows: list[list[str]], by_columns: Mapping[int, list[int]]) -> list[str]:
+    found, widths = [], by_columns[len(rows[0])]
+    for row in rows:
         *first, last = row
         head = " ".join(f"{cell:<{width}}" for cell, width in zip(first, widths, strict=False))
         if len(head) > sum(widths[:-1]) + len(widths) - 2:  # the head has a line of its own

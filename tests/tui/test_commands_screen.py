@@ -357,3 +357,9 @@ async def test_one_sign_stands_for_what_is_cut_and_the_page_of_signs_names_it(s:
     await s.enter("/info")
     (line,) = (line for line in s.app.sheet.page.lines if "follows" in line)  # type: ignore[union-attr]
     assert line.endswith("word~")
+
+
+def test_the_tables_of_one_page_have_their_last_column_in_one_place() -> None:
+    page = lines_of(TOPICS["signs"])
+    means = ("known to have it; ", "saved here; nobody", "saved here; before")
+    assert len({line.index(each) for each in means for line in page if each in line}) == 1
