@@ -141,3 +141,17 @@ async def test_without_colour_a_banner_is_as_wide_as_the_screen(s: Stage) -> Non
     for strip in s.app.screen._compositor.render_strips():
         if "FAULTS ON" in strip.text or "OFFLINE on" in strip.text:
             assert all(segment.style is not None and segment.style.reverse for segment in strip), strip.text
+
+
+def test_ctrl_u_and_ctrl_k_empty_a_line_of_several_rows(tmp_path: Path) -> None:
+    """They emptied the last row, and Enter sent the rest with what was typed behind it."""
+    long = "a line that does not have the room of one row here, and so it takes more than two of them in the input"
+    with Terminal(join("lobby"), tmp_path, size=SMALL) as terminal:
+        terminal.until_text("message lobby")
+        for keys in ("\x15", "\x01\x0b", f"{ESC}[H\x0b", f"{ESC}[H{ESC}[F\x15"):
+            terminal.press(long)
+            terminal.until_text(f"> {long}")
+            terminal.press(f"{keys}short")
+            terminal.until_text("> short")
+            assert "a line that" not in terminal.text()
+            terminal.press("\x15")

@@ -134,6 +134,15 @@ class Composer(TextArea):
             return Offset()
         return super().scroll_cursor_visible(center, animate)
 
+    def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:
+        """Return the start of the line, however many rows it takes: Ctrl+U leaves nothing of it to be sent."""
+        return self.cursor_location[0], 0
+
+    def get_cursor_line_end_location(self) -> tuple[int, int]:
+        """Return the end of the line, however many rows it takes."""
+        row = self.cursor_location[0]
+        return row, len(self.document[row])
+
     def put(self, text: str) -> None:
         """Replace the text, and put the cursor at its end."""
         self._completion = None
