@@ -303,6 +303,7 @@ class ChatApp(EscInOrder, KeyedHost):
     def _jumped(self, message: LogView.Jumped) -> None:
         if not self.logs.display:
             self.lens.close()  # the panel covers the log, where the message is
+        self.draw(ModelChange.BADGES)  # it may have been the first unread one
 
     @on(LogView.Followed)
     def _followed(self, message: LogView.Followed) -> None:

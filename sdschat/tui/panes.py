@@ -128,9 +128,12 @@ class Panes:
 
     def _keys(self) -> tuple[str, str]:
         """Return the keys that the head names where there is room, and that which it names where there is less."""
-        keys = {action: key_words(key) for action, key, _ in self._screen.key_table()}
-        help_ = f"  {keys['help']} help "
-        return f"{help_} {keys['lens']} lens ", help_
+        help_ = f"  {self._key('help')} help "
+        return f"{help_} {self._key('lens')} lens ", help_
+
+    def _key(self, action: str) -> str:
+        """Return the key that an action has now."""
+        return next(key_words(key) for name, key, _ in self._screen.key_table() if name == action)
 
     def _numbered(self, lines: list[ChannelLine]) -> Text:
         """Return all channels with their numbers: by name if that leaves room for the state, else the one that is shown
@@ -172,7 +175,12 @@ class Panes:
         model, plain = screen.desktop.models[name], Style()
         late = len(model.late.unseen)
         if late:
-            yield (f"{late} late: Alt+L",), screen.line_style.style("late")
+            yield (f"{late} late: {self._key('late')}",), screen.line_style.style("late")
+        if not model.unread and screen.log_view.passed_unread:
+            model.unread_line.missed = 0
+        new = model.unread_line.words(model.timeline.messages(), self._key("unread"))
+        if new:
+            yield new, screen.line_style.style("late")
         if model.conversation.channel in screen.view.node.recorded:
             yield ("recording",), plain
         partner, people = model.conversation.partner(), model.conversation.people()

@@ -8,12 +8,14 @@ from textual.widget import Widget
 
 from sdschat.tui.host import Host
 from sdschat.tui.themes import LineStyle
+from sdschat.tui.widgets.log_view import LogView
 
 
 class Window(Host):
     """A host with a screen: it can be measured, and widgets can be put on it."""
 
     line_style: LineStyle
+    log_view: LogView
     logs: Widget  # the log, or both logs of a split
     entry: Widget  # the input with its prompt
     refused = ""  # the text that stays in the input because it could not be sent or run

@@ -181,3 +181,47 @@ async def test_the_details_take_no_line_for_the_name_of_a_key_alone(s: Stage) ->
     await s.press("alt+up")
     await s.until(lambda: "by a key met before" in s.app.panes.said("details"), "the details")
     assert s.app.panes.details.size.height == 1
+
+
+def test_who_comes_back_reads_in_the_head_how_much_is_new_and_which_key_leads_there(tmp_path: Path) -> None:
+    """Only the line above the new messages told of them, out of sight, by a key that nothing on the screen named."""
+
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",)) as s:
+            s.say("read")
+            await s.until_text("read")
+            s.app._keep()
+        async with stage(tmp_path, peers=("carol",), size=(80, 24)) as s:
+            await s.until_text("2 here")
+            assert " new: " not in s.lines()[0], "all was read"
+            s.app.app_focus = False
+            for number in range(30):
+                s.say(f"number {number}, ann" if number == 17 else f"number {number}", "carol")
+            await s.until_text("number 29")
+            s.app.app_focus = True
+            await s.until_text("nothing missing ⋅ 30 new, 1 to you: Alt+U ⋅ 2 here")
+            await s.enter("/keys unread f9")
+            assert "30 new, 1 to you: F9" in s.lines()[0]
+            await s.press("f9")
+            assert "─ new ─" in s.text()
+            assert "number 0" in s.text()
+            assert " new" not in s.lines()[0]
+            await s.press("alt+end")
+            assert " new" not in s.lines()[0], "it was seen"
+
+    asyncio.run(story())
+
+
+@staged(peers=("bob",), size=(80, 24))
+async def test_new_messages_are_not_counted_once_one_has_scrolled_up_to_the_first_or_written(s: Stage) -> None:
+    await s.until_text("2 here")
+    for ends in ("pageup", "write"):
+        s.app.app_focus = False
+        for number in range(25):
+            s.say(f"{ends} {number}")
+        await s.until_text(f"{ends} 24")
+        s.app.app_focus = True
+        await s.until_text("25 new: Alt+U")
+        await (s.press("pageup", "pageup") if ends == "pageup" else s.enter("so it is"))
+        await s.until(lambda: " new" not in s.lines()[0], "they are counted still")
+        await s.press("alt+end")

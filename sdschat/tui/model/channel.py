@@ -50,7 +50,7 @@ class ChannelModel:
         self.live_since = view.now().wall
         self._cut_at: int | None = None  # when the connection was lost; None: it is there, or never was
         self.unread = conversation.unread()
-        self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=bool(self.unread))
+        self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=self.unread)
         self.late = LateMessages()
         self.selected: str | None = None
         self.refused = ""  # the reason for which the broker took nothing from us last; empty: it takes what we send

@@ -48,6 +48,7 @@ class Layout:
         self.starts: list[int] = [0]  # first line of each row, from 0; the last item: their number of lines
         self.above = 0  # number of lines before the rows in memory
         self.below = 0
+        self.unread: int | None = None  # index of the row below the unread line
         self.version = -1  # version of the timeline that was laid out
         self._first: Key | None = None
         self._around = Surroundings()  # that were drawn for
@@ -102,6 +103,7 @@ class Layout:
         rows: list[Drawn] = []
         previous_day, unread_above = -1, model.unread_line.after
         before: Item | None = None  # the row right above
+        self.unread = None
         around = Surroundings(model.present, only_member=is_only_member(model.view.node, model.name))
         regathered, self._around = self._around != around, around
         for item in timeline.items:
@@ -117,7 +119,7 @@ class Layout:
             if lead.day:
                 previous_day = drawn.day
             if unread:
-                unread_above = None
+                unread_above, self.unread = None, len(rows)
             total += len(drawn.strips)
             starts.append(total)
             rows.append(drawn)

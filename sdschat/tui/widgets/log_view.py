@@ -164,6 +164,12 @@ class LogView(LogLines, can_focus=True):
         original = ("p original",) if entry is not None and entry.reply_to else ()
         return ("r answer", "i details", *hits, *original, "t thread", "o open link", "y copy", "Esc back")
 
+    @property
+    def passed_unread(self) -> bool:
+        """True if the unread line is on the screen, or below it."""
+        at = self._layout_of_rows.unread
+        return at is not None and round(self.scroll_y) <= self._layout_of_rows.first_line(at)
+
     # Rows.
 
     def show(self, model: ChannelModel) -> None:
@@ -201,11 +207,6 @@ class LogView(LogLines, can_focus=True):
             model.refresh_gaps(always=True)
             for gap in model.timeline.gaps.values():
                 self._layout_of_rows.forget(gap.place)
-            self.refresh_rows()
-
-    def _catch_up(self, model: ChannelModel) -> None:
-        """Lay out rows that came in since the last drawing."""
-        if model.timeline.version != self._layout_of_rows.version:
             self.refresh_rows()
 
     def _lay_out(self, model: ChannelModel) -> None:
@@ -319,7 +320,8 @@ class LogView(LogLines, can_focus=True):
         model = self.model
         if model is None:
             return
-        self._catch_up(model)
+        if model.timeline.version != self._layout_of_rows.version:
+            self.refresh_rows()  # rows came in since the last drawing
         rows = self._layout_of_rows.rows
         at = model.timeline.index_of_message(model.selected) if model.selected else None
         if at is None:
