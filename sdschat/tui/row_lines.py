@@ -190,7 +190,7 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     left = len(parts) - _FOLDED if len(parts) > _WHOLE else 0
     if not wide and _is_new(entry) and cell_len(entry.text[slice(*parts[-1])]) > right - start - _size(marks):
         marks = marks[1:]  # the details say it too: not worth a line of a small screen
-    if marks and entry.fate is None and not left:  # a tick gets smaller, and the text would move each time
+    if marks and not left and (entry.fate is None or _stays(entry.fate)):
         parts = _beside(entry.text, parts, right - start - _size(marks))
     for low, high in parts[: len(parts) - left]:
         text = _linked(entry.text, low, high, style, line_style)
@@ -293,6 +293,11 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surrou
     if wide and line_style.ids:
         marks.append([Segment(short(entry.message_id), line_style.style("id"))])
     return marks
+
+
+def _stays(fate: Fate) -> bool:
+    """True if a tick will hardly be drawn in another size: a text beside one that lives would move each time."""
+    return fate.full or bool(fate.word) or fate.past
 
 
 def _size(marks: list[Line]) -> int:

@@ -64,6 +64,15 @@ def test_a_mark_stands_beside_a_word_and_not_in_a_line_alone(width: int) -> None
     assert shown[-1].endswith("late")
 
 
+def test_a_text_moves_for_the_tick_that_all_have_it_and_not_for_one_that_lives() -> None:
+    text = "the timetable says 07:40, the sea says otherwise"
+    all_have_it, lives = Fate(Phase.ACKED, full=True), Fate(Phase.UNACKED, addressed=frozenset({"1" * 64}))
+    for fate, moves in ((all_have_it, True), (lives, False)):
+        shown = lines(replace(own(1, text), fate=fate), 70, LineStyle(ids=False))
+        assert len(shown) == 2
+        assert ("otherwise" in shown[1]) == moves
+
+
 def test_a_link_is_not_broken_for_a_mark_beside_it() -> None:
     link = "https://harbour.example/" + "k" * 30
     shown = lines(replace(entry(1, link), late=True), 75, LineStyle(ids=False))
