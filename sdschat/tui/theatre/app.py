@@ -13,6 +13,7 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.geometry import Size
 from textual.widgets import Input, Static
 
@@ -22,7 +23,7 @@ from sdschat.tui.terminal import OrderedKeys, driver
 from sdschat.tui.theatre.company import Company
 from sdschat.tui.theatre.pane import Pane, PlayedInput, Steady
 from sdschat.tui.theatre.player import TheatrePlayer
-from sdschat.tui.theatre.script import LINKS, ME, PEOPLE, help_in, keys_in
+from sdschat.tui.theatre.script import KEYS_OF_HELP, LINKS, ME, PEOPLE, help_in, keys_in
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
 LEAST: Final = (60, 15)  # columns and lines
@@ -56,7 +57,7 @@ class TheatreApp(OrderedKeys):
     .link { width: 3; height: 1fr; content-align: center middle; }
     #middle { height: 1; }
     #help { display: none; layer: above; width: 100%; height: 100%; padding: 0 1; background: $surface; }
-    #help.-framed { width: auto; height: auto; border: round $accent; border-title-color: $foreground; padding: 1 2; }
+    #help.-framed { width: auto; height: auto; border: round $accent; border-title-color: $accent; padding: 1 2; }
     #small { display: none; height: 1fr; padding: 1 2; }
     TheatreApp.-help #help { display: block; }
     TheatreApp.-small #stage, TheatreApp.-small #help { display: none; }
@@ -97,7 +98,9 @@ class TheatreApp(OrderedKeys):
         self.state, self.told = Steady(id="state"), Static("", id="told", markup=False)
         self.keys = Static("", id="keys", markup=False)
         self.small = Static("", id="small", markup=False)
-        self.help = Static(help_in(self.line_style.glyphs), id="help", markup=False)
+        key = "bold" if self.palette.theme.ansi else "$accent"
+        shown = Content(help_in(self.line_style.glyphs)).highlight_regex(KEYS_OF_HELP, style=key)
+        self.help = Static(shown, id="help", markup=False)
         self.help.border_title = "help"
         self._fingerprints: dict[str, str] = {}
         self._fitted = Size()  # the size for which the screen was made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -99,6 +100,7 @@ Behind each name stands the fingerprint of its log.
 Cells, one for each other: ● known to have it, ◐ perhaps,
 ○ nothing yet; ✓ all of them. They follow equal logs once
 packets tell the author. Any key closes this page."""
+KEYS_OF_HELP: Final = re.compile(r"(?m)(?<=^  )(?:\d(?= )|\S.*?(?=  ))|(?<=  )\d(?= \w)")  # that it names
 
 
 def keys_in(room: int, glyphs: Glyphs, *, writing: bool) -> tuple[list[str], str]:

@@ -13,9 +13,10 @@ import pytest
 from textual.geometry import Size
 
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.tui.model.words import ASCII, UNICODE
 from sdschat.tui.theatre.app import LEAST
 from sdschat.tui.theatre.pane import LogEnd, row_lines
-from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, LINKS, PEOPLE, Deed
+from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, KEYS_OF_HELP, LINKS, PEOPLE, Deed, help_in
 from tests.cli.processes import run
 from tests.needs import needs_module
 from tests.tui.stage import stage
@@ -307,6 +308,12 @@ def test_esc_and_a_question_mark_act_before_the_letters_of_one_burst(tmp_path: P
         terminal.until_text("a question?")
         terminal.press("\x1bq")
         assert terminal.wait() == 0
+
+
+def test_the_keys_that_help_names_are_marked() -> None:
+    wanted = [*"142356", "s", "m", "l", "Tab, k", "space, →", "Enter", "q"]
+    assert sorted(KEYS_OF_HELP.findall(help_in(UNICODE))) == sorted(wanted)
+    assert "space, right" in KEYS_OF_HELP.findall(help_in(ASCII))
 
 
 def test_help_lies_over_the_theatre_where_there_is_room(tmp_path: Path) -> None:
