@@ -119,13 +119,13 @@ def committee(view: ViewInput) -> list[Line]:
         answers = answering(member.missed, member.limit, len(peek.committee))
         lines.append(columns((14,), (view.who(member.sender_id), f"nick:{member.sender_id}"), (answers, "note")))
     if not peek.is_member:
-        lines += paragraph("You are no member: a member has to invite you.", view.width, "note", 2)
+        lines += paragraph("You are no member: a member has to invite you.", view.width)
     return lines + _ballot(view, peek)
 
 
 def _ballot(view: ViewInput, peek: MembersPeek) -> list[Line]:
     if peek.ballot is None:
-        return paragraph("No ballot is under way.", view.width, "note", 2)
+        return paragraph("No ballot is under way.", view.width)
     removed, agree, need = peek.ballot
     names = ", ".join(map(view.who, removed))
-    return paragraph(f"removing {names}: {agree} of {need} agree", view.width, "note", 2)
+    return paragraph(f"removing {names}: {agree} of {need} agree", view.width)
