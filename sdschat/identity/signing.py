@@ -67,10 +67,12 @@ def goes_by(sender_id: str, nick: str, name: str) -> bool:
 def ids_called(name: str, known: Iterable[tuple[str, str]]) -> list[str]:
     """Return the sender ids of all whom a name may mean. `known`: sender ids with nicks. The same letters of a nick
     come before those of another case. Anybody may take another's id for a nick, so that both are found by the beginning
-    of an id; a whole id means one alone."""
+    of an id; a whole id means one alone. An @ in front is part of the name only where nobody has it without."""
     pairs = list(known)
     if any(sender_id == name for sender_id, _ in pairs):
         return [name]
+    if name.startswith("@") and (spoken_to := ids_called(name[1:], pairs)):
+        return spoken_to
     found = {one for one, nick in pairs if nick == name or _has_id(one, nick, name)}
     return sorted(found or {one for one, nick in pairs if goes_by(one, nick, name)})
 

@@ -43,3 +43,9 @@ def test_whoever_takes_an_id_for_a_nick_is_not_taken_for_its_holder() -> None:
     assert ids_called("1bda", known) == [_OTHER, _BOB]
     taken = ((_ANN, "ann"), (_OTHER, "ann 4cb9"))
     assert ids_called("ann 4cb9", taken) == [_OTHER, _ANN]
+
+
+def test_who_is_spoken_to_is_meant_by_the_name_with_an_at_sign_in_front() -> None:
+    known = [(_ANN, "ann"), (_BOB, "@bob"), (_OTHER, "@ann")]
+    assert ids_called("@ann", known) == [_ANN], "nobody takes the name of somebody else by an @ in front"
+    assert ids_called("@bob", known) == [_BOB]

@@ -319,3 +319,13 @@ async def test_a_conversation_that_is_begun_without_a_connection_is_offline_too(
     Injection(s.app.node, "lobby").offline(False)
     await s.until(lambda: heard(s, "bob") == ["are you there?"])
     await s.until(lambda: s.app.badge(s.app.channel).startswith("here"))
+
+
+@staged(peers=("bob", "@x"), syncs=True)
+async def test_a_nick_that_begins_with_an_at_sign_is_found(s: Stage) -> None:
+    """It was looked for without the sign, also where Tab had put it there."""
+    await all_here(s)
+    await s.enter("/msg @x hello")
+    assert s.app.label(s.app.channel) == "@@x"
+    await s.enter("/msg @bob: hello")
+    assert s.app.label(s.app.channel) == "@bob"

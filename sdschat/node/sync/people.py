@@ -70,7 +70,10 @@ class DirectPeers:
         """Split a text into the name in front and the rest. A nick may have spaces, so the longest one that fits is
         taken, with the beginning of an id behind it if somebody of that nick has it; else the first word."""
         known = list(self._known())
-        fitting = [nick for _, nick in known if nick and f"{text} ".startswith(f"{nick} ")]
+        nicks = [nick for _, nick in known if nick]
+        bare = text.removeprefix("@")  # it is part of the name only where nobody has it without
+        text = next((one for one in (bare, text) if any(f"{one} ".startswith(f"{nick} ") for nick in nicks)), bare)
+        fitting = [nick for nick in nicks if f"{text} ".startswith(f"{nick} ")]
         name = max(fitting, key=len, default=text.partition(" ")[0])
         tagged = " ".join((name, text[len(name) :].strip().partition(" ")[0]))
         if text.startswith(tagged) and ids_called(tagged, known):

@@ -27,7 +27,6 @@ def _msg(host: Host, argument: str) -> None:
 def addressed(host: Host, argument: str) -> tuple[str, str]:
     """Split an argument into sender id and text. A colon behind the nick, as in front of what one says to somebody in a
     channel, is no part of it."""
-    argument = argument.removeprefix("@")
     name, space, text = argument.partition(" ")
     try:
         return host.view.find_person(host.room, argument)
