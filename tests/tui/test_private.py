@@ -269,6 +269,18 @@ async def test_verified_people_have_a_mark_and_another_key_of_theirs_is_an_alarm
     await stage.until_text("not verified any more")
 
 
+@staged("lobby", peers=("bob",), size=(100, 30))
+async def test_somebody_who_is_here_and_wrote_nothing_yet_can_be_verified(stage: Stage) -> None:
+    """Nobody who signed anything went by that nick, although the list of members showed it with its key."""
+    await stage.until(lambda: len(stage.app.view.channel("lobby").people()) == 2, "bob is here")
+    bob = stage.peers["bob"].node
+    await stage.enter("/verify bob")
+    await stage.until_text(f"Does bob ({bob.sender_id[:8]}) see the same six words?")
+    await stage.enter("/verify bob yes")
+    stage.say("hello")
+    await stage.until(lambda: any("bob≗" in row and "hello" in row for row in stage.log()), "verified")
+
+
 @staged("lobby", size=(60, 15))
 async def test_at_60_columns_how_many_are_here_goes_before_the_number_of_the_key(stage: Stage) -> None:
     await stage.enter("/create garden")

@@ -14,26 +14,35 @@ if TYPE_CHECKING:
 __all__ = ["is_verified", "person_called", "set_verified", "verified_people", "words_with"]
 
 
-def person_called(node: Node, name: str) -> str:
-    """Return the sender id of the one person with this nick, or whose id begins so. Raises ValueError for nobody or
-    several."""
-    others = ((one, nick) for one, nick in node.gate.book.nicks() if one != node.sender_id)
-    found = ids_called(name, others)
+def person_called(node: Node, name: str) -> tuple[str, str]:
+    """Return the sender id and the nick of the one person with this nick, or whose id begins so: of those who signed
+    something here, or a presence. Raises ValueError for nobody or several."""
+    others = _present(node) | dict(node.gate.book.nicks())
+    others.pop(node.sender_id, None)
+    found = ids_called(name, others.items())
     if not found and goes_by(node.sender_id, node.nick, name):
-        return node.sender_id
+        return node.sender_id, node.nick
     if len(found) == 1:
-        return found[0]
+        return found[0], others[found[0]]
     if found:
         raise ValueError(f"{len(found)} keys go by {name}: {', '.join(found)}. Give the id.")
     raise ValueError(f"Nobody who signed anything here goes by {name}.")
 
 
+def _present(node: Node) -> dict[str, str]:
+    """Return those who are here with a signed presence, and their nicks."""
+    presences = [session.presence for session in node.sessions.values()]
+    return {one: presence.online.get(one, "") for presence in presences for one in presence.keys}
+
+
 def words_with(node: Node, sender_id: str) -> tuple[str, ...]:
     """Return the six words of our key and that of a participant. Raises ValueError for one without a known key."""
     row = node.gate.book.row(sender_id)
-    if row is None:
+    keys = (session.presence.keys.get(sender_id) for session in node.sessions.values())
+    key = next(filter(None, keys), None) if row is None else row.public_key
+    if key is None:
         raise ValueError("Nothing that they signed is here yet, so their key is not known.")
-    return safety_words(node.gate.identity.public_key, row.public_key)
+    return safety_words(node.gate.identity.public_key, key)
 
 
 def is_verified(node: Node, sender_id: str) -> bool:
@@ -51,5 +60,7 @@ def set_verified(node: Node, sender_id: str, verified: bool) -> None:
 
 def verified_people(node: Node) -> list[tuple[str, str]]:
     """Return sender id and nick of everybody who is verified."""
-    rows = node.profile.store.standings()
-    return [(row[0], node.gate.nick_of(row[0])) for row in rows if row[1] & KeyStanding.VERIFIED]
+    rows, present = node.profile.store.standings(), _present(node)
+    return [
+        (row[0], node.gate.nick_of(row[0]) or present.get(row[0], "")) for row in rows if row[1] & KeyStanding.VERIFIED
+    ]

@@ -20,13 +20,13 @@ def _verify(host: Host, argument: str) -> None:
         name, answer = argument, ""
     node = host.view.node
     try:
-        sender_id = person_called(node, name.strip())
+        sender_id, nick = person_called(node, name.strip())
         words = " ".join(words_with(node, sender_id))
     except ValueError as error:
         raise CommandError(str(error)) from error
     if sender_id == node.sender_id:
         raise CommandError("That is your own key: there is nothing to compare.")
-    who = f"{nick_text(host.view.nick_of(sender_id))} ({short(sender_id, 8)})"
+    who = f"{nick_text(nick)} ({short(sender_id, 8)})"
     if answer:
         set_verified(node, sender_id, _ANSWERS[answer.lower()])
         host.model.reload()
