@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.color import Color as Colour
 
+from sdschat.tui.manual import PREFERENCES, lines_of
 from sdschat.tui.preferences import load
 from sdschat.tui.terminal import BackgroundNamed, KeyParser
 from sdschat.tui.themes import PALETTES, PLAIN, contrast
@@ -45,6 +46,17 @@ def test_a_file_is_a_theme_and_has_the_rest_from_its_base(tmp_path: Path) -> Non
     assert palette.theme.background == "#001018"
     assert palette.theme.primary == preferences.palettes["dark"].theme.primary
     assert (str(palette.styles["text"].color.name), len(palette.nicks)) == ("#e0f0ff", 2)  # type: ignore[union-attr]
+
+
+def test_what_help_shows_of_a_theme_can_be_copied_into_a_file(tmp_path: Path) -> None:
+    """What its lines mean stood behind them as if it were part of the file."""
+    shown = [line for line in lines_of(PREFERENCES) if line.startswith("    ")]
+    assert all(len(line) <= 70 for line in shown), "it is not broken beside both lists"
+    file = themes(tmp_path, sea="\n".join(shown))
+    file.write_text('theme = "sea"')
+    preferences, problems = load(file, "")
+    assert problems == []
+    assert preferences.palettes["sea"].theme.background == "#101418"
 
 
 @pytest.mark.parametrize(
