@@ -19,6 +19,7 @@ _RULED: Final = (50, 12)  # columns and lines from which a line stands above the
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
+_KEYS_OF_CHOSEN: Final = ("Enter send", "F6 answer it, copy it", "F5 details", "Esc back")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
 _KEYS_OF_REFUSED: Final = ("Enter try again", "Esc empty the input")
@@ -103,13 +104,17 @@ class Frames:
             return _KEYS_OF_ANSWER
         if self._screen.view.recorded:
             return (*_KEYS_OF_RECORDING, *_KEYS_OF_LENS[: self._screen.lens_open])
-        return _KEYS_OF_LENS if self._screen.lens_open else _INPUT_KEYS
+        if self._screen.lens_open:
+            return _KEYS_OF_LENS
+        model = self._screen.desktop.models.get(self._screen.desktop.shown)
+        return _INPUT_KEYS if model is None or model.selected is None else _KEYS_OF_CHOSEN
 
     def _rule(self, title: str) -> Content:
         """Return the line above the input: where the text goes, and at its right the other channels or the keys."""
         width = self._screen.width
         keys = self._named_keys()
-        names_others = keys in (_INPUT_KEYS, ()) and not self._lists[0].display  # else the list of channels does
+        of_input = keys in (_INPUT_KEYS, _KEYS_OF_CHOSEN, ())
+        names_others = of_input and not self._lists[0].display  # else the list of channels does
         shown = (self._others if names_others else []) or [(each, "") for each in keys]
         badges = self._fitted(shown, width - cell_len(title) - 9)
         if not badges:

@@ -87,6 +87,18 @@ async def test_keys_are_named_on_small_screens_too(s: Stage) -> None:
     await s.until_text("r answer")
 
 
+@staged(size=(120, 30))
+async def test_what_can_be_done_with_a_selected_message_is_named_beside_the_input(s: Stage) -> None:
+    """Behind Alt+Up a typed r went into the input, and nothing said how to answer."""
+    await s.enter("a message that is selected")
+    await s.press("alt+up")
+    await s.until_text("F6 answer it, copy it")
+    await s.press("f6", "r")
+    await s.until_text("Enter answer")
+    await s.press("escape", "escape")
+    await s.until_text("Alt+Enter new line")
+
+
 @staged("lobby", "first-project", "second-project", "dev", peers=("bob",), size=(40, 10))
 async def test_where_there_is_no_line_above_the_input_the_head_names_the_channel_that_is_shown(s: Stage) -> None:
     await s.until(lambda: "2 here" in s.lines()[0] or "nothing missing" in s.lines()[0], "the state")
