@@ -508,6 +508,20 @@ def test_what_is_meant_for_one_person_opens_no_channel_that_everybody_reads(tmp_
     run(scenario)
 
 
+def test_a_space_that_nobody_sees_makes_no_other_channel(tmp_path: Path) -> None:
+    """`lobby ` was another channel than `lobby`, and one space alone was one too."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = here.start("ann")
+            for name in ("lobby ", " lobby", " ", "\u3000"):
+                with pytest.raises(ValueError, match="cannot be blank, nor begin or end with a space"):
+                    ann.node.join(name)
+            assert "my room" in ann.node.join("my room").name
+
+    run(scenario)
+
+
 def test_the_full_name_of_a_private_channel_that_one_is_not_in_opens_no_open_one(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:

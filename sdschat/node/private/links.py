@@ -27,7 +27,8 @@ def enter(store: Store, text: str, now: int) -> str:
     """Return the name of the channel that a name or a link means. What a link holds is kept with the profile.
 
     Raises ValueError, in words for a person, for a link that is refused, for the full name of a private channel that
-    this profile is not in, since an open channel of that name would look like it, and for @NICK.
+    this profile is not in, since an open channel of that name would look like it, for @NICK, and for a new name that
+    cannot be told from another by its looks.
     """
     if not is_link(text):
         name = full_name(store, text)
@@ -43,6 +44,8 @@ def enter(store: Store, text: str, now: int) -> str:
                 f"{name} would be an open channel, which everybody can read. Ask a member for an invite (/invite), or "
                 "choose another --profile."
             )
+        if name != name.strip() and not store.has_channel(name):
+            raise LinkError("A channel's name cannot be blank, nor begin or end with a space: nobody sees it.")
         if name.startswith("@") and not store.has_channel(name):
             raise LinkError(
                 f"{name} would be an open channel, which everybody can read. To write to one participant alone: "
