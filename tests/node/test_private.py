@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, QuestionKind
 from sdschat.identity.private.roster import Roster, SignedOperation
 from sdschat.node.events import (
     ConnectionChanged,
@@ -22,6 +23,8 @@ from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.record import create_private
+from sdschat.node.sync import extension
+from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.private import removable
 from sdschat.sds.ids import content_id
@@ -183,6 +186,36 @@ def test_a_removed_member_sends_nothing_of_what_waits_and_asks_for_nothing(tmp_p
             carol = here.start("carol", link_of(ann))
             say(carol, "back again")
             await until_said(bob, "back again")
+
+    run(scenario)
+
+
+def test_a_removed_member_answers_and_begins_no_comparison(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            carol = here.start("carol", link_of(ann), before=extension.install)
+            say(carol, "I am here")
+            await until_said(ann, "I am here")
+            private(ann).remove(carol.node.sender_id)
+            await carol.until(NotAMember)
+            (session,) = carol.node.sessions.values()
+            sent: list[str] = []
+            publish = session.transport.publish
+
+            def noting(topic: str, payload: bytes, **options: Any) -> None:
+                sent.append(topic)
+                publish(topic, payload, **options)
+
+            session.transport.publish = noting  # type: ignore[method-assign]
+            asked = Frame(1, 1, Ask(1, (Question(QuestionKind.PARTS, LOWEST, HIGHEST, 2, bytes(8)),)))
+            part = sync_part(carol.node, session.name)
+            session.presence.online[ann.node.sender_id] = "ann"
+            part.catchup.heard(ann.node.sender_id, asked, carol.node.clock.now())
+            part.catchup.begin()
+            session.mark_ready()
+            await asyncio.sleep(0.1)
+            assert sent == []
 
     run(scenario)
 

@@ -359,7 +359,10 @@ class ChannelSession:
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else None)
 
     def post(self, posts: Sequence[OutgoingPacket]) -> None:
-        """Send the packets of the extensions. Everything that these packets claim is on disk by now, too."""
+        """Send the packets of the extensions. Everything that these packets claim is on disk by now, too. Once we are
+        no member, none is sent: not even answers to those who have not heard of the removal."""
+        if not self.speaks:
+            return
         me = self._gate.identity.sender_id
         for what, to, payload, sent in posts:
             topic = sent_to(self._topics, what, to, me)
