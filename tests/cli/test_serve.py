@@ -16,7 +16,7 @@ import pytest
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.listening import listening_place
-from sdschat.cli.web.server import Visitors
+from sdschat.cli.web.server import KEPT, Visitors, source_of
 from sdschat.transport.address import own_addresses
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from tests.browser import browser
@@ -279,7 +279,7 @@ def test_a_page_that_is_loaded_again_waits_for_its_chat_to_end_and_has_its_place
         async with visitors.seat("token", "ann") as first:
             assert first is not None
             visitors.leave(first)
-            assert not visitors.is_full
+            assert visitors.has_room("")
             again = asyncio.create_task(load())
             await asyncio.sleep(0)
             assert not folders
@@ -287,3 +287,42 @@ def test_a_page_that_is_loaded_again_waits_for_its_chat_to_end_and_has_its_place
         assert folders == [first.folder]
 
     asyncio.run(load_again())
+
+
+def test_who_takes_places_by_ever_new_cookies_leaves_some_to_others(tmp_path: Path) -> None:
+    async def come() -> None:
+        visitors = Visitors(tmp_path / "visitors", 8)
+        async with contextlib.AsyncExitStack() as here:
+            given = [await here.enter_async_context(visitors.seat(f"token {at}", "", "192.0.2.1")) for at in range(20)]
+            assert sum(visitor is not None for visitor in given) == 4
+            assert visitors.has_room("192.0.2.2")
+
+    asyncio.run(come())
+
+
+def test_who_comes_by_ever_new_cookies_takes_nobody_else_s_key(tmp_path: Path) -> None:
+    async def come() -> None:
+        visitors = Visitors(tmp_path / "visitors", 8)
+        async with visitors.seat("ann", "ann", "192.0.2.2") as ann:
+            assert ann is not None
+        for at in range(KEPT + 5):
+            async with visitors.seat(f"token {at}", "", "192.0.2.1"):
+                pass
+        assert ann.folder.exists()
+        assert len(list(ann.folder.parent.iterdir())) <= KEPT + 1
+
+    asyncio.run(come())
+
+
+@pytest.mark.parametrize(
+    ("remote", "source"),
+    [
+        ("127.0.0.1", ""),
+        ("::1", ""),
+        (None, ""),
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+    ],
+)
+def test_the_source_of_a_visitor_is_its_address_or_network(remote: str | None, source: str) -> None:
+    assert source_of(remote) == source

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from hashlib import blake2b
 from html import escape
 from importlib.resources import files
+from ipaddress import ip_address, ip_network
 from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +31,7 @@ from sdschat.transport.tasks import first
 
 KEPT: Final = 100  # folders of visitors who are not here; those of the longest absent go
 _TOKEN_BYTES: Final = 16
+_SOURCE: Final = "source"  # a file in the folder of a visitor: where it came from last
 
 
 class Visitor(NamedTuple):
@@ -45,42 +47,56 @@ def new_token() -> str:
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
+def source_of(remote: str | None) -> str:
+    """Return the network of an address: of IPv6 the first half, since one client has all of the rest. Empty for this
+    machine, whose visitors come from one address, and for a proxy on it."""
+    try:
+        address = ip_address(remote or "")
+    except ValueError:
+        return ""
+    if address.is_loopback:
+        return ""
+    return str(address) if address.version == 4 else str(ip_network((address, 64), strict=False))
+
+
 class Visitors:
-    """At most `places` visitors at a time."""
+    """At most `places` visitors at a time. No source may have more places than would be left for others."""
 
     def __init__(self, folder: Path, places: int) -> None:
         self._folder = folder
         self._places = places
-        self._here: set[str] = set()
+        self._here: dict[str, str] = {}  # sources, by place
         self._leaving: dict[str, asyncio.Event] = {}  # by place: the page is closed, and its chat is ending
 
-    @property
-    def is_full(self) -> bool:
-        return len(self._here) - len(self._leaving) >= self._places
+    def has_room(self, source: str) -> bool:
+        staying = [one for place, one in self._here.items() if place not in self._leaving]
+        own = staying.count(source) if source else 0
+        return own < self._places - len(staying)
 
     @asynccontextmanager
-    async def seat(self, token: str, name: str) -> AsyncIterator[Visitor | None]:
-        """Give the visitor a place until the block ends; None if all are taken. A second page of one browser is a
-        participant of its own; a page that is loaded again waits until its chat has ended, and goes on with it."""
+    async def seat(self, token: str, name: str, source: str = "") -> AsyncIterator[Visitor | None]:
+        """Give the visitor a place until the block ends; None if there is none for it. A second page of one browser is
+        a participant of its own; a page that is loaded again waits until its chat has ended, and goes on with it."""
         owner = blake2b(token.encode(), digest_size=8).hexdigest()
         while ending := [event for place, event in self._leaving.items() if place.startswith(f"{owner}-")]:
             await ending[0].wait()
-        if self.is_full:
+        if not self.has_room(source):
             yield None
             return
         number = next(number for number in count(1) if f"{owner}-{number}" not in self._here)
         place = f"{owner}-{number}"
-        self._here.add(place)
+        self._here[place] = source
         try:
             folder = self._folder / place
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / _SOURCE).write_text(source)
             folder.touch()
             self._forget()
             wanted = "" if problems_with("", name) else name
             behind = "" if number == 1 else f"-{number}"
             yield Visitor(wanted and f"{wanted}{behind}", f"guest-{owner[:4]}{behind}", folder)
         finally:
-            self._here.discard(place)
+            self._here.pop(place, None)
             if (event := self._leaving.pop(place, None)) is not None:
                 event.set()
 
@@ -89,9 +105,22 @@ class Visitors:
         self._leaving[visitor.folder.name] = asyncio.Event()
 
     def _forget(self) -> None:
+        """Delete folders that are too many: of the source that has most of them, the one of the longest absent. So who
+        comes as ever other visitors takes nobody else's key."""
         away = [each for each in self._folder.iterdir() if each.name not in self._here]
-        for folder in sorted(away, key=lambda each: each.stat().st_mtime)[:-KEPT]:
-            shutil.rmtree(folder, ignore_errors=True)
+        by_source: dict[str, list[Path]] = {}
+        for folder in sorted(away, key=lambda each: each.stat().st_mtime):
+            by_source.setdefault(_source_in(folder), []).append(folder)
+        for _ in range(len(away) - KEPT):
+            most = max(by_source.values(), key=len)
+            shutil.rmtree(most.pop(0), ignore_errors=True)
+
+
+def _source_in(folder: Path) -> str:
+    try:
+        return (folder / _SOURCE).read_text()
+    except (OSError, ValueError):  # of an earlier version
+        return ""
 
 
 _STATIC: Final = Path(textual_serve.__file__).parent / "static"
@@ -201,7 +230,7 @@ class ChatServer:
             raise web.HTTPServiceUnavailable(text="This server can keep nothing now. Try again later.") from error
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
-        if self._visitors.is_full:
+        if not self._visitors.has_room(source_of(request.remote)):
             raise web.HTTPServiceUnavailable(text="All places are taken. Try again later.")
         socket = f"{'wss' if request.scheme == 'https' else 'ws'}://{request.host}"
         text = files("sdschat.cli.web").joinpath("index.html").read_text("utf-8")
@@ -221,7 +250,8 @@ class ChatServer:
         if request.headers.get("Origin") not in (f"http://{request.host}", f"https://{request.host}"):
             raise web.HTTPForbidden(text="Only a page of this server may open this.")
         token = request.cookies.get(_COOKIE) or new_token()
-        async with self._visitors.seat(token, request.match_info.get("name", "")) as visitor:
+        name, source = request.match_info.get("name", ""), source_of(request.remote)
+        async with self._visitors.seat(token, name, source) as visitor:
             if request.transport is None:
                 raise web.HTTPServiceUnavailable(text="The page was closed.")  # while it waited for its last chat
             if visitor is None:
