@@ -64,7 +64,19 @@ def test_values_come_back_from_json_as_they_were(value: Any) -> None:
     assert type(back) is type(value)
 
 
-@pytest.mark.parametrize("unknown", [{"o": "Nonsense", "v": []}, {"e": "Reason", "v": "new"}, {"b": "%"}, {"x": 1}])
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        {"o": "Nonsense", "v": []},
+        {"e": "Reason", "v": "new"},
+        {"b": "%"},
+        {"x": 1},
+        {"o": "PresenceChanged", "v": ["id", {"b": "AAAA"}, True]},
+        {"o": "PresenceChanged", "v": ["id", "ann", "yes"]},
+        {"o": "DependenciesLost", "v": [["m1", 2]]},
+        {"o": "DependenciesLost", "v": ["m1"]},
+    ],
+)
 def test_what_a_later_version_wrote_is_told_apart(unknown: Any) -> None:
     with pytest.raises(Unrecorded):
         from_json(unknown)

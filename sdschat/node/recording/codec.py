@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import dataclasses
 from enum import Enum
-from typing import Any, Final, get_args
+from functools import cache
+from types import UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
@@ -91,6 +93,40 @@ def from_json(value: Any) -> Any:
         if "e" in value:
             return _ENUMS[value["e"]](value["v"])
         name: str = value["o"]
-        return _CLASSES[_FORMER_NAMES.get(name, name)](*(from_json(part) for part in value["v"]))
+        made = _CLASSES[_FORMER_NAMES.get(name, name)](*(from_json(part) for part in value["v"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Unrecorded(f"{type(error).__name__}: {error}") from error
+    for field, hint in _hints(made.__class__):
+        if not _fits(getattr(made, field), hint):
+            raise Unrecorded(f"{field} of {name} is {type(getattr(made, field)).__name__}")
+    return made
+
+
+@cache
+def _hints(made: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a class with their types."""
+    return tuple(get_type_hints(made).items())
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """True if a value is of this type: anybody may have written the file, and screens trust what they are told. All
+    sequences come back as tuples; types of other kinds are not checked."""
+    arguments = get_args(hint)
+    match get_origin(hint):
+        case None:
+            if hint is float:
+                return isinstance(value, int | float)
+            if isinstance(hint, type) and issubclass(hint, tuple) and hint.__name__ not in _CLASSES:
+                return isinstance(value, tuple)  # recorded as a sequence
+            return not isinstance(hint, type) or isinstance(value, hint)
+        case origin if origin in (Union, UnionType):
+            return any(_fits(value, one) for one in arguments)
+        case origin if origin is Literal:
+            return value in arguments
+        case origin if origin is tuple and arguments[-1:] != (...,):
+            whole = isinstance(value, tuple) and len(value) == len(arguments)
+            return whole and all(map(_fits, value, arguments))
+        case origin if isinstance(origin, type) and issubclass(tuple, origin | list):
+            return isinstance(value, tuple) and all(_fits(one, arguments[0]) for one in value)
+        case _:
+            return True
