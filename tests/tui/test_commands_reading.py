@@ -229,6 +229,25 @@ async def test_links_are_listed_and_opened_only_after_asking(s: Stage) -> None:
 
 
 @staged()
+async def test_links_are_the_newest_of_the_whole_log_wherever_one_reads(s: Stage) -> None:
+    """They were those of the messages in memory: none behind 200 others, and old ones, called newest, after a jump."""
+    await s.enter("see https://a.example/first")
+    for number in range(450):
+        s.app.node.send("lobby", f"number {number}")
+    await s.settle()
+    await s.enter("/links")
+    assert "1 https://a.example/first" in s.text()
+    await s.enter("and https://a.example/last")
+    await s.enter("/start")
+    await s.until_text("see https://a.example/first")
+    await s.enter("/links")
+    assert "1 https://a.example/last" in s.text()
+    assert "2 https://a.example/first" in s.text()
+    await s.enter("/open 1")
+    assert "https://a.example/last would be opened" in s.hint()
+
+
+@staged()
 async def test_links_of_a_channel_without_any(s: Stage) -> None:
     await s.enter("/urls")
     assert "There is no link" in s.hint()

@@ -12,6 +12,7 @@ from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean, clock, count, day, short
 
 _LINKS = 20
+_LOOKED_THROUGH = 200  # messages with the beginning of a link
 _MINUTE = 60_000  # milliseconds
 
 
@@ -89,16 +90,17 @@ def _info(host: Host, argument: str) -> None:
 def _links(host: Host, argument: str) -> None:
     found = _recent_links(host)
     if not found:
-        raise CommandError("There is no link in the part of the log that is at hand.")
+        raise CommandError("There is no link in this log.")
     lines = ["links, newest first; /open N opens one, /copy link N copies it:"]
     lines += [f"  {number} {link}" for number, link in enumerate(found, 1)]
     host.answer("\n".join(lines), "links")
 
 
 def _recent_links(host: Host) -> list[str]:
+    """Return the newest links of the whole log, newest first."""
     found: dict[str, None] = {}
-    for entry in reversed(list(host.model.timeline.messages())):
-        found.update(dict.fromkeys(links_in(entry.text)))
+    for shown in reversed(host.conversation.search("http", limit=_LOOKED_THROUGH)):
+        found.update(dict.fromkeys(links_in(host.model.entry_for(shown).text)))
         if len(found) >= _LINKS:
             break
     return list(found)[:_LINKS]
@@ -108,7 +110,7 @@ def _link(host: Host, number: str) -> str:
     entry = None if number else host.model.timeline.entries.get(host.selection or "")
     found = _recent_links(host) if entry is None else links_in(entry.text)
     if not found:
-        where = "the part of the log that is at hand" if entry is None else "the selected message"
+        where = "this log" if entry is None else "the selected message"
         raise CommandError(f"There is no link in {where}.")
     if number and not (number.isdecimal() and 1 <= int(number) <= len(found)):
         raise CommandError(f"There is no link {clean(number, limit=20)}. /links numbers them.")
@@ -165,7 +167,7 @@ COMMANDS = (
     Command("unread", "/unread", "Jump to the first unread message", _unread, group="reading"),
     Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
     Command("info", "/info [ID]", "Everything about a message", _info, group="reading"),
-    Command("links", "/links", "List the links in the log", _links, aliases=("urls",), group="reading"),
+    Command("links", "/links", "List the newest links of the log", _links, aliases=("urls",), group="reading"),
     Command(
         "open",
         "/open [N]",
