@@ -134,6 +134,22 @@ async def test_the_list_of_hits_jumps_to_the_chosen_one(s: Stage) -> None:
     assert "3 hits" not in s.text()
 
 
+@staged(size=(110, 20))
+async def test_of_very_many_hits_it_is_said_that_there_may_be_older_ones(s: Stage) -> None:
+    """The list called the newest 200 of them *200 hits*, and the last of these the oldest."""
+    for number in range(210):
+        s.app.node.send("lobby", f"rope number {number}")
+    await s.settle()
+    await _find(s, "rope")
+    await s.press("tab")
+    assert "─ the newest 200 hits ─" in s.text()
+    await s.press("escape", "escape")
+    await s.enter("/hit 200")
+    await s.until_text("hit 200 of the newest 200")
+    await s.enter("/hit")
+    assert s.hint() == ("That was the oldest hit of the newest 200. before:TIME among the words finds older ones.")
+
+
 @staged(peers=("bob",), size=(110, 20))
 async def test_a_search_by_author_and_time(s: Stage) -> None:
     s.say("a rope of bob")

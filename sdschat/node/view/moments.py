@@ -12,7 +12,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _EPOCH: Final = re.compile(r"[0-9]{11,}")
 _EXAMPLES: Final = "10:02, 2026-01-31, 2026-01-31T15:00, 30m or 2d for so long ago, yesterday, or epoch milliseconds"
 _SEARCHED: Final = "10:02, 2025-11-20, 2h, 3d or yesterday"
-_NAMES: Final = ("from", "since", "before")
+_NAMES: Final = ("from", "since", "before", "until")
 
 
 def parse_moment(text: str, now: int) -> int:
@@ -55,7 +55,8 @@ class SearchWords(NamedTuple):
 
 
 def parse_search(line: str, now: int) -> SearchWords:
-    """Take `from:NICK`, `since:TIME` and `before:TIME` out of a line of search words. Raises ValueError."""
+    """Take `from:NICK`, `since:TIME` and `before:TIME` out of a line of search words. Raises ValueError. `until:TIME`
+    is as `before:TIME`, and includes that moment, as the option --until does."""
     words, names, times = [], list[str](), dict[str, int]()
     for word in line.split(" "):
         name, colon, value = word.partition(":")
@@ -71,4 +72,5 @@ def parse_search(line: str, now: int) -> SearchWords:
                 times[name] = parse_moment(value, now)
             except ValueError:
                 raise ValueError(f"{value} is no time, such as {_SEARCHED}.") from None
-    return SearchWords(" ".join(words).lstrip(), tuple(names), times.get("since"), times.get("before"))
+    ends = [times[name] + (name == "until") for name in ("before", "until") if name in times]
+    return SearchWords(" ".join(words).lstrip(), tuple(names), times.get("since"), min(ends, default=None))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from sdschat.node.view.moments import parse_search
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
+from sdschat.node.view.values import Key
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
@@ -51,7 +53,8 @@ def step_hit(host: Host, step: int) -> None:
         raise CommandError("There was no search here. /search WORDS looks through the whole history.")
     at = host.model.hit_at + step
     if not 0 <= at < len(hits):
-        raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
+        more = ". before:TIME among the words finds older ones" if step < 0 and len(hits) == FOUND else ""
+        raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {_most(hits)}{more}.")
     host.model.hit_at = at
     host.log_view.jump_to(hits[at], choose=True)
     keys = "F6, then n older, N newer; or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
@@ -61,8 +64,12 @@ def step_hit(host: Host, step: int) -> None:
 def hit_words(host: Host) -> str:
     """Return the number of the hit that is shown, and that of all hits."""
     hits = host.model.hits
-    most = f"the newest {FOUND}" if len(hits) == FOUND else str(len(hits))
-    return f"{len(hits) - host.model.hit_at} of {most}"
+    return f"{len(hits) - host.model.hit_at} of {_most(hits)}"
+
+
+def _most(hits: Sequence[Key]) -> str:
+    """Return the number of hits, and that there may be older ones."""
+    return f"the newest {FOUND}" if len(hits) == FOUND else str(len(hits))
 
 
 def said_by(host: Host) -> str:
@@ -103,7 +110,8 @@ def hits_page(host: Host) -> Page:
         marks.append([(0, len(head), "time"), (len(head), len(head + who), f"nick:{entry.sender_id}")])
     runs = [f"hit {number}" for number in range(1, len(lines) + 1)]
     chosen = len(lines) - 1 - min(host.model.hit_at, len(lines) - 1)
-    return Page(count(len(lines), "hit"), lines, runs, marks=marks, chosen=chosen)
+    title = f"the newest {FOUND} hits" if len(lines) == FOUND else count(len(lines), "hit")
+    return Page(title, lines, runs, marks=marks, chosen=chosen)
 
 
 def _hits(host: Host, argument: str) -> None:
