@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.node.events import MessageDelivered, NodeEvent
 from sdschat.node.view.members import has_members
 from sdschat.node.view.values import shown_of
-from sdschat.tui.model.words import stamp
+from sdschat.tui.model.words import short, stamp
 
 if TYPE_CHECKING:
     from sdschat.tui.model.channel import ChannelModel
@@ -32,9 +32,12 @@ _PLAIN_NAME: Final = re.compile(r"[\w~-][\w.~-]{0,79}")
 
 
 def message_lines(entry: MessageItem, model: ChannelModel) -> str:
-    """Return a message as lines of a text file: each further line of its text begins with four spaces."""
-    text = entry.text.replace("\n", "\n    ")
+    """Return a message as lines of a text file, an answer with what it answers: each further line of its text begins
+    with four spaces."""
+    text, quote = entry.text.replace("\n", "\n    "), entry.quote
     who = model.name_of(entry.sender_id, entry.nick)
+    if quote is not None:
+        who += f" (answers {f'{quote.nick}: {quote.text}' if quote.nick else short(quote.message_id)})"
     return f"{stamp(entry.at)} {who}{' ' if entry.action else ': '}{text}\n"
 
 

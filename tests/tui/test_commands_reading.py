@@ -282,6 +282,30 @@ async def test_export_writes_the_log_and_never_over_a_file(s: Stage) -> None:
     assert "is there already" in s.hint()
 
 
+@staged(peers=("bob",))
+async def test_export_names_what_an_answer_answers(s: Stage) -> None:
+    """It was lost in the file, as in that of /log, and was in what `sdschat export` writes."""
+    path = Path(s.world.folder) / "out.txt"
+    asked = s.say("where is the rope?\nand the boat?")
+    await s.until_text("and the boat?")
+    await s.enter(f"/reply {asked[:6]} on the pier")
+    s.say("why?", reply_to="ab" * 32)
+    await s.until_text("why?")
+    await s.enter(f"/export {path}")
+    lines = path.read_text().splitlines()
+    assert lines[2].endswith(" ann (answers bob: where is the rope?): on the pier")
+    assert lines[3].endswith(" bob (answers abab): why?")
+
+
+@staged()
+async def test_export_writes_no_text_into_a_file_that_is_named_as_another_format(s: Stage) -> None:
+    path = Path(s.world.folder) / "out.md"
+    await talk(s, 1)
+    await s.enter(f"/export {path}")
+    assert s.hint() == "/export writes text: out.txt. `sdschat export` writes .md files."
+    assert not path.exists()
+
+
 @staged("lobby", "dev", peers=("bob",))
 async def test_unread_jumps_to_the_first_unread_message(s: Stage) -> None:
     await s.enter("/go dev")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from sdschat.node.files import open_private
 from sdschat.node.view.members import has_members
@@ -12,12 +13,16 @@ from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean, count
 from sdschat.tui.text_log import OFF, ON, message_lines
 
+_OTHER_FORMATS: Final = frozenset({".json", ".jsonl", ".ndjson", ".md", ".parquet"})
+
 
 def _export(host: Host, argument: str) -> None:
     """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
     if not argument:
         raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
     path = Path(argument).expanduser()
+    if path.suffix in _OTHER_FORMATS:
+        raise CommandError(f"/export writes text: {path.stem}.txt. `sdschat export` writes {path.suffix} files.")
     if path.exists():
         raise CommandError(f"{path} is there already. Choose another name.")
     after, written = (-1, ""), 0
