@@ -48,7 +48,13 @@ _OF: Final = {  # the options of each way to use this command
 @click.option("--remote", metavar="URL", default="", help="With Spark: a Connect server, sc://host:port.")
 @click.option("--conf", "pairs", metavar="KEY=VALUE", multiple=True, help="A setting of Spark; repeatable.")
 @click.option("--pictures", metavar="DIR", help="Folder of page and plots. Default: beside the runs.")
-@click.option("--with", "changes", metavar="NAME=VALUE", multiple=True, help="One run: what differs from the default.")
+@click.option(
+    "--with",
+    "changes",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="One run: what differs from the defaults, which it prints. A time is 30s or 500ms.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="One run: its seed. Default: 0.")
 @click.option("--compare", "comparing", is_flag=True, help="Compare the model with the engine, figure by figure.")
 @click.option("--participants", metavar="N,…", default="10,100", help="Compare: groups of so many. Default: 10,100.")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
 
 
+_LONG: Final = 10.0  # seconds that a run may take without a word
 _TICK: Final = 1.0  # seconds
 _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but perhaps a log file
 
@@ -153,13 +154,17 @@ def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
 def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     """Run one setting and print its figures. Errors are raised, so that their details are kept as for any failure."""
     from sdschat.experiment.figures import FIGURES
-    from sdschat.experiment.grid.gridfile import Run
+    from sdschat.experiment.grid.gridfile import Run, cost
     from sdschat.experiment.runs import figures_for, setting_from
 
     if lake is not None:
         must_be_folder(lake, "--lake")
+    setting = setting_from(changes)
+    say(f"{setting.in_full()}, seed {seed}")
+    if cost(setting) > _LONG:
+        say(f"this may take {cost(setting):.0f} s")
     began = time.perf_counter()
-    numbers = figures_for(Run(setting_from(changes), seed), lake)
+    numbers = figures_for(Run(setting, seed), lake)
     for name, unit, says in FIGURES:
         if numbers[name] == numbers[name]:
             print(f"{name:20} {numbers[name]:14.4f} {unit:26} {says}")

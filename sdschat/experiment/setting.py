@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,9 +25,9 @@ MOST_MESSAGES: Final = 12
 class GroupSetting:
     """The values of one group: `messages` are sent, one every `interval`; then the group is watched for `tail`.
 
-    Senders are drawn at random. Times are in milliseconds. `groups` 0 means the spec's value: one response group for
-    every 128 participants. `rules` other than ours are those of other implementations, see `vector_model/rules.py`;
-    only the model knows them.
+    Senders are drawn at random. Times (`TIMES`) are in milliseconds; a grid file may also say "30s". `groups` 0 means
+    the spec's value: one response group for every 128 participants. `rules` other than ours are those of other
+    implementations, see `vector_model/rules.py`; only the model knows them.
     """
 
     by: str = "model"  # engine or model
@@ -91,10 +92,17 @@ class GroupSetting:
             if getattr(self, field.name) != field.default
         }
 
+    def in_full(self) -> str:
+        """Return every value, as options of `--with` say it: what is not given has a value too, and a unit."""
+        return " ".join(f"{name}={in_text(name, getattr(self, name))}" for name in SETTINGS)
 
+
+TIMES: Final = ("interval", "latency", "warm_up", "tail", "t_min", "t_max", "sync_interval")
 SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(GroupSetting)}
 _ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
-_KINDS: Final = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
+_UNITS: Final = {"m": 60_000, "s": 1_000, "ms": 1}
+_TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(m|s|ms)")
+_KINDS: Final = {int: "a whole number", float: "a number, such as 0.05", str: "a text in quotes", bool: "true or false"}
 
 
 def setting_of(values: Mapping[str, Any]) -> GroupSetting:
@@ -104,6 +112,8 @@ def setting_of(values: Mapping[str, Any]) -> GroupSetting:
         if name not in SETTINGS:
             raise _wrong(f"{name} is no setting{instead_of(name, SETTINGS)}")
         wanted = SETTINGS[name]
+        if name in TIMES and isinstance(value, str):
+            value = _milliseconds(name, value)
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
@@ -113,6 +123,21 @@ def setting_of(values: Mapping[str, Any]) -> GroupSetting:
     for problem in _problems(setting):
         raise _wrong(problem)
     return setting
+
+
+def _milliseconds(name: str, text: str) -> int:
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise _wrong(f"{name} is {text!r}, and must be a time such as 500ms, 30s or 10m")
+    return round(float(found[1]) * _UNITS[found[2]])
+
+
+def in_text(name: str, value: Any) -> str:
+    """Return the value as options and tables say it: a time has its unit."""
+    if name in TIMES:
+        unit, size = next((unit, size) for unit, size in _UNITS.items() if value % size == 0)
+        return f"{value // size}{unit}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def instead_of(name: str, there_are: Iterable[str]) -> str:

@@ -262,7 +262,7 @@ def test_the_command_still_checks_invariants() -> None:
 def _axes(axis: str, name: str, values: dict[float, float]) -> list[Any]:
     """Return the two axes of the picture of a figure that had these values, as Vega-Lite describes them."""
     sweep = Sweep("sweep", "says", axis, (), (name,), (), 1)
-    points = [Point(GroupSetting(), at, "", {name: Estimate(1, y, y, y)}) for at, y in values.items()]
+    points = [Point(GroupSetting(), at, str(at), "", {name: Estimate(1, y, y, y)}) for at, y in values.items()]
     picture = sweep_picture(sweep, points, name)
     assert picture is not None
     (line, *_) = picture.to_dict()["layer"]

@@ -16,8 +16,8 @@ from sdschat.audit.problem import PipelineProblem
 from sdschat.cli.simulate import command
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.grid.gridfile import SHIPPED, find_grid, read_grid, runs_of
-from sdschat.experiment.grid.summary import line_of
-from sdschat.experiment.runs import setting_from
+from sdschat.experiment.grid.summary import line_of, table_lines
+from sdschat.experiment.runs import do_run, setting_from
 
 HUNDREDS = [*range(1, 200)]
 
@@ -137,3 +137,31 @@ def test_wrong_use_is_said(arguments: list[str], says: str) -> None:
 def test_values_of_single_runs_are_as_in_a_file() -> None:
     setting = setting_from(("participants=7", "loss=0.25", "push=false", "rules=nim"))
     assert (setting.participants, setting.loss, setting.push, setting.rules) == (7, 0.25, False, "nim")
+
+
+def test_times_have_units_and_bare_ones_are_milliseconds(tmp_path: Path) -> None:
+    text = '[base]\nwarm_up = "2m"\n[[sweep]]\nsync_interval = ["30s", 10]\ninterval = "500ms"'
+    (sweep,) = read_grid(_file(tmp_path, text)).sweeps
+    found = [(each.warm_up, each.sync_interval, each.interval) for each in sweep.settings]
+    assert found == [(120_000, 30_000, 500), (120_000, 10, 500)]
+    assert setting_from(("t_min=5s", "t_max=1.5m")).config().t_max == 90_000
+
+
+def test_what_is_no_time_says_how_times_are_written() -> None:
+    with pytest.raises(PipelineProblem, match="sync_interval is 'soon', and must be a time such as 500ms, 30s"):
+        setting_from(("sync_interval=soon",))
+
+
+def test_a_table_gives_times_their_units(tmp_path: Path) -> None:
+    text = (
+        '[base]\nparticipants = 6\n[[sweep]]\nsync_interval = [500, "30s"]\nt_min = ["1s", "1m"]\nfigures = "complete"'
+    )
+    grid = read_grid(_file(tmp_path, text), seeds=1)
+    lines = "\n".join(table_lines(grid, [do_run(run) for run in runs_of(grid)]))
+    assert all(word in lines for word in ("complete (s)", " 500ms ", " 30s ", "t_min 1s", "t_min 1m"))
+
+
+def test_a_run_prints_every_value_that_it_has_before_its_figures() -> None:
+    run = CliRunner().invoke(command, ["--with", "participants=6", "--with", "sync_interval=10"])
+    assert run.stderr.startswith("by=model participants=6 loss=0.05 messages=6 interval=5s latency=100ms warm_up=1m ")
+    assert " sync_interval=10ms push=true " in run.stderr

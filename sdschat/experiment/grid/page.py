@@ -17,12 +17,11 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.gridfile import Grid, Sweep
-from sdschat.experiment.grid.summary import Point, points_of, spoken
+from sdschat.experiment.grid.summary import Point, is_time, points_of, spoken
 from sdschat.experiment.runs import SimRun
 
 ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
-_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # in milliseconds
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
 _MUCH: Final = 20  # values that differ by more are drawn on a logarithmic axis
 _MOST_LABELS: Final = 8
@@ -62,7 +61,7 @@ def _row(sweep: Sweep, point: Point, name: str) -> dict[str, Any] | None:
     found = point.figures.get(name)
     if found is None or not isinstance(point.at, int | float):
         return None
-    at = point.at / 1000 if sweep.axis in _TIMES else float(point.at)
+    at = point.at / 1000 if is_time(sweep) else float(point.at)
     values = {"y": found.median, "low": found.low, "high": found.high, "says": spoken(found)}
     return {"at": at, "line": point.line, **values}
 
@@ -71,7 +70,7 @@ def _across(sweep: Sweep, rows: Sequence[dict[str, Any]]) -> alt.X:
     places = sorted({row["at"] for row in rows})
     few = alt.Axis(values=places, labelExpr=_NUMBER, labelOverlap=True, grid=False)
     axis = few if len(places) <= _MOST_LABELS else alt.Axis(labelExpr=_NUMBER, labelOverlap=True, grid=False)
-    title = f"{sweep.axis} (s)" if sweep.axis in _TIMES else sweep.axis
+    title = f"{sweep.axis} (s)" if is_time(sweep) else sweep.axis
     return alt.X("at:Q", title=title, scale=_scale(places, log=sweep.axis in _LOG_AXES, zero=False), axis=axis)
 
 
@@ -142,7 +141,11 @@ def _provenance(runs: Sequence[SimRun]) -> str:
 def _table(sweep: Sweep, points: Sequence[Point]) -> str:
     rows = []
     for point in points:
-        cells = [str(point.at), point.line, str(max((found.n for found in point.figures.values()), default=0))]
+        cells = [
+            point.text,
+            point.line,
+            str(max((found.n for found in point.figures.values()), default=0)),
+        ]
         cells += [spoken(point.figures.get(name)) for name in sweep.figures]
         rows.append([escape(cell) for cell in cells])
     headings = (sweep.axis, ", ".join(sweep.lines), "seeds", *sweep.figures)

@@ -6,17 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.gridfile import Grid, Sweep
 from sdschat.experiment.grid.stats import Estimate, estimate
 from sdschat.experiment.runs import SimRun
-from sdschat.experiment.setting import GroupSetting
+from sdschat.experiment.setting import TIMES, GroupSetting, in_text
 
 
 class Point(NamedTuple):
-    """One setting of a sweep. `at`: its value on the axis; `line`: the line of the plot that it belongs to."""
+    """One setting of a sweep. `at`: its value on the axis, `text`: as tables say it; `line`: its line of the plot."""
 
     setting: GroupSetting
     at: Any
+    text: str
     line: str
     figures: dict[str, Estimate]
 
@@ -33,8 +35,14 @@ def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
             names = dict.fromkeys(name for row in rows for name in row)
             figures = {name: estimate([row[name] for row in rows if name in row]) for name in names}
             known = {name: value for name, value in figures.items() if value is not None}
-            points.append(Point(setting, getattr(setting, sweep.axis), line_of(sweep, setting), known))
+            at = getattr(setting, sweep.axis)
+            points.append(Point(setting, at, in_text(sweep.axis, at), line_of(sweep, setting), known))
     return points
+
+
+def is_time(sweep: Sweep) -> bool:
+    """True if the values on the axis are times, in milliseconds."""
+    return sweep.axis in TIMES
 
 
 def line_of(sweep: Sweep, setting: GroupSetting) -> str:
@@ -51,6 +59,8 @@ def _of_setting(name: str, value: Any) -> str:
         return f"{value:.0%} loss"
     if name == "groups":
         return "groups of 128" if value == 0 else f"{value} group{'s' if value > 1 else ''}"
+    if name in TIMES:
+        return f"{name} {in_text(name, value)}"
     return f"{name} {value}" if isinstance(value, int | float) else str(value)
 
 
@@ -63,11 +73,17 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
             continue
         figures = sweep.figures
         said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
-        said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{name:>26}" for name in figures))
+        said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{_headed(name):>26}" for name in figures))
         for point in points:
             cells = "".join(f"{spoken(point.figures.get(name)) or '-':>26}" for name in figures)
-            said.append(f"{point.at!s:>14}  {point.line:22}{cells}")
+            said.append(f"{point.text:>14}  {point.line:22}{cells}")
     return said
+
+
+def _headed(name: str) -> str:
+    """Return the head of a column: a time has its unit, which the others have in their names."""
+    unit = next(figure.unit for figure in FIGURES if figure.name == name)
+    return f"{name} ({unit})" if unit == "s" else name
 
 
 def spoken(found: Estimate | None) -> str:
