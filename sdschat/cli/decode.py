@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import click
 
 from sdschat.audit.sources.databases import MAGIC
-from sdschat.cli.by_sender import CHECKED, EXIT_CODES, Lint
+from sdschat.cli.by_sender import CHECKED, EXIT_CODES, Earlier, Lint
 from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
 from sdschat.identity.packets import MAGIC as SEALED
 from sdschat.identity.presence import PresenceKind, decode_presence
@@ -179,17 +179,17 @@ def command(files: tuple[str, ...], form: str, pretty: bool, lints: bool, signat
     A topic may stand before a packet, as above: it says what is no message, and the channel that a message must name.
 
     Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
-    logos-chat, timber), `accepted` (nodes take it), fields, and broken rules by their numbers, S-001 to S-087, with
-    what breaks them; T-001 to T-075 for packets of members' channels. A bound of nodes that is no rule of the
-    specification has its reason in place of a number, such as `field_too_long`.
+    logos-chat, timber), `accepted` (nodes take it, after those before it), fields, and broken rules by their numbers,
+    S-001 to S-087, with what breaks them; T-001 to T-075 for packets of members' channels. A bound of nodes that is no
+    rule of the specification has its reason in place of a number, such as `field_too_long`.
 
     Of several files, or of a folder, which stands for the recordings in it, each line has its `file`, too. With --lint,
-    as `tap --lint` does: a line for each packet with something new about its sender (dialect, broken rule, note), and
-    at the end a line for each sender, with the place of the first packet that broke a rule.
+    as `tap --lint` does: a line for each packet with something new about its sender (dialect, reason, broken rule,
+    note), and at the end a line for each sender, with the place of the first packet that broke a rule.
 
     Exit code: 0 all packets are sound, 1 some break rules, 2 some line is no packet.
     """
-    counts = Lint()
+    counts, earlier = Lint(), Earlier()
     worst = count = 0
     named = _named(files)
     for file in named:
@@ -198,6 +198,8 @@ def command(files: tuple[str, ...], form: str, pretty: bool, lints: bool, signat
             for batch in _batches(stream, form, place):
                 alone = len(batch) == 1 and not count and sys.stdout.isatty()
                 reports = [_report(each, signatures or count + at < CHECKED) for at, each in enumerate(batch)]
+                for each, report in zip(batch, reports, strict=True):
+                    earlier.judge(_channel(each, report), report)
                 count += len(batch)
                 worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
                 if lints:
@@ -216,9 +218,12 @@ def _news(counts: Lint, candidate: Candidate, report: dict[str, Any], place: Map
     """Count a packet of a message. Return the line that tells what is new in it, else an empty text."""
     if "dialect" not in report and not candidate.problem:
         return ""  # presence and the like
-    channel = candidate.channel or str(report.get("channel_id", ""))
-    line = counts.count(channel, report, {**place, "line": candidate.number})
+    line = counts.count(_channel(candidate, report), report, {**place, "line": candidate.number})
     return f"{line}\n" if line else ""
+
+
+def _channel(candidate: Candidate, report: Mapping[str, Any]) -> str:
+    return candidate.channel or str(report.get("channel_id", ""))
 
 
 def _named(files: Sequence[str]) -> list[str]:

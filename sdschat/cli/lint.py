@@ -45,7 +45,10 @@ class _Listening:
                 await asyncio.wait_for(self._ended, seconds)
         finally:
             await self._transport.close()
-        for line in self._lint.totals():
+        totals = self._lint.totals()
+        if not totals:
+            say(f"no packet was heard on {', '.join(map(safe, self._channels))}: is somebody there, by these names?")
+        for line in totals:
             click.echo(line)
         return self._lint.exit_code
 

@@ -295,6 +295,14 @@ def test_a_recorded_packet_of_another_channel_is_not_accepted() -> None:
     assert report["broken_rules"] == [{"rule": "S-004", "what": "channel_id is c, on the topic of attic"}]
 
 
+def test_a_packet_is_judged_after_those_before_it_in_its_channel() -> None:
+    other = CODEC.encode(replace(GOOD, content=b"other")).hex()
+    elsewhere = CODEC.encode(replace(GOOD, channel_id="d", content=b"other")).hex()
+    code, found = decoded(text(SOUND_LINE, other, elsewhere))
+    assert code == 1
+    assert [each.get("reason") for each in found] == [None, "id_conflict", None]
+
+
 def test_hex_digits_may_stand_in_pairs() -> None:
     raw = CODEC.encode(GOOD)
     _, found = decoded(text(raw.hex(" "), raw.hex(":"), raw.hex(" ").upper(), f"sds/1/c/msg {raw.hex(' ')}"))

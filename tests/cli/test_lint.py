@@ -14,11 +14,11 @@ import pytest
 
 from sdschat.cli import by_sender
 from sdschat.cli.by_sender import Lint
-from sdschat.sds.values import Message
+from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.base import Published
 from sdschat.wire.nim_codec import NimCodec
 from tests.cli.processes import command, environment, run
-from tests.cli.test_decode import GOOD
+from tests.cli.test_decode import GOOD, START
 from tests.transport.worlds import Mosquitto, connected, quick
 from tests.wire.samples import CODEC
 from tests.wire.test_dialects import logos_chat
@@ -75,6 +75,50 @@ def test_a_bound_of_nodes_and_an_ignored_filter_are_told_once() -> None:
     assert total["notes"] == [f"bloom_filter is ignored: unknown layout of {size} bytes" for size in (16, 33)]
 
 
+def said(message_id: str, clock: int, text: bytes = b"text", parent: str = "") -> bytes:
+    history = (HistoryEntry(parent),) if parent else ()
+    return CODEC.encode(Message("a", message_id, "c", START + clock, history, b"\x01", (), text))
+
+
+def test_an_id_with_two_contents_breaks_a_rule_as_it_is_refused_by_nodes() -> None:
+    found = Lint()
+    _, again, other = taken(found, said("m", 0), said("m", 0), said("m", 1, b"other"))
+    assert again is None
+    assert other is not None
+    assert (other["verdict"], other["accepted"], other["reason"]) == ("broken", False, "id_conflict")
+    assert [each["rule"] for each in other["broken_rules"]] == ["S-003"]
+    (total,) = totals(found)
+    assert total["refused"] == {"id_conflict": 1}
+
+
+def test_a_message_dated_no_later_than_its_parent_breaks_a_rule() -> None:
+    _, child, later = taken(Lint(), said("p", 5), said("m", 5, parent="p"), said("n", 6, parent="p"))
+    assert later is None
+    assert child is not None
+    assert (child["accepted"], child["reason"]) == (False, "clock_not_above_parent")
+    assert child["detail"] == "is dated no later than a message in its causal history: p"
+    assert [each["rule"] for each in child["broken_rules"]] == ["S-019"]
+
+
+def test_what_was_refused_is_held_against_nothing() -> None:
+    found = Lint()
+    taken(found, said("p", 5), said("m", 5, b"early", parent="p"))
+    assert taken(found, said("m", 6, parent="p"), said("n", 7, parent="m")) == [None, None]
+
+
+def test_a_further_reason_of_one_rule_is_told() -> None:
+    nameless = replace(GOOD, causal_history=(HistoryEntry(""),))
+    lines = taken(Lint(), *(CODEC.encode(each) for each in (replace(GOOD, message_id="a\nb"), nameless)))
+    assert [line and line["reason"] for line in lines] == ["unreadable", "field_missing"]
+
+
+def test_of_many_messages_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_sender, "_MOST_IDS", 2)
+    found = Lint()
+    taken(found, *(said(name, 0) for name in "mno"))
+    assert taken(found, said("m", 0, b"other")) == [None]
+
+
 def test_made_up_senders_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_sender, "_MOST_SENDERS", 2)
     found = Lint()
@@ -125,6 +169,8 @@ def test_it_ends_after_a_time_and_says_where_nobody_listens(tmp_path: Path) -> N
     broker = Mosquitto(tmp_path)
     asyncio.run(broker.start())
     try:
-        assert run(tmp_path, "tap", "c", "--lint", "--for", "300ms", "--broker", broker.url).returncode == 0
+        silent = run(tmp_path, "tap", "c", "--lint", "--for", "300ms", "--broker", broker.url)
+        assert silent.returncode == 0
+        assert "no packet was heard on sds/1/c/msg" in silent.stderr
     finally:
         broker.stop()
