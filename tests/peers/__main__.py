@@ -42,7 +42,9 @@ async def _meet(options: MqttOptions, channel: str, name: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--broker", default="mqtt://127.0.0.1:1883")
     parser.add_argument("--channel", default="lobby")
     parser.add_argument("--name", default="waku-peer")

@@ -17,7 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -160,6 +163,26 @@ def test_a_pipe_and_the_peer_talk_and_acknowledge(tmp_path: Path) -> None:
             assert all("RangeError" in line["error"] for line in peer.of("error"))
 
     asyncio.run(story())
+
+
+_WITHOUT_PYTEST = """
+import runpy, sys
+sys.modules["pytest"] = None
+runpy.run_module("tests.peers", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_by_hand_it_needs_no_pytest_and_tells_of_a_command_that_it_has_not(tmp_path: Path) -> None:
+    broker = Mosquitto(tmp_path)
+    asyncio.run(broker.start())
+    try:
+        program = (sys.executable, "-c", _WITHOUT_PYTEST, "--broker", broker.url)
+        done = subprocess.run(program, input=b"bogus\nsend hello\n", capture_output=True, timeout=60, check=True)
+    finally:
+        broker.stop()
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["event"] for each in found] == ["ready", "error", "sent"]
+    assert found[1]["error"].startswith("there is no such command; there are send, ")
 
 
 def test_messages_arrive_as_they_were_sent(tmp_path: Path) -> None:

@@ -66,6 +66,10 @@ tell("ready");
 for await (const line of createInterface({ input: process.stdin })) {
   const space = line.indexOf(" ");
   const [name, rest] = space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
+  if (!Object.hasOwn(commands, name)) {
+    tell("error", { command: name, error: `there is no such command; there are ${Object.keys(commands).join(", ")}` });
+    continue;
+  }
   await commands[name](rest);
   await channel.processTasks();
 }
