@@ -19,9 +19,11 @@ from sdschat.store.reader import Reader
 _DIGITS = 8
 _ABSENT: Final = {  # phases in which nothing is written here
     "knocking": "not let in: a member has to invite you",
+    "put_out": "you were put out, since you were silent. You knock: a member has to let you in again",
     "left": "you have left, and write nothing more: a member can invite you again",
     "removed": "you were removed, and write nothing more",
 }
+_OUTSIDE: Final = {"removed": "put out for silence", "left": "left", "invited": "invited again"}
 
 
 @click.group("timber", invoke_without_command=True)
@@ -124,6 +126,7 @@ def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:
         "data_set": found.data_set,
         "phase": found.phase,
         "committee": [member._asdict() for member in found.committee],
+        "outside": [one._asdict() for one in found.outside],
         "checkpoint": {"number": found.number, "last": found.last, "hash": found.hash},
         "waiting_for": found.waiting_for,
         "operations_since": found.since,
@@ -160,3 +163,9 @@ def print_status(name: str, found: ChannelStatus) -> None:
         written = counted(member.seq, "operation")
         answers = answering(member.missed, member.limit, len(found.committee))
         click.echo(f"  {names[member.sender_id]}: wrote {written}; has {has or 'nothing yet'}; {answers}")
+    gone = [
+        f"{safe(one.nick) or one.sender_id[:_DIGITS]} ({_OUTSIDE.get(one.standing, one.standing)})"
+        for one in found.outside
+    ]
+    if gone:
+        click.echo(f"no members any more: {', '.join(gone)}")

@@ -27,7 +27,7 @@ from sdschat.node.events import (
 from sdschat.node.members.channel import MembersChannel
 from sdschat.node.members.events import MemberPost
 from sdschat.node.members.opening import install
-from sdschat.node.members.saved import create_members, saved_posts
+from sdschat.node.members.saved import ChannelStatus, create_members, saved_posts, saved_status
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import read_recording
 from sdschat.node.recording.recorder import Recorder
@@ -65,6 +65,13 @@ def _saved(member: Member) -> list[MemberPost]:
     store = member.node.profile.store
     with contextlib.closing(store.open_read_only(store.path, member.node.profile.codec)) as reader:
         return saved_posts(reader, "garden", member.node.sender_id, member.node.nick)
+
+
+def _status(member: Member) -> ChannelStatus:
+    """Return what `timber status` reads from the disk."""
+    store = member.node.profile.store
+    with contextlib.closing(store.open_read_only(store.path, member.node.profile.codec)) as reader:
+        return saved_status(reader, "garden", 8, member.node.nick, member.node.sender_id)
 
 
 def _logged(member: Member) -> list[str]:
@@ -248,6 +255,8 @@ def test_whoever_was_put_out_and_comes_back_knocks(tmp_path: Path) -> None:
             first = await again.until(MemberStatusChanged)
             assert (first.sender_id, first.status) == (gone, "evicted"), "told at the start"
             assert not again.of(DataSetFound)
+            assert (_status(again).phase, _status(ann).phase) == ("put_out", "settled")
+            assert [(one.nick, one.standing) for one in _status(ann).outside] == [("cid", "removed")]
             _channel(ann).invite(gone)
             await again.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "member"))
             await again.until(DeliveryChanged, lambda one: one.state == "settled")

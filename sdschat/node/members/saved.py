@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import count, islice, takewhile
 from typing import Any, NamedTuple
 
 from sdschat.identity.members import announce
@@ -43,8 +43,16 @@ class MemberStatus(NamedTuple):
     clock: dict[str, int]  # operations that it knows, by slot
 
 
+class OutsideStatus(NamedTuple):
+    """Somebody who was a member and is none now. `standing`: removed (for silence), left, or invited again."""
+
+    sender_id: str
+    nick: str
+    standing: str
+
+
 class ChannelStatus(NamedTuple):
-    """The state of a members' channel. `phase`: knocking, left, settled, waiting (for members) or voting."""
+    """The state of a members' channel. `phase`: knocking, left, put_out, settled, waiting (for members) or voting."""
 
     data_set: str
     phase: str
@@ -59,6 +67,7 @@ class ChannelStatus(NamedTuple):
     unread: int  # posts of others below the read mark, at most `UNREAD_COUNTED`
     unwritten: int  # events of ours that are not settled, and drafts
     bytes: int
+    outside: tuple[OutsideStatus, ...] = ()
 
 
 def answering(missed: int, limit: int, members: int) -> str:
@@ -132,6 +141,8 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     standing = engine.standing(me)
     if standing in (MemberStanding.LEAVING, MemberStanding.LEFT):
         waiting, phase = [], "left"
+    elif standing is MemberStanding.REMOVED:
+        waiting, phase = [], "put_out"
     elif standing is not MemberStanding.MEMBER:
         waiting, phase = [], "knocking"
     else:
@@ -154,7 +165,15 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
         sum(1 for _ in islice((one for one in below if one.post.sender_id not in hidden), UNREAD_COUNTED)),
         len(snapshot.outbox) + len(snapshot.drafts),
         _size(snapshot),
+        tuple(_outside(engine, {one.sender_id for one in committee}, nicks)),
     )
+
+
+def _outside(engine: TimberEngine, members: set[str], nicks: dict[str, str]) -> Iterator[OutsideStatus]:
+    people = dict.fromkeys(sender_of(member) for member in takewhile(bool, map(engine.person, count())))
+    for sender in people:
+        if sender not in members:
+            yield OutsideStatus(sender, nicks.get(sender, ""), str(engine.standing(sender)))
 
 
 def _phase(engine: TimberEngine, waiting: list[str]) -> str:
