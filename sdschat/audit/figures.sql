@@ -272,9 +272,10 @@ FROM (
 GROUP BY run_id, channel, node, message_id;
 
 -- Did each acknowledgement tell the truth? It is wrong if the peer did not have the message by then, beyond what the
--- clocks leave open. Only of peers that are here.
+-- clocks leave open. Only of peers that are here. A filter that holds a message which others had acknowledged is a
+-- possible acknowledgement of its own sender.
 CREATE TABLE acknowledgement AS
-SELECT run_id, channel, node, peer, message_id, event AS state, how, said_ms, had_ms, CASE
+SELECT run_id, channel, node, peer, message_id, state, how, said_ms, had_ms, CASE
     WHEN had_ms IS NULL THEN 'wrong'
     WHEN offset_ms IS NULL AND had_ms > said_ms THEN 'undecided'
     WHEN offset_ms IS NULL THEN 'true'
@@ -283,9 +284,12 @@ SELECT run_id, channel, node, peer, message_id, event AS state, how, said_ms, ha
     ELSE 'true'
   END AS verdict
 FROM (
-  SELECT e.run_id, e.channel, e.node, e.peer, e.message_id, e.event, COALESCE(e.cause, '') AS how, e.ts_ms AS said_ms,
-    h.at_ms AS had_ms, c.offset_ms, c.uncertainty_ms
+  SELECT e.run_id, e.channel, e.node, e.peer, e.message_id, COALESCE(e.cause, '') AS how, e.ts_ms AS said_ms,
+    h.at_ms AS had_ms, c.offset_ms, c.uncertainty_ms,
+    CASE WHEN e.cause = 'filter' AND e.moment > f.moment THEN 'possibly_acked' ELSE e.event END AS state
   FROM event AS e
+  LEFT JOIN earliest AS f ON f.run_id = e.run_id AND f.channel = e.channel AND f.node = e.node AND f.what = 'acked'
+    AND f.message_id = e.message_id
   JOIN seen AS p ON p.run_id = e.run_id AND p.channel = e.channel AND p.node = e.peer
   LEFT JOIN possession AS h ON h.run_id = e.run_id AND h.channel = e.channel AND h.node = e.peer
     AND h.message_id = e.message_id

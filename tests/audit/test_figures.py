@@ -126,6 +126,19 @@ def test_an_acknowledgement_is_undecided_within_what_the_clocks_leave_open() -> 
         assert [(row.wrong, row.undecided) for row in found.acknowledged] == [verdict]
 
 
+def test_a_filter_is_no_acknowledgement_because_others_acknowledged_the_message() -> None:
+    found = answers(
+        got("bob", 1, 1_010),
+        event("cleo", 1, "sync_received", 1),
+        event("ann", 1, "acked", 1_100, "m1", peer="bob", cause="mention"),
+        event("ann", 2, "acked", 1_200, "m1", peer="cleo", cause="filter"),
+    )
+    assert [(row.state, row.how, row.wrong) for row in found.acknowledged] == [
+        ("acked", "mention", 0),
+        ("possibly_acked", "filter", 1),
+    ]
+
+
 def test_percentiles_lie_between_two_values_in_proportion() -> None:
     rows = [said("ann", seq, 1_000, f"m{seq}") for seq in range(1, 4)]
     rows += [got("bob", seq, 1_000 + 10 * seq, f"m{seq}") for seq in range(1, 4)]
