@@ -34,15 +34,20 @@ from sdschat.transport.tasks import first
 # many are read at once and saved together. Without a broker reading does not pause: messages are saved.
 _UNDER_WAY = 600
 _ENOUGH = 300
+_LINGER = "5s"
 
 
 @click.command("pipe")
 @click.argument("channel")
-@click.option("--linger", default="5s", metavar="TIME", help="After the input ends, wait so long for acknowledgements.")
+@click.option(
+    "--linger",
+    metavar="TIME",
+    help="After the input ends, wait so long for acknowledgements. Default: 5s. If it had no line, listen so long.",
+)
 @click.option("--json-input", is_flag=True, help="Each input line is a JSON object: say, edit, delete, invite, leave.")
 @data_set_option
 @channel_options
-def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset: str | None) -> int:
+def command(chosen: Chosen, channel: str, linger: str | None, json_input: bool, dataset: str | None) -> int:
     """Send each input line as a message, and print each event as a JSON line.
 
     \b
@@ -53,17 +58,18 @@ def command(chosen: Chosen, channel: str, linger: str, json_input: bool, dataset
       echo '{"say": "hello"}' | sdschat pipe lobby --name bob --json-input
 
     The command ends when the input has ended and every message of it is acknowledged, or --linger is over; with
-    --linger forever it stays. `sdschat help json` describes the events and their fields.
+    --linger forever it stays, and with --linger 1m and no input it listens for a minute. `sdschat help json` describes
+    the events and their fields.
     """
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
-    patience = None if linger == "forever" else time_option("--linger", linger, ", or forever.") / 1000
+    patience = None if linger == "forever" else time_option("--linger", linger or _LINGER, ", or forever.") / 1000
     embedded = chosen.text("broker") is None
     refuse_namesakes(chosen, name)
     return run_node(
         chosen,
-        lambda node: _Pipe(node, name, patience, embedded, json_input).run(),
+        lambda node: _Pipe(node, name, patience, embedded, json_input, listens=linger is not None).run(),
         [name],
         data_set=dataset,
     )
@@ -74,7 +80,7 @@ _NOT_READ = "No line of the input was read, and none is kept: start again with a
 
 class _Pipe:
     def __init__(
-        self, node: Node, channel: str, patience: float | None, embedded: bool, json_input: bool = False
+        self, node: Node, channel: str, patience: float | None, embedded: bool, json_input: bool, *, listens: bool
     ) -> None:
         self.node = node
         self.channel = node.named(channel)
@@ -84,6 +90,7 @@ class _Pipe:
         self.under_way: set[str] = set()  # own messages of this run that the broker does not have
         self.refused = 0
         self.json_input = json_input
+        self._listens = listens  # where the input has no line
         self._line = 0  # number of the input line
         self._connected = False
         self._waits = False  # reading pauses until others acknowledge something
@@ -146,7 +153,7 @@ class _Pipe:
                     await self._go_easy()
         try:
             async with asyncio.timeout(self.patience):
-                while self.open or self.patience is None:
+                while self.open or self.patience is None or (self._listens and not self._line):
                     await self._move()
         except TimeoutError:
             return
