@@ -94,7 +94,7 @@ _ALONE = f"{ALONE}; what this one node has shows no fault"
 def sentence(channels: Sequence[AuditChannel]) -> str:
     """Return the whole verdict in one sentence."""
     if not channels:
-        return "There is nothing to compare."
+        return "There is nothing to compare: no channel of a database or a journal was taken in."
     if len(channels) == 1:
         return channel_sentence(channels[0])
     bad = [channel for channel in channels if not channel.converged]

@@ -111,7 +111,7 @@ def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
 
 def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
     empty = compare([], START, DEFAULT, by_row=True)
-    assert "There is nothing to compare." in page(report_data(*empty, DEFAULT, START))
+    assert "There is nothing to compare: no channel of a database" in page(report_data(*empty, DEFAULT, START))
 
 
 @pytest.fixture(scope="module")
