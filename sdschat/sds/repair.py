@@ -71,7 +71,7 @@ class MissingDependency:
     lost_at: int = field(default=0, init=False)
     # T_req. None: it is not asked for.
     t_req: int | None = field(default=None, init=False)
-    # T_req counts from then, of the entry that is in force. Not kept over a restart.
+    # The entry that is in force is waited for since then. Not kept over a restart.
     counts_from: int = field(default=0, init=False)
     # Requests of ours that went out.
     attempts: int = field(default=0, init=False)

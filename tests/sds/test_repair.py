@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sdschat.sds.repair import determine_t_req, determine_t_resp, in_response_group, sds_hash
+from tests.sds.group import QUIET, START, Group, forge
 
 FILE = Path(__file__).parents[1] / "vectors" / "sds_js.json"
 VECTORS: list[dict[str, Any]] = json.loads(FILE.read_text())["repair"]
@@ -38,3 +39,14 @@ def test_others_are_spread_over_t_max() -> None:
 
 def test_an_id_that_is_no_utf8_does_not_raise() -> None:
     assert sds_hash("\ud800") >= 0
+
+
+def test_the_time_until_it_is_asked_for_again_counts_from_the_request() -> None:
+    """It counted from the end of the pause after the request: the bar of the countdown stood still till then."""
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "after", START + 2, "m1"))
+    missing = group["a"].channel.state.requests.missing["m1"]
+    while not missing.attempts:
+        group.tick(QUIET.sweep_interval)
+    assert missing.t_req is not None
+    assert missing.counts_from <= group.now.mono < missing.t_req

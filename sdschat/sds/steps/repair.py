@@ -52,7 +52,7 @@ def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) ->
     t_req = determine_t_req(detected_at, s.participant_id, missing.message_id, config.t_min, config.t_max)
     if missing.t_req is not None:
         t_req = max(t_req, missing.t_req)
-    s.requests.arm(missing, t_req, detected_at)
+    s.requests.arm(missing, t_req, s.now.mono)
     s.events.append(RepairWanted(missing.message_id, s.now.to_wall(t_req)))
 
 
