@@ -372,3 +372,14 @@ async def test_an_id_is_whole_though_the_sheet_covers_the_lists_for_it(s: Stage)
     assert any(re.match(r"╭─ message ─+╮$", line) for line in s.lines()), "over the lists"
     assert s.app.query_one(Sheet).outer_size.height < 20, "and no higher than its text"
     assert s.text().count("good morning") == 2, "in the log and on the sheet"
+
+
+@staged(size=(70, 24), theme="plain")
+async def test_what_is_before_a_heading_that_goes_on_is_not_underlined(s: Stage) -> None:
+    long = "a heading that is so long that it does not have room in a single row of this small sheet:"
+    s.app.sheet.open([Page("page", [long])])
+    await s.settle()
+    rows = [s.app.sheet.render_line(y) for y in range(2)]
+    underlined = ["".join(part.text for part in row if part.style and part.style.underline) for row in rows]
+    assert all(underlined)
+    assert underlined == [text.strip() for text in underlined]

@@ -291,7 +291,8 @@ class Sheet(ScrollView, can_focus=True):
         """Return a row with the styles of its parts. `line`: the line that it is part of; `first`: and begins with."""
         style = self.line_style.style("help")
         if line is not None and _is_heading(page, line):
-            return [Segment(text, self.line_style.style("heading"))]
+            words = text.lstrip()
+            return [Segment(text[: -len(words)], style), Segment(words, self.line_style.style("heading"))]
         if line is None or not first:
             return self._with_keys(page, [Segment(text, style)])
         found: Line = []
