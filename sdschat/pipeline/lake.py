@@ -1,8 +1,8 @@
 """A lake asked by Spark. Its tables are read as the Parquet files of their last commit, so Spark needs no package for
 Delta tables.
 
-A table of few rows that is computed once goes through this process: that takes fewer jobs, and Spark plans nothing for
-the tables that have no rows. Large tables, and what is asked of them, are compiled.
+A table that is computed once goes through this process if it has few rows: that takes one job and no file, and Spark
+plans nothing for the tables that have no rows. What is asked of large tables is compiled.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ FEW: Final = 50_000  # rows
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
 # Copies are put together where they are asked for: writing them takes longer than reading bronze five times.
 _NOT_KEPT: Final = frozenset({"copy"})
+# These have a row for each message or event, or for many of them. Of all others few are expected.
+_MANY: Final = frozenset(
+    {"silver_event", "heard", "variant", "version", "message", "reread", "latest", "need", "told", "shown"}
+    | {"tally", "log", "gold_log", "needs"}
+)
 _SENT: Final = 64 << 20  # bytes of a table that each task gets whole
 _TEXT: Final = 100  # bytes of a text
 _NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
@@ -86,7 +91,8 @@ class Lake(Asked):
         made = self._asked(query, large)
         if once and name not in _NOT_KEPT:
             # Without this each table would be planned anew down to bronze, in each place where it is used.
-            made, large = self._computed(name, made) if large else (self._held(made.toArrow(), made.schema), False)
+            few = _rows_if_few(name, made, large)
+            made, large = self._computed(name, made) if few is None else (self._held(few, made.schema), False)
         self._is(name, large=large)
         made.createOrReplaceTempView(name)
         self._made.append(name)
@@ -95,11 +101,14 @@ class Lake(Asked):
         typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
         large = self._is_about_large(query)
         rows = self._asked(query, large).selectExpr(*typed)
-        if large:
+        few = _rows_if_few(name, _with_bucket(table, rows), large)
+        if few is None:
             kept, count = self.replace(table, rows)
             rows, large = self._held_if_few(kept, count)
         else:
-            rows = self._replace_few(table, rows)
+            found = few.cast(full_schema(table))
+            self.tables.replace(table, found, self.buckets)
+            rows, large = self._held(found.select(list(columns(table))), ddl(table)), False
         rows.createOrReplaceTempView(name)
         self._is(name, large=large)
 
@@ -138,11 +147,6 @@ class Lake(Asked):
             return rows, True
         return self._held(rows.toArrow(), rows.schema), False
 
-    def _replace_few(self, table: type, rows: DataFrame) -> DataFrame:
-        found = _with_bucket(table, rows).toArrow().cast(full_schema(table))
-        self.tables.replace(table, found, self.buckets)
-        return self._held(found.select(list(columns(table))), ddl(table))
-
     def _held(self, rows: pyarrow.Table, schema: StructType | str) -> DataFrame:
         """Return rows of this process to Spark, in one part: parts that are known to be one are not shuffled. Without
         the schema, a Connect server takes no table that is empty."""
@@ -173,6 +177,15 @@ class Lake(Asked):
             self.tables.drop_scratch(self._scratch)
             self._scratch = ""
         self._large.clear()
+
+
+def _rows_if_few(name: str, rows: DataFrame, large: bool) -> pyarrow.Table | None:
+    """Return the rows, in one job and without a file, or None if they are many. Whoever expects few and finds many asks
+    twice."""
+    if not large:
+        return rows.toArrow()
+    found = None if name in _MANY else rows.limit(FEW + 1).toArrow()
+    return found if found is not None and found.num_rows <= FEW else None
 
 
 def _width(schema: StructType) -> int:
