@@ -82,7 +82,7 @@ async def test_next_goes_to_who_spoke_to_us_first_and_then_to_what_is_unread(s: 
     await s.enter("/next")
     assert s.app.channel == "dev"
     await s.enter("/next")
-    assert "Nothing is unread" in s.hint()
+    assert "nothing is unread" in s.hint()
 
 
 @staged("lobby", "dev", peers=("bob",), size=(120, 30))

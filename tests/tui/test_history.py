@@ -61,7 +61,7 @@ async def test_fetching_can_be_paused_and_goes_on(s: Stage) -> None:
     await s.until_text("paused")
     Injection(s.app.node, "attic").off()
     await s.enter("/load pause")
-    assert "Nothing is being fetched" in s.hint()
+    assert "nothing is being fetched" in s.hint()
     await s.enter_instead("/load resume")
     await s.until(lambda: texts(s) == ALL, "all of it")
 
@@ -88,7 +88,7 @@ async def test_load_refuses_what_is_no_moment(s: Stage) -> None:
     await s.enter("/load soon")
     assert "/load does not know 'soon'" in s.hint()
     await s.enter_instead("/load resume")
-    assert "Nothing is paused" in s.hint()
+    assert "nothing is paused" in s.hint()
 
 
 def test_progress_is_in_the_list_and_above_the_first_message() -> None:

@@ -65,9 +65,9 @@ STEPS = (
     Step("PgUp", f"{ESC}[5~", "shows the protocol at work"),
     Step("", ESC, ">", "shows the protocol at work"),
     Step("Alt+End", f"{ESC}[1;3F", "three"),
-    Step("Alt+U", f"{ESC}u", "Everything in this channel is read"),
-    Step("Alt+L", f"{ESC}l", "No message came late"),
-    Step("Alt+A", f"{ESC}a", "Nothing is unread"),
+    Step("Alt+U", f"{ESC}u", "everything in this channel is read"),
+    Step("Alt+L", f"{ESC}l", "no message came late"),
+    Step("Alt+A", f"{ESC}a", "nothing is unread"),
     *(Step(f"Alt+{number}", f"{ESC}{number}", f"^ {CHANNELS[number - 1]} ") for number in range(9, 0, -1)),
     Step("Alt+E", f"{ESC}e", "No editor is set"),
     Step("Ctrl+X, Ctrl+E", "\x18\x05", "No editor is set"),
@@ -286,6 +286,20 @@ def test_a_paste_with_an_escape_in_it_sends_nothing(tmp_path: Path) -> None:
         terminal.until_text("hosting the broker")
         pasted = f"{ESC}[200~rm {ESC} something\rsecond line that is longer\rthird{ESC}[201~"
         take(terminal, Step("", pasted, "> rm something second line that is longer third", "unacked"))
+
+
+def test_a_command_that_finds_nothing_leaves_nothing_in_the_input(tmp_path: Path) -> None:
+    """The line stayed as after a mistake, and the message that one typed next stood behind it."""
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        for name, told in {
+            "next": "nothing is unread in the other channels",
+            "unread": "everything in this channel is read",
+            "late": "no message came late",
+            "strangers": "nobody waits here",
+            "links": "there is no link",
+        }.items():
+            take(terminal, Step("", f"/{name}\r", f"{told}.*> ╰─+ Enter send", f"/{name}"))
 
 
 def test_who_types_while_the_log_has_the_keys_writes_a_message(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def _named(host: Host, argument: str) -> str:
 def _next(host: Host, argument: str) -> None:
     name = host.next_active()
     if name is None:
-        raise CommandError("Nothing is unread in the other channels.")
+        host.warn("nothing is unread in the other channels")
+        return
     host.show_channel(name)
 
 

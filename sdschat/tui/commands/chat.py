@@ -94,7 +94,8 @@ def _resend(host: Host, argument: str) -> None:
     if host.conversation.peer:
         raise CommandError("What is said to one alone is sent again by itself as soon as they are here.")
     if not host.view.connected(host.room):
-        raise CommandError("There is no connection. It goes out by itself once there is one; /reconnect tries now.")
+        host.warn("there is no connection: it goes out by itself once there is one; /reconnect tries now")
+        return
     ids = [host.find_message(argument)] if argument else host.conversation.open_messages()
     found = host.view.resend(host.room, ids)
     if not found and argument:

@@ -22,12 +22,14 @@ def _load(host: Host, argument: str) -> None:
     word = argument.lower()
     if word == "pause":
         if history is None or history.state not in ("waiting", "comparing", "loading"):
-            raise CommandError("Nothing is being fetched.")
+            host.warn("nothing is being fetched")
+            return
         catchup.pause()
         host.warn("paused; /load resume goes on, also after a restart")
     elif word == "resume":
         if history is None or history.state != "paused":
-            raise CommandError("Nothing is paused. /load fetches what is not here.")
+            host.warn("nothing is paused | /load fetches what is not here")
+            return
         catchup.resume()
         host.warn("going on")
     else:

@@ -55,14 +55,16 @@ def _unread(host: Host, argument: str) -> None:
     line = host.model.unread_line.after
     key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
     if key is None:
-        raise CommandError("Everything in this channel is read.")
+        host.warn("everything in this channel is read")
+        return
     host.log_view.jump_to(key)
 
 
 def _late(host: Host, argument: str) -> None:
     late = host.model.next_late()
     if late is None:
-        raise CommandError("No message came late, or all that did were looked at.")
+        host.warn("no message came late, or all that did were looked at")
+        return
     host.select(late)
     left = len(host.model.late.unseen)
     host.warn(f"{count(left, 'more message')} came late: Alt+L" if left else "that was the last one that came late")
@@ -90,7 +92,8 @@ def _info(host: Host, argument: str) -> None:
 def _links(host: Host, argument: str) -> None:
     found = _recent_links(host)
     if not found:
-        raise CommandError("There is no link in this log.")
+        host.warn("there is no link in this log")
+        return
     lines = ["links, newest first; /open N opens one, /copy link N copies it:"]
     lines += [f"  {number} {link}" for number, link in enumerate(found, 1)]
     host.answer("\n".join(lines), "links")

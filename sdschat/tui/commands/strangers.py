@@ -25,7 +25,8 @@ def _strangers(host: Host, argument: str) -> None:
 def _list(host: Host) -> None:
     found, now = host.view.strangers(host.room), host.view.now().wall
     if not found:
-        raise CommandError("Nobody waits here: everybody who speaks is shown.")
+        host.warn("nobody waits here: everybody who speaks is shown")
+        return
     lines = [f"{count(len(found), 'sender')} more, whose messages are not shown; /strangers open KEY or all:"]
     for one in found[:_LISTED]:
         said = f"{count(one.messages, 'message')}, the last {ago(now - one.heard_at)}"
