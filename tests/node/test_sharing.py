@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.events import MessageDelivered, PresenceChanged, SavingResumed
+from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged, SavingResumed
 from sdschat.node.node import Node
 from sdschat.node.recording.reader import RecordingError, read_recording
 from sdschat.node.recording.recorder import Recorder
@@ -18,6 +18,7 @@ from sdschat.node.sharing.events import SharedEvents, from_database, page
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sharing.to_recording import read_played
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view import members
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.live import fate
@@ -115,6 +116,8 @@ def test_a_recording_gives_the_same_messages_and_fingerprints(tmp_path: Path, ha
             bob.node.send("lobby", "two")
             await ann.until_texts("one", "two")
             await ann.until(ev.StateChanged, lambda changed: changed.state == AckState.ACKED)
+            Injection(ann.node, "lobby").offline(True)
+            await ann.until(ConnectionChanged, lambda changed: changed.state == "disconnected")
             recorders[0].close()
             read = SharedRecording(read_recording(file), "lobby", has_texts=has_texts)
             columns = ("message_id", "sender", "lamport", "nick", "text", "text_length", "messages", "fingerprint")
@@ -126,6 +129,7 @@ def test_a_recording_gives_the_same_messages_and_fingerprints(tmp_path: Path, ha
             assert {"sent", "received", "here", "acked"} <= {line["event"] for line in read.shared().lines}
             assert any("packet" in line for line in read.shared().lines) == has_texts
             assert not read.is_private
+            assert [line["cause"] for line in read.shared().lines if line["event"] == "disconnected"] == ["offline"]
 
     asyncio.run(told())
 
@@ -364,7 +368,8 @@ ANN, BOB = "a" * 32, "b" * 32
 
 
 def test_a_page_that_is_played_tells_what_the_chat_told(tmp_path: Path) -> None:
-    """Nothing was late, whoever left was not in the list of people, and what waits for others was missing itself."""
+    """Nothing was late, whoever left was not in the list of people, and what waits for others was missing itself. A
+    missing message had no author, and a cut no reason, though the page has both."""
     lines = [
         line_at(1000, "connected"),
         line_at(1000, "here", sender=BOB),
@@ -374,13 +379,22 @@ def test_a_page_that_is_played_tells_what_the_chat_told(tmp_path: Path) -> None:
         line_at(5000, "missing", message_id="waits", deps=["away"]),
         line_at(6000, "sync_received", peer=BOB),
         line_at(7000, "left", sender=BOB),
+        line_at(7500, "disconnected", cause="connection_lost"),
+        said_by(BOB, 8000, 10, "away"),
     ]
     file = tmp_path / "page.html"
     file.write_text(page(SharedEvents("lobby", ANN, {BOB: "bob"}, True, lines)))
 
     async def told() -> None:
         node = ReplayNode(recording := read_played(file), tmp_path / "played.db")
-        heard = list[tuple[str, bool]]()
+        heard, cuts = list[tuple[str, bool]](), list[tuple[str, str, str]]()
+        node.listen(
+            lambda event: (
+                cuts.append((event.body.state, event.body.why, event.body.detail))
+                if isinstance(event.body, ConnectionChanged) and event.body.state == "disconnected"
+                else None
+            )
+        )
         node.listen(
             lambda event: (
                 heard.append((event.body.said.opened.text or "", event.body.late))
@@ -388,14 +402,16 @@ def test_a_page_that_is_played_tells_what_the_chat_told(tmp_path: Path) -> None:
                 else None
             )
         )
-        node.go_to(len(recording.steps))
+        moments = [at for at, step in enumerate(recording.steps) if step.at < 8000]
+        node.go_to(len(moments))
         view = Conversations(node, recorded="only shown")
         assert heard == [("second", False), ("first", True)]
         people = [(each.nick, each.online, each.heard_at) for each in view.channel("lobby").people() if not each.own]
         assert people == [("bob", False, 6000)]
         snapshot = node.profile.store.channel("lobby").snapshot()
         assert snapshot is not None
-        assert [row.message_id for row in snapshot.missing] == ["away"]
+        assert [(row.message_id, row.sender_id) for row in snapshot.missing] == [("away", BOB)]
+        assert cuts == [("disconnected", "connection_lost", "(connection lost)")]
         view.close()
         await node.close()
 

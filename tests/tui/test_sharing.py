@@ -77,7 +77,8 @@ def test_the_page_plays_pauses_steps_and_saves_its_events(tmp_path: Path) -> Non
         assert await tab.ask("document.title") == f"{EVIL} · sdschat"
         assert await tab.ask("document.images.length") == 0
         await tab.ask(f"{slider}.value = 1600; {slider}.dispatchEvent(new Event('input'))")
-        assert "m2 is missing" in (await texts(tab))[-1]
+        assert "m2 by " in (row := (await texts(tab))[-1])
+        assert "is missing: others named it" in row
         await tab.ask("document.getElementById('back').click()")
         assert "event 4 of 7" in await tab.ask("document.getElementById('time').textContent")
         await tab.ask("document.getElementById('speed').value = '20'; document.getElementById('play').click()")

@@ -87,8 +87,8 @@ class SharedRecording:
             case events.PresenceChanged(sender_id, nick, online):
                 self._nicks[sender_id] = nick or self._nicks.get(sender_id, "")
                 self._lines.append({"ts_ms": at, "event": HERE if online else LEFT, "sender": sender_id})
-            case events.ConnectionChanged(state=state, ever=ever):
-                self._lines.append({"ts_ms": at, "event": state})
+            case events.ConnectionChanged(state=state, why=why, ever=ever):
+                self._lines.append({"ts_ms": at, "event": state} | ({"cause": why} if why else {}))
                 if state == "connected" and not ever:
                     self._lines.append({"ts_ms": at, "event": HERE, "sender": self._recording.sender_id})
             case events.HandedOver(message_id):

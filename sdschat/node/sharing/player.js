@@ -26,6 +26,8 @@ for (const [id, nick] of [...Object.entries(head.nicks), ...events.map((event) =
 // Where two keys go by one nick, the id tells which of them it is.
 const called = (id, nick) => keysOf.get(nick)?.size > 1 ? `${nick} ${id.slice(0, 4)}` : nick;
 const named = (id, nick = head.nicks[id]) => nick ? called(id, nick) : id ? `<${short(id)}>` : "";
+// Who wrote what is missing is known if it came later.
+const authors = new Map(events.filter((event) => event.event === "delivered").map((event) => [event.message_id, event.sender]));
 const order = (one, other) => one.lamport - other.lamport || (one.message_id < other.message_id ? -1 : 1);
 
 function kind(event) {
@@ -245,8 +247,9 @@ function draw() {
   const above = state.earlier + state.log.length - shown.length, is = above === 1 ? " is" : "s are";
   if (above) rows.unshift(cell("li", `${above} earlier message${is} in the log, and not listed here`, "quiet"));
   for (const [id, word] of state.holes) {
-    const hole = word === "lost" ? cell("li", `∅ ${short(id)} was given up: nobody had it`, "hole", "lost")
-      : cell("li", `⇣ ${short(id)} is missing: others named it`, "hole");
+    const what = authors.has(id) ? `${short(id)} by ${named(authors.get(id))}` : short(id);
+    const hole = word === "lost" ? cell("li", `∅ ${what} was given up: nobody had it`, "hole", "lost")
+      : cell("li", `⇣ ${what} is missing: others named it`, "hole");
     rows.push(hole);
   }
   const first = playing() ? "Nothing was said yet." : "Nothing yet: press play.";

@@ -38,7 +38,7 @@ _STATES: Final = {
     "possibly_acked": AckState.POSSIBLY_ACKED,
     "unproven": AckState.UNACKED,
 }
-_NO_REASON: Final = "The page does not tell why"
+_NO_REASON: Final = "for a reason that the page does not tell"
 _CONNECTION: Final = ("connecting", "connected", "disconnected")
 
 
@@ -103,6 +103,8 @@ class _Lines:
         self._lamport = 0
         self._last = (0, "")  # place of the last message of the log
         self._skipped = 0  # lines that cannot be used
+        said = [line for line in lines if line is not None and line.get("event") == "delivered"]
+        self._authors = {str(line.get("message_id")): str(line["sender"]) for line in said if line.get("sender")}
         for line in lines:
             try:
                 self._read(line or {})
@@ -228,7 +230,9 @@ class _Lines:
             case "published":
                 self._event(events.HandedOver(str(line["message_id"])))
             case _ if name in _CONNECTION:
-                self._event(events.ConnectionChanged(name, "" if name == "connected" else _NO_REASON))
+                why = str(line.get("cause") or "")
+                words = f"({why.replace('_', ' ')})" if why else _NO_REASON
+                self._event(events.ConnectionChanged(name, "", why, words if name == "disconnected" else ""))
             case _ if name in _BY_NAME:
                 self._save_gaps(name, line)
                 kind, fields = _BY_NAME[name]
@@ -241,10 +245,13 @@ class _Lines:
         for dep in _ids(line) if name in ("missing", "lost") else ():
             if name == "missing":
                 lost_at = self._at + USUAL_SETTINGS.config.lost_after
-                row = values.MissingRow(dep, None, None, "", self._at, lost_at, 0, 0, 0)
+                row = values.MissingRow(dep, self._authors.get(dep), None, "", self._at, lost_at, 0, 0, 0)
                 self._save(Put(Table.MISSING, dep, row))
             else:
-                self._save(Drop(Table.MISSING, dep), Put(Table.GAP, dep, values.GapRow(dep, "lost", None, self._at)))
+                self._save(
+                    Drop(Table.MISSING, dep),
+                    Put(Table.GAP, dep, values.GapRow(dep, "lost", self._authors.get(dep), self._at)),
+                )
         if name == "gap_closed":
             self._save(Drop(Table.GAP, str(line["message_id"])))
 
