@@ -287,10 +287,6 @@ class ChatApp(EscInOrder, KeyedHost):
         else:
             self.panes.hint(message.text)
 
-    @on(Composer.Escaped)
-    def _escaped(self, message: Composer.Escaped) -> None:
-        self.action_escape()
-
     @on(LogView.Chosen)
     def _chosen(self, message: LogView.Chosen) -> None:
         if message.log is self.log_view:
@@ -343,7 +339,7 @@ class ChatApp(EscInOrder, KeyedHost):
         self.draw_soon()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        self.panes.frames.focus(event.widget)
+        self.panes.frames.focus(event.widget.screen.focused or event.widget)  # it may have gone on meanwhile
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_later(self._fit)  # Textual's own handler, which runs after this one, stores the size

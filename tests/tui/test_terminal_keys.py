@@ -255,6 +255,17 @@ def test_a_key_that_comes_at_once_with_esc_acts_after_it(tmp_path: Path) -> None
         take(terminal, Step("Ctrl+P", f"{esc}{esc}\x10/quit", "/quit .*Enter chooses", "find words"))
 
 
+def test_esc_in_the_input_acts_before_a_key_that_comes_at_once(tmp_path: Path) -> None:
+    """The search was opened, then closed by the Esc before it, and the frame went on without the keys of the input."""
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        take(terminal, Step("Enter", "a line\r", "a line ⇡ unacked"))
+        take(terminal, Step("Alt+Up", f"{ESC}[1;3A", "F6 answer it"))
+        take(terminal, Step("Ctrl+F", f"{ESC}[27u\x06words", "find words", "F5 all of it"))
+        take(terminal, Step("Esc", f"{ESC}[27u", "Alt.Enter new line"))
+        take(terminal, Step("Ctrl+F, Esc", f"\x06{ESC}[27u", "Alt.Enter new line", "find words"))
+
+
 def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -> None:
     with Terminal(join("lobby"), tmp_path) as terminal:
         terminal.until_text("message lobby")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual import events
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
@@ -23,7 +23,7 @@ _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 class Composer(TextArea):
     """The input, with its history and its completion. The receiver of `Submitted` sends the text."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.escape", "Back", show=False)]
     DEFAULT_CSS = """
     Composer, Composer:focus { border: none; padding: 0; height: auto; min-height: 1; max-height: 8;
         background: $surface; scrollbar-size-vertical: 1; }
@@ -38,10 +38,6 @@ class Composer(TextArea):
         """The log has to move by so many pages."""
 
         pages: int
-
-    @dataclass
-    class Escaped(Message):
-        pass
 
     @dataclass
     class Said(Message):
@@ -115,7 +111,6 @@ class Composer(TextArea):
             "tab": self._tab,
             "pageup": lambda: self.post_message(self.Paged(-1)),
             "pagedown": lambda: self.post_message(self.Paged(1)),
-            "escape": lambda: self.post_message(self.Escaped()),
             "ctrl+r": self._search,
         }
         return actions.get(key)
