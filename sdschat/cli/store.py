@@ -304,8 +304,8 @@ def compact(chosen: Chosen) -> int:
     path = chosen.database
     with open_reader(chosen) as reader:  # raises if there is no such profile, which `open_profile` would make
         before = database_space(reader)
-    say(f"writing {path} anew, {_size(before.used)}")
     profile = open_profile(path, chosen.settings)
+    say(f"writing {path} anew, {_size(before.used)}")
     try:
         write_anew(profile.store)
         after = database_space(profile.store)
