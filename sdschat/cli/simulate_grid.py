@@ -156,6 +156,7 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     from sdschat.experiment.figures import FIGURES
     from sdschat.experiment.grid.gridfile import Run, cost
     from sdschat.experiment.runs import figures_for, setting_from
+    from sdschat.experiment.setting import in_text
 
     if lake is not None:
         must_be_folder(lake, "--lake")
@@ -168,6 +169,8 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
     for name, unit, says in FIGURES:
         if numbers[name] == numbers[name]:
             print(f"{name:20} {numbers[name]:14.4f} {unit:26} {says}")
+    if numbers["unhealed"] > 0:
+        say(f"some never got it in the time watched (tail={in_text('tail', setting.tail)}): times are at least so long")
     if lake is not None:
         _take_journals(lake)
     say(f"{time.perf_counter() - began:.1f} s")

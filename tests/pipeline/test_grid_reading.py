@@ -165,3 +165,10 @@ def test_a_run_prints_every_value_that_it_has_before_its_figures() -> None:
     run = CliRunner().invoke(command, ["--with", "participants=6", "--with", "sync_interval=10"])
     assert run.stderr.startswith("by=model participants=6 loss=0.05 messages=6 interval=5s latency=100ms warm_up=1m ")
     assert " sync_interval=10ms push=true " in run.stderr
+
+
+def test_a_run_says_that_times_are_bounds_where_somebody_never_got_a_message() -> None:
+    options = ("participants=6", "loss=0.6", "push=false", "repair=false", "tail=30s", "rules=literal")
+    words = "some never got it in the time watched (tail=30s): times are at least so long"
+    assert words in CliRunner().invoke(command, [part for each in options for part in ("--with", each)]).stderr
+    assert words not in CliRunner().invoke(command, ["--with", "participants=6", "--with", "loss=0"]).stderr
