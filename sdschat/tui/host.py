@@ -133,11 +133,11 @@ class MessageLog(Protocol):
 
     def jump_to_end(self) -> None: ...
 
-    def action_start(self) -> None:
-        """Show the oldest message."""
+    def action_start(self) -> None: ...  # to the oldest message
 
-    def refresh_rows(self) -> None:
-        """Draw the rows that have changed."""
+    def action_pages(self, pages: int) -> None: ...  # down, or up where it is negative
+
+    def refresh_rows(self) -> None: ...  # that have changed
 
 
 class Lens(Protocol):

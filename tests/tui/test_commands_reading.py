@@ -228,6 +228,19 @@ async def test_links_are_listed_and_opened_only_after_asking(s: Stage) -> None:
     assert "There is no link 7" in s.hint()
 
 
+@staged(size=(80, 24))
+async def test_more_scrolls_as_the_keys_do(s: Stage) -> None:
+    for number in range(60):
+        s.app.node.send("lobby", f"number {number}")
+    await s.settle()
+    await s.enter("/more back")
+    assert not any("number 59" in line for line in s.log())
+    await s.enter("/more")
+    assert any("number 59" in line for line in s.log())
+    await s.enter("/more on")
+    assert s.hint() == "/more goes on in the log, and /more back goes back."
+
+
 @staged()
 async def test_links_are_the_newest_of_the_whole_log_wherever_one_reads(s: Stage) -> None:
     """They were those of the messages in memory: none behind 200 others, and old ones, called newest, after a jump."""

@@ -322,6 +322,39 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
     plain(tmp_path, story)
 
 
+def test_who_has_jumped_reads_on_and_back_by_a_command(tmp_path: Path) -> None:
+    """Ten messages were listed, and no command led to the next ones, or to those around a hit."""
+
+    async def story(s: Lines) -> None:
+        for number in range(40):
+            s.host.node.send("lobby", f"number {number:02}")
+        await s.until("number 39")
+
+        async def listed(line: str) -> str:
+            before = len(s.text())
+            await s.enter(line)
+            return " ".join(re.findall(r"number (\d+)", s.text()[before:]))
+
+        def numbers(low: int, high: int) -> str:
+            return " ".join(f"{number:02}" for number in range(low, high))
+
+        assert await listed("/more back") == numbers(10, 20), "those above the ones that the start lists"
+        assert await listed("/start") == numbers(0, 10)
+        await s.until("* /more lists what follows, /more back what stands before it.")
+        assert await listed("/more") == numbers(10, 20)
+        assert await listed("/more") == numbers(20, 30)
+        assert await listed("/more back") == numbers(10, 20)
+        assert await listed("/search 27") == "27"
+        assert await listed("/more") == numbers(28, 38)
+        assert await listed("/more") == numbers(38, 40)
+        assert not await s.enter("/more")
+        await s.until("That was the newest message that is here.")
+        assert not await s.enter("/more please")
+        assert s.text().count("/more lists what follows") == 1
+
+    plain(tmp_path, story)
+
+
 def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         await s.until("bob is here")

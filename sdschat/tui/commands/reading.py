@@ -51,6 +51,12 @@ def _start(host: Host, argument: str) -> None:
     host.log_view.action_start()
 
 
+def _more(host: Host, argument: str) -> None:
+    if argument not in ("", "back"):
+        raise CommandError("/more goes on in the log, and /more back goes back.")
+    host.log_view.action_pages(-1 if argument else 1)
+
+
 def _unread(host: Host, argument: str) -> None:
     line = host.model.unread_line.after
     key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
@@ -167,6 +173,15 @@ COMMANDS = (
     ),
     Command("end", "/end", "Jump to the newest message", _end, group="reading"),
     Command("start", "/start", "Jump to the oldest message", _start, group="reading"),
+    Command(
+        "more",
+        "/more [back]",
+        "Scroll down, or back up",
+        _more,
+        group="reading",
+        details="With --plain it lists the messages below those that were listed last, or those above them.",
+        complete=lambda host, argument: ("back",),
+    ),
     Command("unread", "/unread", "Jump to the first unread message", _unread, group="reading"),
     Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
     Command("info", "/info [ID]", "Everything about a message", _info, group="reading"),

@@ -23,7 +23,7 @@ from sdschat.node.events import (
     ev,
 )
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Key, conversation_id, shown_of
+from sdschat.node.view.values import conversation_id, shown_of
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
@@ -34,45 +34,13 @@ from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.words import ASCII, apart, count, day, day_number, nick_text, short
 from sdschat.tui.model.workspace import UserStateWriter
 from sdschat.tui.notifier import LineAlerts
-from sdschat.tui.plain.lens import PlainLens
+from sdschat.tui.plain.lens import SHOWN_AT_START, PlainLens, PlainLog
 from sdschat.tui.plain.lines import INDENT, ConnectionLines, StateLines, beginning, below, entry_line, folded, width_of
 from sdschat.tui.plain.posts import PostLines
 from sdschat.tui.preferences import Preferences
 
-_AROUND: Final = 10
 _SILENT: Final = 6.0  # seconds after which it is told that nobody is known to have a message
 _MUCH: Final = 200  # messages of before: fetching fewer takes a moment
-
-
-class PlainLog:
-    """The log without a screen: a jump writes the messages that it arrives at."""
-
-    def __init__(self, host: PlainHost) -> None:
-        self._host = host
-
-    def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
-        host = self._host
-        after = host.conversation.messages(after=(key[0], key[1][:-1]), limit=_AROUND)
-        found = [shown for shown in after if shown.key >= key]
-        if choose and found:
-            host.model.selected = found[0].message_id
-            found = found[: None if top else 1]  # a hit: what follows it is none
-        host.say_entries([host.model.entry_for(shown) for shown in found])
-
-    def jump_to_end(self) -> None:
-        host = self._host
-        host.model.selected = None
-        found = host.conversation.messages(limit=_AROUND)
-        host.say_entries([host.model.entry_for(shown) for shown in found])
-
-    def action_start(self) -> None:
-        self.jump_to((0, ""))
-
-    def refresh_rows(self) -> None:
-        """Do nothing: rows are not drawn here."""
-
-
-SHOWN_AT_START: Final = 20
 
 
 class PlainHost(Host):
@@ -91,7 +59,7 @@ class PlainHost(Host):
     ) -> None:
         """`write`: writes lines, above what is half typed; without it they go to `out`."""
         super().__init__(view, preferences, load())
-        self.log_view = PlainLog(self)
+        self.log_view = PlainLog(self, self.say_entries)
         self.lens = PlainLens(self)
         self.input_handler = InputHandler(self)
         self.ended = asyncio.Event()
