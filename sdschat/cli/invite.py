@@ -21,6 +21,7 @@ from sdschat.cli.terminal import has_signs
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
+from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name, invite_link, private_state
@@ -57,6 +58,12 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
     with open_reader(chosen) as reader:
         name = full_name(reader, channel_name(channel))
         state = private_state(reader, name)
+        if state is None and is_members_channel(reader, name):
+            raise CommandProblem(
+                f"{channel} is a members' channel, and needs no link: others knock with sdschat join {channel}, and "
+                "/invite NICK in the chat lets them in.",
+                WRONG_USE,
+            )
         if state is None:
             raise CommandProblem(
                 f"{channel} is no private channel of the profile {chosen.profile}: everybody can join it without an "

@@ -158,7 +158,7 @@ class _Sending:
         await self._connect()
         if order.to:
             await self._find(order.to)
-        elif not (self._joins or order.channel in self._known):
+        elif not (self._joins or order.channel in self._known or self._is_private()):
             await self._doubt()
         async for text in self._texts():
             self._send(text)
@@ -219,6 +219,10 @@ class _Sending:
             raise CommandProblem(text, UNREACHABLE) from error
         except CommandProblem as problem:
             raise CommandProblem(f"{problem} {_NOT_KEPT}", problem.exit_code) from problem
+
+    def _is_private(self) -> bool:
+        """True for a private channel: the profile has its key, so that its name is not mistyped."""
+        return self._node.sessions[self._order.channel].private is not None
 
     async def _doubt(self) -> None:
         """Say that nobody is heard in this channel, which is new to this profile: its name may be mistyped."""

@@ -83,6 +83,17 @@ def test_where_history_begins_with_joining_an_invite_needs_a_connection_and_a_st
     beside_mosquitto(tmp_path, story)
 
 
+def test_the_first_message_into_a_private_channel_is_not_taken_for_a_mistyped_name(tmp_path: Path) -> None:
+    """Its creator was said never to have been in it, and others to join it without a link."""
+
+    def story(home: Path, url: str) -> None:
+        assert run(home, "create", "garden", "--private", "--name", "ann", "--broker", url).returncode == 0
+        sent = run(home, "send", "garden", "the first", "--name", "ann", "--broker", url)
+        assert (sent.returncode, sent.stderr) == (0, "")
+
+    beside_mosquitto(tmp_path, story)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -91,12 +102,14 @@ def test_where_history_begins_with_joining_an_invite_needs_a_connection_and_a_st
         (("create", "garden", "--history", "since-join"), "is for private channels"),
         (("create", "garden", "--private", "--members", "--history", "since-join"), "no members' channels"),
         (("invite", "lobby"), "no private channel"),
+        (("invite", "yard"), "is a members' channel, and needs no link: others knock"),
         (("create", "garden", "--private", "--expires", "soon"), "--expires is 'soon'"),
         (("send", "sdschat:AAAA", "hello"), "not a whole invite"),
     ],
 )
 def test_each_mistake_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
-    assert run(tmp_path, "create", "shed", "--private", "--name", "ann").returncode == 0
+    for name, kind in (("shed", "--private"), ("yard", "--members")):
+        assert run(tmp_path, "create", name, kind, "--name", "ann").returncode == 0
     done = run(tmp_path, *arguments, "--name", "ann")
     assert done.returncode == 2
     assert words in done.stderr
