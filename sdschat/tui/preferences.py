@@ -76,8 +76,9 @@ class Preferences:
         if isinstance(before, dict):
             if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
                 raise PreferenceError(f"{name} has to be a table of texts.")
-            if name == "notify" and (wrong := set(value.values()) - set(LEVELS)):
-                raise PreferenceError(f"notify is {sorted(wrong)[0]!r}, and must be one of {', '.join(LEVELS)}.")
+            if name == "notify" and (wrong := [one for one, level in value.items() if level not in LEVELS]):
+                level = value[wrong[0]]
+                raise PreferenceError(f"{wrong[0]} in [notify] is {level!r}, and must be one of {', '.join(LEVELS)}.")
             if name == "keys":
                 self._take_keys(value)
             elif name == "aliases":  # with or without their slashes

@@ -90,10 +90,13 @@ def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
 
 def test_preferences_of_the_wrong_kind_are_named(tmp_path: Path) -> None:
     file = tmp_path / "tui.toml"
-    file.write_text('highlight = ["rope"]\nnotify_terminal = "55"\nnotify_command = "notify-send"\n')
+    file.write_text(
+        'highlight = ["rope"]\nnotify_terminal = "55"\nnotify_command = "notify-send"\n[notify]\ndev = "mention"\n'
+    )
     found, problems = load(file, '{"highlight": ["rope", "ferry"]}')
     assert found.highlight == ["rope", "ferry"]
-    assert len(problems) == 2
+    assert len(problems) == 3
+    assert "dev in [notify] is 'mention', and must be one of all, mentions" in problems[2]
     assert "notify_terminal is '55'" in problems[0]
     assert "notify_command has to be a list" in problems[1]
     assert "notify_command" not in found.dumped()
