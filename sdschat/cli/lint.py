@@ -16,7 +16,7 @@ from sdschat.cli.output import safe
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.signals import stopped_by
 from sdschat.transport import base
-from sdschat.transport.base import Topics, Why
+from sdschat.transport.base import Topics, Why, place
 from sdschat.transport.client import MqttTransport
 
 
@@ -28,13 +28,15 @@ def lint(chosen: Chosen, channels: Sequence[str], seconds: float | None) -> int:
 class _Listening:
     def __init__(self, chosen: Chosen, channels: Sequence[str]) -> None:
         self._lint = Lint()
-        prefix = chosen.settings.topic_prefix
-        self._channels = {Topics(name, prefix).msg: name for name in channels}
+        self._prefix = chosen.settings.topic_prefix
+        topics = [Topics(name, self._prefix) for name in channels]
+        self._messages = [each.msg for each in topics]
         options, _ = mqtt_options(chosen)
         self._transport = MqttTransport(options)
         self._transport.listen(self._hear)
-        for topic in self._channels:
-            self._transport.subscribe(topic)
+        for each in topics:
+            self._transport.subscribe(each.msg)
+            self._transport.subscribe(each.timber_all)
         self._ever = False
 
     async def run(self, seconds: float | None) -> int:
@@ -47,7 +49,7 @@ class _Listening:
             await self._transport.close()
         totals = self._lint.totals()
         if not totals:
-            say(f"no packet was heard on {', '.join(map(safe, self._channels))}: is somebody there, by these names?")
+            say(f"no packet was heard on {', '.join(map(safe, self._messages))}: is somebody there, by these names?")
         for line in totals:
             click.echo(line)
         return self._lint.exit_code
@@ -55,7 +57,10 @@ class _Listening:
     def _hear(self, event: base.Event) -> None:
         match event:
             case base.Received(topic, payload):
-                line = self._lint.take(self._channels[topic], payload)
+                found = place(topic, self._prefix)
+                if found is None or (topic not in self._messages and not payload):
+                    return  # an announcement is cleared with nothing
+                line = self._lint.take(found.channel, payload)
                 if line is not None:
                     click.echo(line)
             case base.Connected(address):

@@ -82,9 +82,9 @@ def command(
     acknowledged to the broker, and the next run takes over the files of a killed one. While no tap records into this
     folder, the broker keeps packets for --keep, as many as it has room for (mosquitto: max_queued_messages).
 
-    With --lint, it prints a JSON line for each packet that shows something new about its sender (dialect, reason of a
-    refusal, broken rule), like those of `sdschat decode`, and at the end a line for each sender. Exit code then: 0 all
-    packets are sound, 1 some break rules, 2 something is no packet.
+    With --lint, it prints a JSON line for each packet, also of members' channels, that shows something new about its
+    sender (dialect, reason of a refusal, broken rule), like those of `sdschat decode`, and at the end a line for each
+    sender. Exit code then: 0 all packets are sound, 1 some break rules, 2 something is no packet.
     """
     if (folder is None) != lints or (length and not lints):
         raise CommandProblem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)

@@ -280,6 +280,10 @@ class Topics:
         return f"{self._base}/timber/{encoded(me)}/+"
 
     @property
+    def timber_all(self) -> str:
+        return f"{self._base}/timber/#"
+
+    @property
     def announcement(self) -> str:
         return f"{self._base}/timber"
 

@@ -19,7 +19,7 @@ from sdschat.wire.members_codec import decode_timber_envelope
 from sdschat.wire.timber_codec import TimberCodec
 from tests.timber.group import Group
 
-_IDENTITY = Identity(bytes(32))
+IDENTITY = Identity(bytes(32))
 
 
 def _operations() -> tuple[Operation, ...]:
@@ -29,36 +29,36 @@ def _operations() -> tuple[Operation, ...]:
     return next(sync.operations for sync in reversed(sent) if sync.operations)
 
 
-def _sealed(message: Message) -> bytes:
-    return seal_packet(_IDENTITY, "garden", bytes(32), "ann", TimberCodec().encode(message))
+def sealed(message: Message) -> bytes:
+    return seal_packet(IDENTITY, "garden", bytes(32), "ann", TimberCodec().encode(message))
 
 
-def _sync(*operations: Operation) -> Sync:
+def a_sync(*operations: Operation) -> Sync:
     return Sync(CheckpointMark(1, bytes(32)), ((0, 3),), bytes(32), operations)
 
 
 def test_a_sound_packet_is_told_with_its_fields() -> None:
-    report = timber_report(_sealed(_sync(*_operations())))
+    report = timber_report(sealed(a_sync(*_operations())))
     assert report is not None
     assert (report["verdict"], report["dialect"], report["kind"], report["nick"]) == ("sound", "timber", "sync", "ann")
-    assert report["sender_id"] == _IDENTITY.sender_id
+    assert report["sender_id"] == IDENTITY.sender_id
     assert report["operations"][0]["seq"] > 0
 
 
 def test_operations_that_are_not_oldest_first_break_a_rule() -> None:
     one = _operations()[0]
-    report = timber_report(_sealed(_sync(one, one)))
+    report = timber_report(sealed(a_sync(one, one)))
     assert report is not None
     assert [found["rule"] for found in report["broken_rules"]] == ["T-059"]
 
 
 def test_an_announcement_is_told_with_its_data_set_and_checked() -> None:
     now = Now(1_000, 0)
-    engine = TimberEngine(Config(), Signer(_IDENTITY.public_key, _IDENTITY.sign), TimberCodec(), verify, now)
+    engine = TimberEngine(Config(), Signer(IDENTITY.public_key, IDENTITY.sign), TimberCodec(), verify, now)
     engine.found(b"nonce", now)
     genesis = next(one.genesis for one in engine.take().events if isinstance(one, Founded))
     assert genesis is not None
-    packet = announce(_IDENTITY, "garden", genesis, (bytes(32),), 7)
+    packet = announce(IDENTITY, "garden", genesis, (bytes(32),), 7)
     report = timber_report(packet)
     assert report is not None
     assert (report["verdict"], report["kind"], report["number"]) == ("sound", "announcement", 7)
@@ -69,11 +69,11 @@ def test_an_announcement_is_told_with_its_data_set_and_checked() -> None:
 
 
 def test_every_cut_packet_is_no_packet_or_broken() -> None:
-    whole = _sealed(_sync(*_operations()))
+    whole = sealed(a_sync(*_operations()))
     envelope = decode_timber_envelope(whole)
     assert envelope is not None
     for size in range(len(envelope.packet)):
-        cut = seal_packet(_IDENTITY, "garden", bytes(32), "ann", envelope.packet[:size])
+        cut = seal_packet(IDENTITY, "garden", bytes(32), "ann", envelope.packet[:size])
         report = timber_report(cut)
         assert report is not None
         assert report["verdict"] == "broken", size
@@ -81,8 +81,8 @@ def test_every_cut_packet_is_no_packet_or_broken() -> None:
 
 
 def test_the_command_ends_with_0_for_a_sound_packet_and_1_for_a_broken_one() -> None:
-    whole = _sealed(_sync())
-    broken = seal_packet(_IDENTITY, "garden", bytes(32), "ann", b"\x0a\x01\xff")
+    whole = sealed(a_sync())
+    broken = seal_packet(IDENTITY, "garden", bytes(32), "ann", b"\x0a\x01\xff")
     for packet, code in ((whole, 0), (broken, 1)):
         command = [sys.executable, "-m", "sdschat", "decode"]
         done = subprocess.run(command, input=packet.hex(), capture_output=True, text=True, check=False)

@@ -19,6 +19,7 @@ from sdschat.transport.base import Published
 from sdschat.wire.nim_codec import NimCodec
 from tests.cli.processes import command, environment, run
 from tests.cli.test_decode import GOOD, START
+from tests.cli.test_decode_timber import IDENTITY, a_sync, sealed
 from tests.transport.worlds import Mosquitto, connected, quick
 from tests.wire.samples import CODEC
 from tests.wire.test_dialects import logos_chat
@@ -146,8 +147,9 @@ def test_a_live_broker(tmp_path: Path) -> None:
             async with connected(quick(broker.url)) as (transport, facts):
                 for packet in (CODEC.encode(GOOD), logos_chat()):
                     transport.publish("sds/1/c/msg", packet)
-                await facts.until(Published, 2)
-            lines = [json.loads(await asyncio.to_thread(listening.stdout.readline)) for _ in range(2)]
+                transport.publish("sds/1/c/timber/bob/ann", sealed(a_sync()))
+                await facts.until(Published, 3)
+            lines = [json.loads(await asyncio.to_thread(listening.stdout.readline)) for _ in range(3)]
             listening.send_signal(signal.SIGINT)
             rest, _ = await asyncio.to_thread(listening.communicate)
             return listening.returncode, lines + [json.loads(line) for line in rest.splitlines()]
@@ -157,9 +159,10 @@ def test_a_live_broker(tmp_path: Path) -> None:
     assert [(line["event"], line["sender_id"]) for line in found] == [
         ("packet", "a"),
         ("packet", "ann"),
-        ("sender", "a"),
-        ("sender", "ann"),
+        ("packet", IDENTITY.sender_id),
+        *(("sender", name) for name in sorted(("a", "ann", IDENTITY.sender_id))),
     ]
+    assert found[2]["dialect"] == "timber", "packets of members' channels too"
 
 
 def test_it_ends_after_a_time_and_says_where_nobody_listens(tmp_path: Path) -> None:
