@@ -16,6 +16,7 @@ from rich.style import Style
 from sdschat.node.view.values import Verdict
 from sdschat.tui.model.from_events import link_spans, verdict_words
 from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
+from sdschat.tui.model.status import PART
 from sdschat.tui.model.words import (
     END_OF_ISOLATE,
     ISOLATE,
@@ -371,6 +372,7 @@ def hanging(line: str, room: int) -> Iterator[str]:
 def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) -> list[Line]:
     sign = line_style.glyphs.alert if note.tone is Tone.ALERT else line_style.glyphs.system
     text = note.text if note.tone is Tone.HELP else f"{clock(note.at, seconds=False)} {note.text}"
+    text = text.replace(PART, f" {line_style.glyphs.between} ")
     return _own_lines(sign, text, line_style.style(tone), "", width, line_style)
 
 

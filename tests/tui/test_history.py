@@ -57,7 +57,7 @@ async def test_fetching_can_be_paused_and_goes_on(s: Stage) -> None:
     await s.enter("/load 7d")
     await s.until(lambda: s.app.model.history is not None and s.app.model.history.state == "comparing")
     await s.enter("/load pause")
-    await s.until_text("is not loaded any further, paused | /load resume")
+    await s.until_text("is not loaded any further, paused ⋅ /load resume")
     await s.until_text("paused")
     Injection(s.app.node, "attic").off()
     await s.enter("/load pause")
