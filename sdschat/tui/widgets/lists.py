@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -17,6 +18,8 @@ from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.status import Health, heard_words
 from sdschat.tui.model.words import fitted, fitted_nick, nick_text, whole_parts
 from sdschat.tui.themes import LineStyle
+
+_WIDTH: Final = 18  # columns of the list of channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,9 @@ class ChannelList(Static):
         for number, line in enumerate(lines, 1):
             mark = unread_mark(line)
             name = f"{number} {line.label}".removesuffix(f" {line.tag}")
-            name = fitted_nick(name, line.tag, 17 - len(mark), line_style.glyphs.cut)
+            name = fitted_nick(name, line.tag, _WIDTH - bool(mark) - len(mark), line_style.glyphs.cut)
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
-            text.append(f" {mark}\n", line_style.style("mention" if line.mentions else "new"))
+            text.append(f" {mark}\n" if mark else "\n", line_style.style("mention" if line.mentions else "new"))
             badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
             sign, style = (" ", "time") if line.health is Health.GOOD else health_sign(line.health, line_style)
             text.append(f"{sign} ", line_style.style(style)).append(f"{badge}\n", line_style.style(style))
