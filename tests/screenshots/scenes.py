@@ -73,7 +73,7 @@ SCENES: Final[Mapping[str, Scene]] = {
             "older",
             "what was said before, loaded in part",
             (110, 20),
-            ("is not loaded any further, paused at", "| /load resume", "3 here"),
+            ("is not loaded any further, paused at", "⋅ /load resume", "3 here"),
         ),
         Scene("offline", "no broker", (110, 20), ("OFFLINE", "queued", "outbox")),
     )
@@ -177,6 +177,8 @@ async def _talk(company: LocalGroup, shown: Camera) -> None:
             company.nodes[nick].send(CHANNEL, text)
         await shown.until_text(text.split("\n")[-1][:30])
         await _heard_by_all(company)
+        if nick == "ann" and text != TALK[-1][1]:  # before others write: a short history would not name it any more
+            await shown.until(lambda: "○" not in shown.text(), f"all have {text!r}")
     await shown.until_text("2/3")
     await shown.shoot("chat")
     await shown.shoot("small")
