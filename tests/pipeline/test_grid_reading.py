@@ -11,11 +11,13 @@ from tests.needs import needs_module
 
 needs_module("numpy")
 needs_module("pyarrow")
+needs_module("altair")
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.cli.simulate import command
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.grid.gridfile import SHIPPED, find_grid, read_grid, runs_of
+from sdschat.experiment.grid.page import write_page
 from sdschat.experiment.grid.summary import line_of, table_lines
 from sdschat.experiment.runs import do_run, setting_from
 
@@ -172,3 +174,12 @@ def test_a_run_says_that_times_are_bounds_where_somebody_never_got_a_message() -
     words = "some never got it in the time watched (tail=30s): times are at least so long"
     assert words in CliRunner().invoke(command, [part for each in options for part in ("--with", each)]).stderr
     assert words not in CliRunner().invoke(command, ["--with", "participants=6", "--with", "loss=0"]).stderr
+
+
+def test_the_page_has_the_values_that_all_settings_share(tmp_path: Path) -> None:
+    text = '[base]\nparticipants = 6\n[[sweep]]\nloss = [0.1, 0.2]\nfigures = "complete"'
+    grid = read_grid(_file(tmp_path, text), seeds=1)
+    page, *_ = write_page(grid, [do_run(run) for run in runs_of(grid)], tmp_path)
+    (said,) = [line for line in page.read_text("utf-8").splitlines() if "All with" in line]
+    assert " participants=6 messages=6 interval=5s " in said
+    assert "loss=" not in said

@@ -17,7 +17,7 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.gridfile import Grid, Sweep
-from sdschat.experiment.grid.summary import Point, is_time, points_of, spoken
+from sdschat.experiment.grid.summary import Point, in_common, is_time, points_of, spoken
 from sdschat.experiment.runs import SimRun
 
 ABOUT: Final = {figure.name: figure for figure in FIGURES}
@@ -118,7 +118,8 @@ def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
                 path = folder / f"sim-{_plain(grid.name)}-{_plain(sweep.name)}-{name}.svg"
                 path.write_text(svg(picture), encoding="utf-8")
                 written.append(path)
-        body += ["</div>", _table(sweep, points), "</section>"]
+        common = f'<p class="note">All with {escape(in_common(sweep))}, {sweep.seeds} seeds of each.</p>'
+        body += ["</div>", common, _table(sweep, points), "</section>"]
     page = folder / f"sim-{_plain(grid.name)}.html"
     page.write_text(document(grid.title, "\n".join(body), drawn), encoding="utf-8")
     return [page, *written]

@@ -40,6 +40,12 @@ def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
     return points
 
 
+def in_common(sweep: Sweep) -> str:
+    """Return the values that all settings of a sweep have, as options of `--with` say them."""
+    each = [setting.in_full().split() for setting in sweep.settings]
+    return " ".join(value for value in each[0] if all(value in other for other in each))
+
+
 def is_time(sweep: Sweep) -> bool:
     """True if the values on the axis are times, in milliseconds."""
     return sweep.axis in TIMES
