@@ -73,6 +73,8 @@ def command(
         raise CommandProblem(f"{file} is there already. Choose another name with -o.", WRONG_USE)
     with writable(file) as opened:
         opened.write(page(shared))
+    if not shared.lines and recording is None:
+        say(f"nothing happened in {name} in the last {minutes:g} minutes; --minutes takes more")
     say(
         f"{file} is written: {len(shared.lines)} events. Open it in a browser, or play it in the chat: sdschat replay "
         f"{shlex.quote(file.name)}"

@@ -262,6 +262,7 @@ async def test_texts_of_a_private_channel_leave_it_only_after_a_second_word(s: S
         ((), 0, "share-lobby.html is written"),
         (("--from", "nothing.jsonl"), 2, "nothing.jsonl cannot be read"),
         (("--minutes", "0"), 2, "0"),
+        (("--minutes", "1e-5"), 0, "nothing happened in lobby in the last 1e-05 minutes; --minutes takes more"),
     ],
 )
 def test_share_from_the_shell(tmp_path: Path, options: tuple[str, ...], code: int, words: str) -> None:
