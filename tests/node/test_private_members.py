@@ -25,6 +25,8 @@ from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import create_private_members, saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.members import MembersConversation
 from sdschat.store.journal import BALLOT
 from sdschat.store.reader import Reader
 from sdschat.timber.values import Sync, member_id
@@ -146,7 +148,12 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             _private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
-            _say(ann, "without carol")
+            said = _say(ann, "without carol")
+            conversation = Conversations(ann.node).conversation(next(iter(ann.node.sessions)))
+            assert isinstance(conversation, MembersConversation)
+            journey = conversation.journey(said)
+            assert [one.sender_id for one in journey.removed] == [carol.node.sender_id]
+            assert carol.node.sender_id not in [one.sender_id for one in journey.lacking]
             await _until_said(bob, "without carol")
             with pytest.raises(ValueError, match="no member"):
                 _say(carol, "may I?")

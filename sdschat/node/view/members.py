@@ -108,14 +108,15 @@ def shown_post(placed: PlacedPost) -> Shown:
 
 class PostJourney(NamedTuple):
     """The way of an own post so far. `writer`: who wrote it into the log, None while nobody did and where it is
-    settled; `lacking`: others who have not shown that they have it; `next_at`: when we ask them next, epoch
-    milliseconds, 0 if we do not."""
+    settled; `lacking`: others who have not shown that they have it; `removed`: those who never will, and whom the
+    committee still counts; `next_at`: when we ask next, epoch milliseconds, 0 if we do not."""
 
     word: str  # queued, sent, written, known or settled
     writer: Participant | None = None
     lacking: tuple[Participant, ...] = ()
     let_in: bool = True  # we are a member, and may write
     next_at: int = 0
+    removed: tuple[Participant, ...] = ()
 
 
 class MembersConversation(ChannelConversation):
@@ -159,10 +160,12 @@ class MembersConversation(ChannelConversation):
             return people.get(one) or Participant(one, nick, False, 0, False, tag=self.tag_of(one, nick))
 
         writer = None if found.writer is None else person(found.writer)
-        lacking = tuple(one for one in map(person, found.lacking) if not one.own)
+        others = [one for one in map(person, found.lacking) if not one.own]
+        removed = tuple(one for one in others if session.is_outsider(one.sender_id))
+        lacking = tuple(one for one in others if one not in removed)
         wake = engine.next_wake()
         next_at = 0 if wake is None else self._node.clock.now().to_wall(wake)
-        return PostJourney(found.word, writer, lacking, engine.me is not None, next_at)
+        return PostJourney(found.word, writer, lacking, engine.me is not None, next_at, removed)
 
     def people(self) -> list[Participant]:
         found, session = super().people(), self.session

@@ -122,6 +122,11 @@ def post_sentence(journey: PostJourney, *, connected: bool = True) -> str:
         (PostJourney("queued"), "It is here alone, and is written once its turn comes."),
         (PostJourney("settled"), "All members have it, and it is final."),
         (
+            PostJourney("written", ME, removed=(person("carol"),)),
+            "carol was removed, and the committee counts them until they are put out for silence. The others have it. "
+            "Written into the log by you.",
+        ),
+        (
             PostJourney("known", person("bob")),
             "All members have it; it is final once they all know that of each other. Written into the log by bob.",
         ),
