@@ -37,15 +37,18 @@ _ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in _OF_ME
 
 def view(view: ViewInput) -> list[Line]:
     wanted = view.argument.lower().split()
+    people = {view.who(person.sender_id): person.sender_id for person in view.people()}
     found = []
     for timed in reversed(view.trace.events):
         text = words(view, timed.body)
         if matches(timed, text, wanted):
-            found.append(
-                line(
-                    (f"{clock(timed.at)}.{timed.at % 1000:03d} ", "time"), (text, _STYLES.get(type(timed.body), "note"))
-                )
-            )
+            at = f"{clock(timed.at)}.{timed.at % 1000:03d} "
+            style = _STYLES.get(type(timed.body), "note")
+            before, _, last = text.rpartition(" ")
+            if last in people and isinstance(timed.body, _ENGINE):
+                found.append(line((at, "time"), (f"{before} ", style), (last, f"nick:{people[last]}")))
+            else:
+                found.append(line((at, "time"), (text, style)))
             if len(found) == SHOWN:
                 break
     head = count(len(found), "event") + (f" with {clean(view.argument, limit=40)!r}" if wanted else "")

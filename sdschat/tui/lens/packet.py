@@ -42,11 +42,12 @@ def _list(view: ViewInput) -> list[Line]:
     if not view.trace.packets:
         lines.append(line(("  none came or went since the Lens was opened", "note")))
     for seen in list(view.trace.packets)[-_LATEST:][::-1]:
-        message = seen.message
+        message, author = seen.message, line()
         if isinstance(message, Refusal):
             what, style = f"refused: {message.reason}", "refused"
         elif isinstance(message, Message):
-            what, style = f"{message.kind} of {view.who(message.sender_id)}", ""
+            what, style = f"{message.kind} of ", ""
+            author = line((view.who(message.sender_id), f"nick:{message.sender_id}"))
         else:
             what, style = f"ours, {seen.why}", "note"
         lines.append(
@@ -58,6 +59,7 @@ def _list(view: ViewInput) -> list[Line]:
                 f"{len(seen.raw)} B",
                 (what, style),
             )
+            + author
         )
     return lines
 

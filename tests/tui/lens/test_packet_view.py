@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from sdschat.sds.values import Message
+from sdschat.tui.lens.view_input import plain
 from sdschat.wire.sds_codec import SdsCodec
 from tests.tui.lens.looking import ROOM, looking
 
@@ -66,5 +69,18 @@ def test_a_list_without_packets_says_so(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path) as look:
             assert "none came or went since the Lens was opened" in look.text("packet")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("view", "wanted"), [("packet", "content of bob"), ("events", "sync received from bob")])
+def test_who_sent_it_stands_in_their_colour(tmp_path: Path, view: str, wanted: str) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            look.say("bob", "hello")
+            await look.until(view, wanted)
+            lines = look.eye.lines(view, ROOM, None, "", 70)
+            row = next(row for row in lines if plain(row).endswith(wanted))
+            assert row[-1] == ("bob", f"nick:{look['bob'].node.sender_id}")
 
     asyncio.run(story())
