@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 
 from sdschat.tui.lens.panel import LensBody
 from sdschat.tui.themes import READABLE, contrast
@@ -193,8 +194,13 @@ def test_keys_stand_out_from_what_they_do(tmp_path: Path, theme: str) -> None:
 
 def _frame(s: Stage) -> object:
     """Return the colour of the frame, or of the line, above the input."""
-    strip = s.app.screen._compositor.render_strips()[s.app.entry.region.y]
-    styles = [each.style for each in strip if set(each.text) == {"─"}]
+    return _colour(s, s.app.entry.region)
+
+
+def _colour(s: Stage, region: Region) -> object:
+    """Return the colour of the upper edge of a frame."""
+    strip = s.app.screen._compositor.render_strips()[region.y].crop(region.x, region.right)
+    styles = [each.style for each in strip if set(each.text) in ({"─"}, {"-"})]
     found = {style.color for style in styles if style is not None}
     assert len(found) == 1, "one colour from end to end"
     return found.pop()
@@ -216,3 +222,18 @@ def test_the_frame_of_the_input_is_lit_while_it_takes_what_is_typed(tmp_path: Pa
         assert _frame(s) != lit
 
     story(tmp_path)
+
+
+@staged("lobby", size=(120, 30), theme="dark", ascii_only=True)
+async def test_frames_of_ascii_are_lit_as_well(s: Stage) -> None:
+    lit = _frame(s)
+    await s.press("f1")
+    assert _frame(s) != lit
+    assert _colour(s, s.app.sheet.region) == lit
+    await s.press("escape", "f2")
+    await s.until(lambda: bool(s.app.query(LensBody)), "the Lens")
+    panel = s.app.query_one("#lens")
+    assert _colour(s, panel.region) != lit
+    s.app.query_one(LensBody).focus()
+    await s.settle()
+    assert _colour(s, panel.region) == lit
