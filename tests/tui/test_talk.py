@@ -42,6 +42,9 @@ async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> No
     assert s.app.view.channel("lobby").count() == 0
     await s.press("alt+up", "f5")
     assert "known    bob (said so, signed)" in s.text()
+    await s.press("escape", "escape")
+    await s.enter("/why")
+    assert "known    bob (said so, signed)" in s.text(), "it was empty"
 
 
 @staged(peers=("bob",), syncs=True, size=(120, 30))

@@ -76,7 +76,8 @@ def _late(host: Host, argument: str) -> None:
     host.warn(f"{count(left, 'more message')} came late: Alt+L" if left else "that was the last one that came late")
 
 
-def _info(host: Host, argument: str) -> None:
+def info(host: Host, argument: str) -> None:
+    """Answer with everything about a message, or about a gap."""
     message_id = host.message_in_question(argument)
     shown = host.conversation.message(message_id)
     if shown is None:
@@ -184,7 +185,7 @@ COMMANDS = (
     ),
     Command("unread", "/unread", "Jump to the first unread message", _unread, group="reading"),
     Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
-    Command("info", "/info [ID]", "Everything about a message", _info, group="reading"),
+    Command("info", "/info [ID]", "Everything about a message", info, group="reading"),
     Command("links", "/links", "List the newest links of the log", _links, aliases=("urls",), group="reading"),
     Command(
         "open",

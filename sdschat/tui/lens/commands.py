@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from sdschat.tui.commands.reading import info
 from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.lens.view_input import VIEW_NAMES, names_message
@@ -40,7 +41,10 @@ def _show(host: Host, view: str, argument: str) -> None:
 
 
 def _why(host: Host, argument: str) -> None:
-    host.lens.open("why", host.message_in_question(argument))
+    if host.conversation.peer:  # the Lens shows the channel, where messages to one alone are not
+        info(host, argument)
+    else:
+        host.lens.open("why", host.message_in_question(argument))
 
 
 def _fault(host: Host, argument: str) -> None:
@@ -90,7 +94,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _why,
         (),
         "Of the selected message, or of the one whose id begins so. Says who acknowledged it, in which packet and on "
-        "what evidence; when it is sent again; or why nothing moves.",
+        "what evidence; when it is sent again; or why nothing moves.\nOf a message to one alone it is /info.",
         group="lens",
     ),
     _view("repair", "/repair", "What is missing here and elsewhere, and when it is asked for and answered"),
