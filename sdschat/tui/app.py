@@ -101,7 +101,7 @@ class ChatApp(EscInOrder, KeyedHost):
             self.desktop.add_if_new(self.view.written(name))
         self.opening = Startup(self.desktop.order.copy(), self.open_channel, partial(later, self))
         self.show_channel(self.desktop.order[0])
-        self.composer.focus()
+        self.chat.set_focus(self.composer)  # now: a key that opens help may be waiting
         self.set_interval(1.0, self._second)
         for text in self.said_at_start:
             self.show_notice(text)

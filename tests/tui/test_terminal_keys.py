@@ -266,6 +266,15 @@ def test_esc_in_the_input_acts_before_a_key_that_comes_at_once(tmp_path: Path) -
         take(terminal, Step("Ctrl+F, Esc", f"\x06{ESC}[27u", "Alt.Enter new line", "find words"))
 
 
+def test_help_that_is_asked_for_before_the_first_frame_has_the_keys(tmp_path: Path) -> None:
+    """It was open, and the keys went into the input: Tab turned no page, and the frame did not name it."""
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until(lambda: b"\x1b[?1049h" in terminal.written, "the program does not take the screen")
+        terminal.press(f"{ESC}OP")
+        terminal.until_text("sdschat join lobby --name ann", "message lobby")
+        take(terminal, Step("F1", "\t", "begins a new line .*Tab next page"))
+
+
 def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -> None:
     with Terminal(join("lobby"), tmp_path) as terminal:
         terminal.until_text("message lobby")
