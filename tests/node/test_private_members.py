@@ -9,6 +9,7 @@ import pytest
 
 from sdschat.identity.members import seal_packet
 from sdschat.node.events import (
+    DeliveryChanged,
     EpochChanged,
     Knocked,
     MemberStatusChanged,
@@ -149,12 +150,13 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
             said = _say(ann, "without carol")
+            await _until_said(bob, "without carol")
+            await ann.until(DeliveryChanged, lambda one: one.message_id == said and one.state in ("written", "known"))
             conversation = Conversations(ann.node).conversation(next(iter(ann.node.sessions)))
             assert isinstance(conversation, MembersConversation)
             journey = conversation.journey(said)
             assert [one.sender_id for one in journey.removed] == [carol.node.sender_id]
             assert carol.node.sender_id not in [one.sender_id for one in journey.lacking]
-            await _until_said(bob, "without carol")
             with pytest.raises(ValueError, match="no member"):
                 _say(carol, "may I?")
             # A program that does not ask writes all the same, with the key that it has.
