@@ -18,6 +18,7 @@ from sdschat.audit.sources.databases import UNREADABLE, Reading, Row
 from sdschat.audit.witness import Member, Taken, member_of
 from sdschat.store.connection import open_reader
 from sdschat.store.errors import StoreDamaged, StoreError, as_store_error
+from sdschat.store.migrate import require_readable
 
 _APART: Final = (  # as in lake/presence.sql
     "went apart: each has runs that the other lacks. They are copies of one profile, or devices with one key; compare "
@@ -108,6 +109,10 @@ def search_is_damaged(path: Path) -> bool:
     except StoreError:  # the reader of this database reports the error
         return False
     with closing(connection):
+        try:
+            require_readable(connection, path)  # anybody may have made it
+        except StoreError:
+            return False
         try:
             with as_store_error(path):
                 return not _is_whole(connection)

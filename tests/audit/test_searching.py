@@ -52,6 +52,16 @@ def test_an_index_that_lost_something_is_damaged(field: Path, statement: str) ->
     assert search_is_damaged(database(field, "bob"))
 
 
+def test_a_view_without_end_in_the_place_of_a_table_is_named_and_not_read(field: Path) -> None:
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT k, v FROM spare, n"
+    change(field, "bob", "ALTER TABLE search_config RENAME TO spare")
+    change(field, "bob", f"CREATE VIEW search_config AS {endless}")
+    assert not search_is_damaged(database(field, "bob"))
+    code, told = audited(*(str(database(field, name)) for name in NAMES))
+    assert code == 5
+    assert "its tables are not those of schema" in told
+
+
 def test_a_page_of_it_that_was_overwritten_is_found(field: Path) -> None:
     path = database(field, "bob")
     with sqlite3.connect(path) as connection:

@@ -189,11 +189,14 @@ def test_a_schema_of_an_unfinished_program_is_not_taken_for_an_older_one(path: P
         "DROP INDEX log_id",
         "CREATE TABLE spy (a)",
         "ALTER TABLE gap RENAME COLUMN reason TO reasom",
+        "ALTER TABLE search_config RENAME TO search_spare; CREATE VIEW search_config AS SELECT * FROM search_spare",
+        "CREATE TRIGGER spy AFTER INSERT ON search_docsize BEGIN DELETE FROM log; END",
+        "ALTER TABLE search_docsize ADD COLUMN more AS (hex(zeroblob(1 << 29)))",
     ],
 )
 def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> None:
     connection = _connect(path)
-    connection.execute(trick)
+    connection.executescript(trick)
     connection.close()
     for open_it in (Store.open, Store.open_read_only):
         with pytest.raises(StoreDamaged, match=f"its tables are not those of schema {NEWEST}:"):
