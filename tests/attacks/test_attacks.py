@@ -11,10 +11,13 @@ from tests.attacks.attacker import MOST, Attacker
 from tests.attacks.borrowed_names import borrowed_names
 from tests.attacks.devices import devices
 from tests.attacks.direct_flood import direct_flood
+from tests.attacks.escapes import escapes
 from tests.attacks.false_states import false_states
+from tests.attacks.hostile_files import hostile_files
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
 from tests.attacks.lying_broker import lying_broker
+from tests.attacks.made_to_send import made_to_send
 from tests.attacks.many_keys import many_keys
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
@@ -40,9 +43,12 @@ needs_module("iotcore")
         (devices, 100),
         (direct_flood, 40),
         (emptied, 3),
+        (escapes, 20),
         (false_states, 2),
+        (hostile_files, 2),
         (junk, 300),
         (lying_broker, 3),
+        (made_to_send, 6),
         (many_keys, 40),
         (replayed, 300),
         (replayed_private, 300),
