@@ -22,7 +22,7 @@ _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ com
 _KEYS_OF_CHOSEN: Final = ("Enter send", "F6 answer it, copy it", "F5 details", "Esc back")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
-_KEYS_OF_REFUSED: Final = ("Enter try again", "Esc empty the input")
+_KEYS_OF_REFUSED: Final = ("Enter again", "Esc empty the input")
 _KEYS_OF_RECORDING: Final = ("F8 play or pause", "F9 step", "Ctrl+C twice leaves", "Shift+F9 back", "F10 faster")
 
 

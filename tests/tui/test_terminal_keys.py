@@ -318,8 +318,17 @@ def test_a_command_that_finds_nothing_leaves_nothing_in_the_input(tmp_path: Path
             "late": "no message came late",
             "strangers": "nobody waits here",
             "links": "there is no link",
+            "goto 2099-01-01": "nothing was said since",
         }.items():
             take(terminal, Step("", f"/{name}\r", f"{told}.*> ╰─+ Enter send", f"/{name}"))
+
+
+def test_the_frame_says_what_enter_does_with_a_doubtful_command(tmp_path: Path) -> None:
+    """It said *Enter try again*, below the sentence that Enter sends it as a message."""
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        take(terminal, Step("", " /quit\r", "Enter again sends it as a message.*Enter again ⋅ Esc empty the input"))
+        take(terminal, Step("", "\r", "/quit ⇡ unacked"))
 
 
 def test_who_types_while_the_log_has_the_keys_writes_a_message(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def _goto(host: Host, argument: str) -> None:
     key = host.conversation.dated(at)
     if key is None:
         host.log_view.jump_to_end()
-        raise CommandError(f"Nothing was said since {clock(at)} on {day(at)}.")
+        host.warn(f"nothing was said since {clock(at)} on {day(at)}")
+        return
     host.log_view.jump_to(key, top=True, choose=True)
     oldest = key[0]
     if oldest - at >= _MINUTE and not host.conversation.messages(before=key, limit=1):
