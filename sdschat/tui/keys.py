@@ -14,7 +14,7 @@ from sdschat.tui.commands.channels import person_name
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.status import heard_words
+from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, health, heard_words
 from sdschat.tui.model.words import fitted, short
 from sdschat.tui.screen_host import ScreenHost
 
@@ -292,9 +292,13 @@ def _channels_page(host: Host) -> Page:
         unread, mentions = host.desktop.counted(name)
         news = f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
         shown = fitted(label, width, host.glyphs.cut)
-        line = f"{shown}  {host.badge(name)}{', ' if news else ''}"
-        style = "heading" if name == host.channel else "key"
-        marks.append([(0, len(shown), style), (len(line), len(line + news), "mention" if mentions else "new")])
+        line, model = f"{shown}  {host.badge(name)}", host.models[name]
+        state = health(model.connection, model.conversation.sync(), model.history, model.refused)
+        marks.append([(0, len(shown), "heading" if name == host.channel else "key")])
+        if state is not Health.GOOD:
+            marks[-1].append((len(shown) + 2, len(line), STYLES_OF_HEALTH[state]))
+        line += ", " if news else ""
+        marks[-1].append((len(line), len(line + news), "mention" if mentions else "new"))
         lines.append(line + news)
     lines.append("/join CHANNEL opens another one")
     marks.append([(0, len("/join CHANNEL"), "key")])

@@ -55,6 +55,12 @@ async def test_the_list_of_channels_marks_what_is_missing_as_the_head_does(s: St
     assert missing.style is not None
     assert missing.style.color == wanted
     assert sum("⇣ 1 missing" in strip.text for strip in strips) == 1
+    await s.pilot.resize_terminal(80, 24)
+    await s.press("f3")
+    drawn = [segment for strip in s.app.screen._compositor.render_strips() for segment in strip]
+    (in_sheet,) = (each.style for each in drawn if each.text == "1 missing")
+    assert in_sheet is not None
+    assert in_sheet.color == wanted
 
 
 @staged(peers=("bob", "carol"), changes=SLOW)

@@ -57,6 +57,9 @@ class Health(Enum):
     BAD = auto()
 
 
+STYLES_OF_HEALTH: Final = {Health.GOOD: "acked", Health.WAITS: "unacked", Health.BAD: "refused"}
+
+
 def sync_words(
     connection: ConnectionChanged,
     sync: SyncStatus,

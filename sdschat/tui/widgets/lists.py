@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from sdschat.node.view.values import Participant
 from sdschat.tui.model.delivery import name_of
-from sdschat.tui.model.status import Health, heard_words
+from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words
 from sdschat.tui.model.words import fitted, fitted_nick, nick_text, whole_parts
 from sdschat.tui.themes import LineStyle
 
@@ -39,11 +39,8 @@ class ChannelLine:
 def health_sign(state: Health, line_style: LineStyle) -> tuple[str, str]:
     """Return the sign for the state of a channel, and the name of its style."""
     glyphs = line_style.glyphs
-    return {
-        Health.GOOD: (glyphs.online, "acked"),
-        Health.WAITS: (glyphs.missing, "unacked"),
-        Health.BAD: (glyphs.alert, "refused"),
-    }[state]
+    sign = {Health.GOOD: glyphs.online, Health.WAITS: glyphs.missing, Health.BAD: glyphs.alert}[state]
+    return sign, STYLES_OF_HEALTH[state]
 
 
 def unread_mark(line: ChannelLine) -> str:
