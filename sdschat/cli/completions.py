@@ -20,7 +20,8 @@ def command(shell: str) -> None:
 
     \b
     Examples:
-      sdschat completions bash > ~/.local/share/bash-completion/completions/sdschat
+      cd ~/.local/share/bash-completion/completions
+      sdschat completions bash > sdschat
       sdschat completions zsh > "${fpath[1]}/_sdschat"
       sdschat completions fish > ~/.config/fish/completions/sdschat.fish
     """

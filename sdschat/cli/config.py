@@ -25,7 +25,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
     \b
     The first of these that has a value wins:
       option, SDSCHAT_* variable, ./sdschat.toml, the user's config.toml, default.
-    In a file, repair.t_min is t_min under [repair]; as a variable it is SDSCHAT_REPAIR_T_MIN.
+    repair.t_min is SDSCHAT_REPAIR_T_MIN, and in a file t_min under [repair].
     """
     rows = [
         (name, "" if found.value is None else str(found.value), found.origin) for name, found in chosen.general.items()

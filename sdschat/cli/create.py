@@ -67,7 +67,7 @@ def command(
       sdschat create garden --members --name ann
       sdschat create garden --private --members --name ann
       sdschat create garden --private --history since-join --name ann
-      sdschat create garden --private --broker mqtts://broker.example --expires 7d --qr
+      sdschat create garden --private --broker mqtts://broker.example --qr
 
     An open channel needs no making: it is there as soon as somebody joins it. `sdschat help private` tells what
     private channels promise.

@@ -26,7 +26,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     \b
     Examples:
       sdschat export-identity ann.key --name ann
-      sdschat import-identity ann.key --name ann       on another machine, or after a loss
+      sdschat import-identity ann.key --name ann    on another machine
 
     With the key you are the same person to others. It is not the history, nor the keys of private channels, whose names
     alone are in the file: those come from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the

@@ -50,8 +50,8 @@ def command(
       sdschat join lobby --name ann
       sdschat join lobby dev --broker mqtts://broker.example:8883
       sdschat join lobby --timing demo --set fault.loss=0.3
-      sdschat join lobby --plain                line after line, for screen readers
-      sdschat join lobby --record run.jsonl     to be watched again with sdschat replay run.jsonl
+      sdschat join lobby --plain              line after line, for screen readers
+      sdschat join lobby --record run.jsonl   for sdschat replay run.jsonl
 
     Without --broker, the broker of this machine is used, and started if there is none. The chat opens without a
     connection as well: your messages are saved, and sent once there is one. F1 shows help.

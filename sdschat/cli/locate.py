@@ -23,7 +23,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
     \b
     Examples:
       sdschat locate --name ann
-      cp "$(sdschat locate --name ann --json | jq -r 'select(.name == "database") | .path')" copy.db
+      sdschat locate --json | jq -r 'select(.name == "database") | .path'
 
     texts: what /log on writes; chat: colours, keys and aliases of the chat; logs: of the program, for its faults.
     """

@@ -27,9 +27,9 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 EXAMPLES: Final = """\b
 Examples:
-  sdschat pipeline ingest ~/field/*.db --lake lake    take in what nodes logged
-  sdschat pipeline run --lake lake -o report.html     audit, figures, report
-  sdschat pipeline audit --lake lake --json           the verdict alone; exit code 1: they differ
+  sdschat pipeline ingest ~/field/*.db --lake lake   take in what nodes logged
+  sdschat pipeline run --lake lake -o report.html    audit, figures, report
+  sdschat pipeline audit --lake lake --json          the verdict alone
 """
 
 

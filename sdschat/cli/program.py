@@ -82,7 +82,7 @@ _OFFERS: Final[Mapping[str, tuple[str, str]]] = {
 EXAMPLES: Final = """\b
 Examples:
   sdschat join lobby --name ann          chat in the channel lobby
-  sdschat pipe lobby --name ann          the same for programs: lines in, JSON lines out
+  sdschat pipe lobby --name ann          for programs: lines in, JSON out
   sdschat send lobby "hello" --name bob  send one message
   sdschat log lobby --name ann           read the history, without a network
 

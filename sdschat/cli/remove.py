@@ -33,7 +33,7 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
     \b
     Examples:
       sdschat remove garden carol --name ann
-      sdschat remove garden 3f9c21aa --name ann     by the beginning of the participant's id
+      sdschat remove garden 3f9c21aa --name ann   by the beginning of the id
 
     The creator may do this, and admins, also those who hear only now that they were made one. Who is removed reads
     nothing that is written afterwards, and keeps what they have. Those who are away get the new key when they come

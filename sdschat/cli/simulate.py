@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  sdschat simulate --seeds 1000                     does the engine keep its promises?
-  sdschat simulate --first 57 --seeds 1 --show      the conversation of one seed
-  sdschat simulate --grid loss --lake lake          how settings fare: figures, plots, a report
-  sdschat simulate --grid loss --lake lake --seeds 2    the same with fewer seeds, for a first look
-  sdschat simulate --with participants=1000 --with loss=0.1 --seed 3    one run, in figures
-  sdschat simulate --compare                        does the model agree with the engine?
-  sdschat simulate --compare --participants 30 --with loss=0.4    and there?
+  sdschat simulate --seeds 1000                 are all promises kept?
+  sdschat simulate --first 57 --seeds 1 --show  the conversation of one seed
+  sdschat simulate --grid loss --lake lake      how settings fare: a report
+  sdschat simulate --grid loss --lake lake --seeds 2  with fewer seeds: faster
+  sdschat simulate --with participants=1000 --with loss=0.1 --seed 3
+  sdschat simulate --compare                    do model and engine agree?
+  sdschat simulate --compare --participants 30 --with loss=0.4
 
 Exit code 0: all is well; 1: a promise was broken, a run failed, or model and engine differ; 2: wrong use.
 """

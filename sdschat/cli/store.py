@@ -57,10 +57,10 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
 
     \b
     Examples:
-      sdschat store lobby kitchen            archive two channels, until it is interrupted
-      sdschat store '#' --keep 90d           archive every channel that the broker lets it read
-      sdschat store status                   show the archive and the answers so far
-      sdschat store compact                  give back the space of dropped packets; not while it runs
+      sdschat store lobby kitchen   archive two channels, until it is interrupted
+      sdschat store '#' --keep 90d  archive every channel that it may read
+      sdschat store status          show the archive and the answers so far
+      sdschat store compact         while none runs: give back unused space
 
     A Store is a participant that writes nothing itself. Other participants find it by its presence, and ask it for
     messages that they miss. Several Stores of one channel share the work. Its name and its profile are "store" unless

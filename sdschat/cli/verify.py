@@ -30,9 +30,9 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
 
     \b
     Examples:
-      sdschat verify garden bob --name ann              six words: read them to bob on the telephone
-      sdschat verify garden bob --name ann --confirm    bob saw the same words
-      sdschat verify --name ann                         everybody whom you have verified
+      sdschat verify garden bob --name ann            six words to read to bob
+      sdschat verify garden bob --name ann --confirm  bob saw the same words
+      sdschat verify --name ann                       whom you have verified
 
     Both see the same words only if each has the other's true key. Whoever comes with another key under a verified
     nick is an alarm. In the chat: /verify.

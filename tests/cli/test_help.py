@@ -62,6 +62,15 @@ def test_every_command_is_a_topic(name: str, capsys: pytest.CaptureFixture[str])
     assert f"\nUsage: sdschat {name} " in f"\n{capsys.readouterr().out}"
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_no_line_of_help_is_broken_in_80_columns(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    program.main([name, "--help"] if name else ["--help"], prog_name="sdschat", standalone_mode=False)
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_topic_prints_its_section(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     program.main(["help", topic], prog_name="sdschat", standalone_mode=False)

@@ -68,7 +68,7 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) ->
     \b
     Examples:
       sdschat pipeline ingest ~/.local/share/sdschat/profiles --lake lake
-      sdschat pipeline ingest upload/*.db journals/*.jsonl tap/ --lake lake --run berlin
+      sdschat pipeline ingest upload/*.db tap/ --lake lake --run berlin
 
     What is there already is not added again: run it as often as you like, with newer copies too. What cannot be read
     goes to the quarantine, with the reason.

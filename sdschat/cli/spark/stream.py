@@ -40,8 +40,8 @@ def command(
 
     \b
     Examples:
-      sdschat pipeline stream segments --lake lake --tap lobby --broker mqtt://broker.example
-      sdschat pipeline stream segments --lake lake           what other machines record into the folder
+      sdschat pipeline stream segments --lake lake --tap lobby
+      sdschat pipeline stream segments --lake lake         what others record there
       sdschat pipeline stream segments --lake lake --once
 
     It may be killed at any moment: started again, it goes on where it was, and counts nothing twice. With --tap, a
