@@ -27,7 +27,7 @@ from sdschat.node.members.saved import create_private_members, saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation
+from sdschat.node.view.members import MembersConversation, halts_without
 from sdschat.store.journal import BALLOT
 from sdschat.store.reader import Reader
 from sdschat.timber.values import Sync, member_id
@@ -141,18 +141,22 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             ann = _creator(here)
             link = _link(ann)
             bob, carol = _join(here, "bob", link), _join(here, "carol", link)
-            for guest in (bob, carol):
-                await _let_in(ann, guest)
+            name = next(iter(ann.node.sessions))
+            await _let_in(ann, bob)
+            assert halts_without(ann.node, name, bob.node.sender_id), "one of two"
+            await _let_in(ann, carol)
             _say(carol, "I am here")
             await _until_said(ann, "I am here")
             await _until_said(bob, "I am here")
+            assert not halts_without(ann.node, name, carol.node.sender_id)
             _private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
+            assert halts_without(ann.node, name, bob.node.sender_id), "two of three"
             said = _say(ann, "without carol")
             await _until_said(bob, "without carol")
             await ann.until(DeliveryChanged, lambda one: one.message_id == said and one.state in ("written", "known"))
-            conversation = Conversations(ann.node).conversation(next(iter(ann.node.sessions)))
+            conversation = Conversations(ann.node).conversation(name)
             assert isinstance(conversation, MembersConversation)
             journey = conversation.journey(said)
             assert [one.sender_id for one in journey.removed] == [carol.node.sender_id]

@@ -123,8 +123,8 @@ def post_sentence(journey: PostJourney, *, connected: bool = True) -> str:
         (PostJourney("settled"), "All members have it, and it is final."),
         (
             PostJourney("written", ME, removed=(person("carol"),)),
-            "carol was removed, and the committee counts them until they are put out for silence. The others have it. "
-            "Written into the log by you.",
+            "carol was removed, and the committee counts them until more than half of it puts them out for silence. "
+            "The others have it. Written into the log by you.",
         ),
         (
             PostJourney("known", person("bob")),
