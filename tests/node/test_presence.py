@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.identity.signing import Identity
-from sdschat.node.channel.presence import EVERY, FRESH, SKEW, STORE, STRANGERS, ChannelPresence
+from sdschat.node.channel.presence import EVERY, FRESH, READERS, SKEW, STORE, STRANGERS, ChannelPresence
 from sdschat.node.events import PresenceChanged
 from sdschat.sds.values import Now
 
@@ -212,3 +212,18 @@ def test_strangers_have_a_share_and_who_spoke_needs_none() -> None:
     late = strangers[-1]
     assert mine.heard(late.sender_id, here(presence(late), 1), at(1)) is not None
     assert len(mine.online) == STRANGERS + 2
+
+
+def test_who_signs_sync_messages_is_seen_whatever_presences_came_before() -> None:
+    heard: set[str] = set()
+    mine = ChannelPresence("lobby", ME, _Keys(), heard.__contains__)
+    strangers = [Identity(number.to_bytes(32)) for number in range(1, STRANGERS + READERS + 2)]
+    for identity in strangers[:STRANGERS]:
+        mine.heard(identity.sender_id, here(presence(identity)), at(0))
+    assert mine.heard(OTHER.sender_id, here(presence(OTHER)), at(1)) is None
+    heard.add(OTHER.sender_id)
+    assert mine.heard(OTHER.sender_id, here(presence(OTHER)), at(2)) == BACK
+    heard.update(identity.sender_id for identity in strangers)
+    for identity in strangers[STRANGERS:]:
+        mine.heard(identity.sender_id, here(presence(identity)), at(3))
+    assert len(mine.online) == STRANGERS + READERS

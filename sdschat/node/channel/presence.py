@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import Keys
@@ -24,6 +24,7 @@ EVERY: Final = 45_000  # milliseconds between two presences of ours
 FRESH: Final = 120_000  # a presence counts while its date is at most this old
 SKEW: Final = 600_000  # by which a clock may be wrong; then two presences must show that it runs
 STRANGERS: Final = 256  # presences of keys that never said anything; keys cost nothing to make
+READERS: Final = 1024  # the same, of keys that sign sync messages
 STORE: Final = "store"  # answers queries for what it has archived
 ROLES: Final = frozenset({STORE})
 _AGAIN: Final = 1_000  # milliseconds between two of our presences where somebody overwrites ours
@@ -87,7 +88,10 @@ class PresenceRows:
 class ChannelPresence:
     """The participants of one channel that are online, by sender id."""
 
-    def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
+    def __init__(
+        self, channel: str, identity: Identity, keys: Keys, signs_sync: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        self.signs_sync = signs_sync
         self.online: dict[str, str] = {}
         self.came: dict[str, int] = {}  # since when they are online, as far as we know: epoch milliseconds
         self.left: dict[str, str] = {}  # nicks of the last that left, so that they keep their names
@@ -102,6 +106,7 @@ class ChannelPresence:
             None  # ids by how their nicks look; None: somebody came or went since
         )
         self._strangers: set[str] = set()
+        self._readers: set[str] = set()  # who sign sync messages, and said nothing
         self._left: dict[str, tuple[tuple[int, int, int], int]] = {}  # order, and until when to remember it
         self._wrong: dict[str, tuple[int, int]] = {}  # date and time of arrival, of those whose clock is wrong
         self._doubted: set[str] = set()
@@ -217,16 +222,24 @@ class ChannelPresence:
         """True if this participant may be shown: it is online already, its key said something, or there is room."""
         if participant in self.online or self._keys.signs(participant):
             return True
-        if len(self._strangers) >= STRANGERS:
-            self._strangers = {one for one in self._strangers if not self._keys.signs(one)}
-        return len(self._strangers) < STRANGERS
+        share, most = self._share_of(participant)
+        if len(share) >= most:
+            share -= {one for one in share if self._keys.signs(one)}
+        return len(share) < most
+
+    def _share_of(self, participant: str) -> tuple[set[str], int]:
+        """Return those with whom a key that said nothing shares its room, and how many they may be. Whoever signs sync
+        messages, as Stores and readers do, has more: invented presences came first, and newcomers and Stores were not
+        seen, asked and answered."""
+        return (self._readers, READERS) if self.signs_sync(participant) else (self._strangers, STRANGERS)
 
     def _here(self, participant: str, nick: str, seen: _Seen, now: Now) -> PresenceChanged | None:
         self._doubted.discard(participant)
         self._left.pop(participant, None)
         self._seen[participant] = seen
         if not self._keys.signs(participant):
-            self._strangers.add(participant)
+            self._strangers.discard(participant)
+            self._share_of(participant)[0].add(participant)
         if self.online.get(participant) == nick:
             return None
         self.came.setdefault(participant, now.wall)
@@ -265,6 +278,7 @@ class ChannelPresence:
     def _gone(self, participant: str) -> PresenceChanged | None:
         self._doubted.discard(participant)
         self._strangers.discard(participant)
+        self._readers.discard(participant)
         self._seen.pop(participant, None)
         self.came.pop(participant, None)
         self.roles.pop(participant, None)

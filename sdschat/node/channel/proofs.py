@@ -97,6 +97,10 @@ class Proofs:
         """Return the last counter of a participant, or -1."""
         return self._counters.get(sender_id, self._of_others.get(sender_id, -1))
 
+    def signs_sync(self, sender_id: str) -> bool:
+        """True if this participant signed a sync message lately."""
+        return self._last(sender_id) >= 0
+
     def take_changed(self) -> dict[str, int]:
         """Take the counters that changed since the last call, by sender id."""
         changed, self._changed = self._changed, {}

@@ -81,7 +81,8 @@ class ChannelSession:
         self.dialect = dialect
         self.channel = channel
         self.transport = transport
-        self.presence = ChannelPresence(self.name, gate.identity, gate.book)
+        self.proofs = Proofs(self.name, codec, gate.book, unsigned_counts)
+        self.presence = ChannelPresence(self.name, gate.identity, gate.book, self.proofs.signs_sync)
         self.presence_rows = PresenceRows(self.name)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
@@ -90,7 +91,6 @@ class ChannelSession:
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
         self._topics = topics
         self._gate = gate
-        self.proofs = Proofs(self.name, codec, gate.book, unsigned_counts)
         self._clock = clock
         self._qos = qos
         self._emit = emit
