@@ -20,6 +20,7 @@ from sdschat.node.settings import SETTINGS
 from sdschat.tui.manual import FOR_PROGRAMS, TOPICS, Section, text_of
 from tests.cli.processes import PATIENCE, ROOT, command, environment, run
 from tests.cli.test_local import Lines, home, lines
+from tests.golden.cases import paths
 from tests.needs import needs_program
 
 __all__ = ["home", "lines"]
@@ -62,12 +63,12 @@ def test_every_command_is_a_topic(name: str, capsys: pytest.CaptureFixture[str])
     assert f"\nUsage: sdschat {name} " in f"\n{capsys.readouterr().out}"
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("path", [(), *paths(program)], ids=" ".join)
 def test_no_line_of_help_is_broken_in_80_columns(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    program.main([name, "--help"] if name else ["--help"], prog_name="sdschat", standalone_mode=False)
+    program.main([*path, "--help"], prog_name="sdschat", standalone_mode=False)
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
 
 

@@ -63,16 +63,17 @@ def cases() -> list[Case]:
         _named("man"),
     ]
     found += [_named("log", "lobby", "--name", "ann", "--format", form) for form in _FORMATS]
-    found += [_named(*path, "--help") for path in _paths(program, ())]
+    found += [_named(*path, "--help") for path in paths(program)]
     return found
 
 
-def _paths(group: click.Group, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def paths(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the names that lead to each command below a group."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
-            yield from _paths(command, (*above, name))
+            yield from paths(command, (*above, name))
         if command is not None:
             yield (*above, name)
 

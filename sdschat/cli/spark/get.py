@@ -66,10 +66,11 @@ def command(
       sdschat pipeline get --lake lake 3fa9c0d1e2f3
       sdschat pipeline get --lake lake --channel lobby --positions 1000-1100
       sdschat pipeline get --lake lake --channel lobby --since 2h --count 20
-      sdschat pipeline get --lake lake --channel lobby --since 2026-01-31T15:00 --until 2026-01-31T16:00
-      sdschat pipeline get --lake lake 3fa9c0d1e2f3 | jq -r .raw | sdschat decode    with its text and signature
+      sdschat pipeline get --lake lake --channel lobby --since 2d --until 2h
+      sdschat pipeline get --lake lake 3fa9c0d1e2f3 | jq -r .raw | sdschat decode
 
-    ID is the id of a message, or the beginning of one. Exit code 1: an id is not in the archive.
+    ID is the id of a message, or the beginning of one. `sdschat decode` shows its text and checks its signature. Exit
+    code 1: an id is not in the archive.
     """
     from sdschat.pipeline.archive import Archive
 

@@ -19,7 +19,8 @@ def command(folder: Path, lake: str) -> None:
     \b
     Example:
       sdschat pipeline init-sdp nightly --lake /data/lake
-      cd nightly && spark-pipelines run --conf spark.sql.catalogImplementation=hive
+      cd nightly
+      spark-pipelines run --conf spark.sql.catalogImplementation=hive
     """
     from sdschat.pipeline.sdp import init_sdp
 

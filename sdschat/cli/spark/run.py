@@ -58,8 +58,8 @@ def command(
 
     \b
     Examples:
-      sdschat pipeline run ~/.local/share/sdschat/profiles --lake lake -o report.html
-      sdschat pipeline run --lake lake
+      sdschat pipeline run ~/.local/share/sdschat/profiles --lake lake
+      sdschat pipeline run --lake lake -o report.html
 
     Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """

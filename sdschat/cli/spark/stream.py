@@ -41,7 +41,7 @@ def command(
     \b
     Examples:
       sdschat pipeline stream segments --lake lake --tap lobby
-      sdschat pipeline stream segments --lake lake         what others record there
+      sdschat pipeline stream segments --lake lake       what others record there
       sdschat pipeline stream segments --lake lake --once
 
     It may be killed at any moment: started again, it goes on where it was, and counts nothing twice. With --tap, a

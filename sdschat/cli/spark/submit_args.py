@@ -26,7 +26,7 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
 
     \b
     Example:
-      sdschat pipeline submit-args --master k8s://https://host:6443 -- audit --lake s3a://bucket/lake
+      sdschat pipeline submit-args --master yarn -- audit --lake s3a://a/lake
 
     Files are named as they are on the machine that submits it. A Connect client is not submitted: with --remote, the
     command that runs it there is printed.
