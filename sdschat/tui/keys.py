@@ -14,7 +14,7 @@ from sdschat.tui.commands.channels import person_name
 from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, health, heard_words
+from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words
 from sdschat.tui.model.words import fitted, short
 from sdschat.tui.screen_host import ScreenHost
 
@@ -292,8 +292,7 @@ def _channels_page(host: Host) -> Page:
         unread, mentions = host.desktop.counted(name)
         news = f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
         shown = fitted(label, width, host.glyphs.cut)
-        line, model = f"{shown}  {host.badge(name)}", host.models[name]
-        state = health(model.connection, model.conversation.sync(), model.history, model.refused)
+        line, state = f"{shown}  {host.badge(name)}", host.desktop.health(name)
         marks.append([(0, len(shown), "heading" if name == host.channel else "key")])
         if state is not Health.GOOD:
             marks[-1].append((len(shown) + 2, len(line), STYLES_OF_HEALTH[state]))

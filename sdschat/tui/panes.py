@@ -16,10 +16,8 @@ from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import GapItem, MessageItem, gap_words
 from sdschat.tui.model.status import (
     PART,
-    Health,
     WentAway,
     first_sentence,
-    health,
     last_heard_words,
     offline_words,
     provenance,
@@ -84,14 +82,9 @@ class Panes:
             unread, mentions = screen.desktop.counted(name)
             label = screen.label(name, _NAME)
             shown, tag = name == screen.desktop.shown, clean_name(screen.view.conversation(name).tag())
-            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag, self._health(name)))
+            state = screen.desktop.health(name)
+            found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag, state))
         return found
-
-    def _health(self, name: str) -> Health:
-        model = self._screen.desktop.models[name]
-        if is_shut_out(self._screen.view.node, name):
-            return Health.BAD
-        return health(model.connection, model.conversation.sync(), model.history, model.refused)
 
     def draw_badges(self) -> None:
         lines = self.lines()

@@ -314,6 +314,13 @@ async def test_who_was_removed_is_told_so_everywhere_and_writes_to_one_alone_by_
     await stage.press("alt+2")
     await stage.until_text("you were removed from garden")
     assert stage.app.badge(garden.name) == "not a member, private"
+    await stage.pilot.resize_terminal(80, 24)
+    await stage.press("f3")
+    drawn = [segment for strip in stage.app.screen._compositor.render_strips() for segment in strip]
+    (in_sheet,) = (each.style for each in drawn if each.text == "not a member, private")
+    assert in_sheet is not None
+    assert in_sheet.color == stage.app.line_style.style("refused").color
+    await stage.press("escape")
     await stage.enter("/msg bob why?")
     assert stage.app.conversation.channel == "lobby"
     await stage.until(lambda: sum("✓" in line for line in stage.log()) == 2)

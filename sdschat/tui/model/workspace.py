@@ -9,9 +9,11 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.private import is_shut_out
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
+from sdschat.tui.model.status import Health, health
 from sdschat.tui.model.timeline import ModelChange
 
 _CALLS: Final = 5  # messages to the user that are told of at once, at most
@@ -125,6 +127,13 @@ class Workspace:
         if level == "none":
             return 0, 0
         return (0 if level == "mentions" else model.unread), model.mentions
+
+    def health(self, name: str) -> Health:
+        """Return how the state of a channel or conversation is marked."""
+        model = self.models[name]
+        if is_shut_out(self.view.node, name):
+            return Health.BAD
+        return health(model.connection, model.conversation.sync(), model.history, model.refused)
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most, except the one that is shown."""
