@@ -214,9 +214,10 @@ def test_without_input_it_listens_as_long_as_it_is_to_linger(start: Start, tmp_p
     bob.until_event("connection", state="connected")
     bob.say("before ann was here")
     bob.until_event("published")
-    done = run(tmp_path, "pipe", "lobby", "--linger", "4s", *_ann(port))
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [each["message"]["text"] for each in told if each["event"] == "delivered"] == ["before ann was here"]
+    ann = start("ann", "--linger", "1h")
+    assert ann.process.stdin is not None
+    ann.process.stdin.close()
+    ann.until_texts("before ann was here")
 
 
 def test_send_takes_standard_input(start: Start, tmp_path: Path, port: int) -> None:
