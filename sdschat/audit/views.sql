@@ -122,7 +122,7 @@ FROM (
   SELECT s.message, p.member
   FROM short AS s
   JOIN presence AS p ON p.chan = s.chan
-  LEFT ANTI JOIN (SELECT h.message, h.member FROM short AS w JOIN copy AS h ON h.message = w.message) AS c
+  LEFT ANTI JOIN (SELECT message, member FROM copy WHERE message IN (SELECT message FROM short)) AS c
     ON c.message = s.message AND c.member = p.member
   UNION
   SELECT message, member FROM outside WHERE there = 0

@@ -26,7 +26,7 @@ CREATE TABLE spared AS SELECT message, COUNT(*) AS nodes, SUM(there) AS copies F
 
 CREATE TABLE short AS SELECT l.message, l.chan FROM log AS l JOIN crowd AS w ON w.chan = l.chan LEFT JOIN spared AS s ON s.message = l.message WHERE l.copies - COALESCE(s.copies, 0) < w.nodes - COALESCE(s.nodes, 0);
 
-CREATE TABLE gap AS SELECT k.message, k.member FROM (SELECT s.message, p.member FROM short AS s JOIN presence AS p ON p.chan = s.chan ANTI JOIN (SELECT h.message, h.member FROM short AS w JOIN copy AS h ON h.message = w.message) AS c ON c.message = s.message AND c.member = p.member UNION SELECT message, member FROM outside WHERE there = 0) AS k ANTI JOIN extra AS e ON e.message = k.message;
+CREATE TABLE gap AS SELECT k.message, k.member FROM (SELECT s.message, p.member FROM short AS s JOIN presence AS p ON p.chan = s.chan ANTI JOIN (SELECT message, member FROM copy WHERE message IN (SELECT message FROM short)) AS c ON c.message = s.message AND c.member = p.member UNION SELECT message, member FROM outside WHERE there = 0) AS k ANTI JOIN extra AS e ON e.message = k.message;
 
 CREATE VIEW absent AS SELECT g.message, g.member, l.position, l.lamport, l.message_id, l.sender, l.first_ms, p.node, p.origin, p.horizon, p.retained_from, p.last_ms FROM gap AS g JOIN log AS l ON l.message = g.message JOIN presence AS p ON p.member = g.member;
 
