@@ -16,7 +16,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create
 from sdschat.tui.manual import SIGNS, rows_of
 from sdschat.tui.model.items import NoteItem
-from tests.node.worlds import Member
+from tests.node.worlds import Member, world
 from tests.tui.stage import Stage, stage
 
 SHORT: dict[str, Value] = {
@@ -105,6 +105,48 @@ def test_who_and_info_say_who_made_the_channel_and_who_is_a_member(tmp_path: Pat
         await made.press("alt+up")
         await made.enter("/info")
         await made.until_text("role     member")
+
+    _told(tmp_path, story)
+
+
+def test_what_members_wrote_while_one_was_gone_is_new_as_in_other_channels(tmp_path: Path) -> None:
+    """It came in below what had been read, without a line above it and a number in the head."""
+
+    async def run() -> None:
+        async with _garden(tmp_path) as (made, bob):
+            bob.node.say("garden", "read")
+            await made.until(lambda: any("read" in line and "bob" in line for line in made.log()), "the first")
+            await made.enter("good night")
+            await made.until_text("settled")
+            made.app._keep()
+        texts = [f"number {number}" for number in range(20)] + ["the last, ann"]
+        async with world(tmp_path) as place:
+            bob = place.start("bob", "garden", changes=SHORT, before=install)
+            for text in texts:
+                bob.node.say("garden", text)
+            await bob.until(PostSaid, lambda told: told.post.text == texts[-1])
+        async with stage(tmp_path, "ann", "garden", size=(100, 18), changes=SHORT, extends=install) as made:
+            made.world.start("bob", "garden", changes=SHORT, before=install)
+            await made.until_text("the last, ann")
+            await made.until_text("21 new, 1 to you: Alt+U")
+            await made.press("alt+u")
+            log = made.log()
+            line, first = (next(at for at, row in enumerate(log) if text in row) for text in ("─ new ─", "number 0"))
+            assert first == line + 1
+
+    asyncio.run(run())
+
+
+def test_a_late_post_that_nobody_looks_at_is_unread(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        said = bob.node.say("garden", "an old word")
+        told = await bob.until(PostSaid, lambda one: one.post.message_id == said)
+        await made.until_text("an old word")
+        await made.enter("/channel lobby")
+        model = made.app.desktop.models["garden"]
+        assert model.unread == 0
+        model.hear(NodeEvent("garden", 0, PostSaid(told.post._replace(own=False), True, "live")), looking=False)
+        assert model.unread == 1
 
     _told(tmp_path, story)
 

@@ -244,8 +244,6 @@ class ChannelModel:
         if body.late and not shown.own and not history:
             self.late.add(shown.message_id)
         self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
-        if not shown.own:
-            self.unread_line.note_missed(shown.key)
         self._take(shown, looking)
 
     def _take(self, shown: Shown, looking: bool) -> None:
@@ -257,8 +255,7 @@ class ChannelModel:
         if self.loaded:
             self.timeline.put(entry)
             self.changes |= ModelChange.ROWS
-        if not shown.own and not looking:
-            self._count_unread(entry)
+        self._count_new(entry, looking)
         self.changes |= ModelChange.BADGES
 
     # Members' channels.
@@ -275,6 +272,7 @@ class ChannelModel:
             return
         if late or post.own or post.message_id in self.timeline.entries:
             self.reload()
+            self._count_new(self.entry_for(shown), looking)
         else:
             self._take(shown, looking)
 
@@ -296,10 +294,15 @@ class ChannelModel:
     def people_changed(self) -> None:
         self.changes |= ModelChange.PEOPLE | ModelChange.BADGES
 
-    def _count_unread(self, entry: MessageItem) -> None:
-        self.unread_line.draw_above(entry.key, self.timeline.messages())
-        self.unread += 1
-        self.mentions += entry.mention
+    def _count_new(self, entry: MessageItem, looking: bool) -> None:
+        """Count a message of another: as missed where the user was away, and as unread where they do not see it."""
+        if entry.own:
+            return
+        self.unread_line.note_missed(entry.key)
+        if not looking:
+            self.unread_line.draw_above(entry.key, self.timeline.messages())
+            self.unread += 1
+            self.mentions += entry.mention
 
     def next_late(self) -> str | None:
         """Return the oldest late message that the user has not jumped to, which they do now."""
@@ -308,8 +311,7 @@ class ChannelModel:
         return self.late.next()
 
     def _move(self, message_id: str, to: Fate) -> None:
-        row = self.timeline.entries.get(message_id)
-        self._replace_changed(self.fates.move(message_id, to, row))
+        self._replace_changed(self.fates.move(message_id, to, self.timeline.entries.get(message_id)))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
         if failure == "refused":
@@ -345,9 +347,8 @@ class ChannelModel:
             return
         self.present = present
         for message_id in self.fates.gathered(present):
-            row, fate = self.timeline.entries.get(message_id), self.fates.of(message_id)
-            if row is not None:
-                self.replace_row(replace(row, fate=fate))
+            if (row := self.timeline.entries.get(message_id)) is not None:
+                self.replace_row(replace(row, fate=self.fates.of(message_id)))
         self.changes |= ModelChange.ROWS
 
     # Lines of the program.

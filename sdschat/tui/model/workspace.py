@@ -245,9 +245,9 @@ class TalkModel(ChannelModel):
         shown = self._talk.message(message_id)
         return shown is not None and shown.own
 
-    def _count_unread(self, entry: MessageItem) -> None:
+    def _count_new(self, entry: MessageItem, looking: bool) -> None:
         """Count every message here as a mention: it is for us alone."""
-        super()._count_unread(entry)
+        super()._count_new(entry, looking)
         self.mentions = self.unread
 
 
