@@ -13,8 +13,8 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.node.events import HandedOver, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
-from sdschat.node.private.people import CHOOSE, may_remove, removable_called
-from sdschat.node.private.rights import require_right_to_remove
+from sdschat.node.private.people import may_remove, removable_called, require_may_remove
+from sdschat.node.view.private import halt_words
 
 _NEWS = 10.0  # seconds in which we may still hear of those who joined while we were away
 _APPOINTED = 5.0  # seconds in which we may hear that we were made an admin
@@ -26,8 +26,9 @@ _PATIENCE = 30.0  # seconds until the broker has the removal
 @click.argument("channel")
 @click.argument("nick")
 @click.option("--ban", is_flag=True, help="Let no invite but the creator's bring them back.")
+@click.option("--yes", is_flag=True, help="Do it also where nothing would settle any more in a members' channel.")
 @channel_options
-def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
+def command(chosen: Chosen, channel: str, nick: str, ban: bool, yes: bool) -> int:
     """Remove a member from a private channel, and change its key.
 
     \b
@@ -39,13 +40,18 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool) -> int:
     nothing that is written afterwards, and keeps what they have. Those who are away get the new key when they come
     back. With --ban, which is the creator's, no invite of other members lets that key in again. In the chat: /remove
     and /ban.
+
+    In a members' channel more than half of the committee has to remain to put out whoever is removed. Where it does
+    not, nothing is done without --yes.
     """
     name = channel_name(channel)
     with in_the_chat(f"/{'ban' if ban else 'remove'} {nick} yes"):
-        return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban), [name])
+        return run_node(
+            chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None, ban, sure=yes), [name]
+        )
 
 
-async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool) -> int:
+async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool, *, sure: bool = False) -> int:
     name = node.named(channel)
     try:
         has_right = may_remove(node.profile, name)  # before anything is joined
@@ -65,7 +71,10 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool
     if not has_right:
         await _appointment(node, private)
     try:
-        wanted.append(private.remove(await _find(private, nick), banned=ban))
+        sender_id = await _find(private, nick)
+        if not sure and (halts := halt_words(node, name, sender_id)):
+            raise CommandProblem(f"{nick} is not removed. {halts} --yes does it all the same.", WRONG_USE)
+        wanted.append(private.remove(sender_id, banned=ban))
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     try:
@@ -84,12 +93,12 @@ async def _appointment(node: Node, private: PrivateChannel) -> None:
     channel, ends = private.record.name, time.monotonic() + _APPOINTED
     while True:
         try:
-            return require_right_to_remove(private.roster, private.own_key, channel)
+            return require_may_remove(private)
         except ValueError as error:
             if time.monotonic() > ends:
                 others = node.sessions[channel].presence.online.keys() - {node.sender_id}
                 alone = "" if others else " Nobody else is here, who could tell that you were made one meanwhile."
-                raise CommandProblem(f"{error} {CHOOSE}{alone}", WRONG_USE) from error
+                raise CommandProblem(f"{error}{alone}", WRONG_USE) from error
         await asyncio.sleep(_LOOK)
 
 

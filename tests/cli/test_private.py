@@ -139,6 +139,16 @@ def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path)
         assert words in done.stderr
 
 
+def test_who_wants_to_remove_from_a_members_channel_is_told_how_members_go(tmp_path: Path) -> None:
+    """The channel was called an open one."""
+    url = f"mqtt://127.0.0.1:{free_port()}"
+    run(tmp_path, "create", "yard", "--members", "--name", "ann", "--broker", url)
+    done = run(tmp_path, "remove", "yard", "bob", "--name", "ann", "--broker", url)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "who is silent for long is voted out" in done.stderr
+    assert "sdschat create NAME --private --members" in done.stderr
+
+
 def test_whoever_was_made_an_admin_while_away_removes_a_member_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli import remove
+from sdschat.cli.errors import CommandProblem
 from sdschat.identity.members import seal_packet
 from sdschat.node.events import (
     DeliveryChanged,
@@ -27,7 +29,8 @@ from sdschat.node.members.saved import create_private_members, saved_posts
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation, halts_without
+from sdschat.node.view.members import MembersConversation
+from sdschat.node.view.private import halt_words
 from sdschat.store.journal import BALLOT
 from sdschat.store.reader import Reader
 from sdschat.timber.values import Sync, member_id
@@ -135,6 +138,28 @@ def test_a_link_alone_gets_no_operation_by_asking_for_it(tmp_path: Path) -> None
     run(scenario)
 
 
+def test_the_command_line_does_not_halt_a_committee_unasked(tmp_path: Path) -> None:
+    """It removed one of two at once; nobody could be let in any more."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            bob = _join(here, "bob", _link(ann))
+            await _let_in(ann, bob)
+            name = _private(ann).record.name
+            await ann.node.close(0.1)
+            ann = here.start("ann", changes=SHORT, before=install)
+            with pytest.raises(CommandProblem, match=r"bob is not removed\. .* nothing would settle, .* --yes does it"):
+                await remove._remove(ann.node, name, "bob", False, False)
+            assert len(_private(bob).roster.members) == 2
+            await ann.node.close(0.1)
+            ann = here.start("ann", changes=SHORT, before=install)
+            assert await remove._remove(ann.node, name, "bob", False, False, sure=True) == 0
+            await bob.until(NotAMember)
+
+    run(scenario)
+
+
 def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
@@ -143,16 +168,16 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             bob, carol = _join(here, "bob", link), _join(here, "carol", link)
             name = next(iter(ann.node.sessions))
             await _let_in(ann, bob)
-            assert halts_without(ann.node, name, bob.node.sender_id), "one of two"
+            assert halt_words(ann.node, name, bob.node.sender_id), "one of two"
             await _let_in(ann, carol)
             _say(carol, "I am here")
             await _until_said(ann, "I am here")
             await _until_said(bob, "I am here")
-            assert not halts_without(ann.node, name, carol.node.sender_id)
+            assert not halt_words(ann.node, name, carol.node.sender_id)
             _private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
-            assert halts_without(ann.node, name, bob.node.sender_id), "two of three"
+            assert halt_words(ann.node, name, bob.node.sender_id), "two of three"
             said = _say(ann, "without carol")
             await _until_said(bob, "without carol")
             await ann.until(DeliveryChanged, lambda one: one.message_id == said and one.state in ("written", "known"))

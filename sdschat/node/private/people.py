@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdschat.identity.signing import ids_called, sender_id_of
+from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import private_state
 from sdschat.node.private.rights import require_right_to_remove
 
-CHOOSE = "Choose one of those with --name or --profile, or ask them."
+_CHOOSE = "Choose one of those with --name or --profile, or ask them."
 
 if TYPE_CHECKING:
     from sdschat.node.private.membership import PrivateChannel
@@ -40,10 +41,30 @@ def removable_called(private: PrivateChannel, name: str) -> str:
         return found[0]
 
 
+def no_removal_words(channel: str, creates: str) -> str:
+    """Say how members go from a members' channel that is not private. `creates`: the command that makes a private
+    one."""
+    return (
+        f"Nobody can be removed from {channel} by one of its members: who is silent for long is voted out. "
+        f"/mute hides for you what somebody says. In one that is made by {creates}, the creator and admins remove "
+        "people."
+    )
+
+
+def require_may_remove(private: PrivateChannel) -> None:
+    """Raise ValueError, for a person, if we may not remove members of this channel."""
+    try:
+        require_right_to_remove(private.roster, private.own_key, private.record.name)
+    except ValueError as error:
+        raise ValueError(f"{error} {_CHOOSE}") from error
+
+
 def may_remove(profile: Profile, channel: str) -> bool:
     """Return True if this profile may remove members, by what it has saved of the channel (its full name); False for a
     member without rights, who may have been made an admin meanwhile. Raise ValueError for whoever is no member."""
     state = private_state(profile.store, channel)
+    if state is None and is_members_channel(profile.store, channel):
+        raise ValueError(no_removal_words(channel, "sdschat create NAME --private --members"))
     if state is None:
         raise ValueError(
             f"{channel} is no private channel of this profile, and nobody is removed from an open one. Choose who made "
@@ -54,5 +75,5 @@ def may_remove(profile: Profile, channel: str) -> bool:
     except ValueError as error:
         if state.roster.rank(profile.identity.public_key) is not None:
             return False
-        raise ValueError(f"{error} {CHOOSE}") from error
+        raise ValueError(f"{error} {_CHOOSE}") from error
     return True

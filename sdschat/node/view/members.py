@@ -85,17 +85,6 @@ def members_of(node: Node, channel: str) -> MembersChannel:
     return session.members
 
 
-def halts_without(node: Node, channel: str, sender_id: str) -> bool:
-    """True if the committee of a private members' channel could not put out whoever is removed, this one among them:
-    more than half of it has to remain."""
-    session = node.sessions.get(channel)
-    if session is None or session.members is None:
-        return False
-    members = [sender_of(one.member) for one in session.members.engine.members()]
-    gone = [one for one in members if one == sender_id or session.is_outsider(one)]
-    return sender_id in gone and 2 * len(gone) >= len(members)
-
-
 def shown_post(placed: PlacedPost) -> Shown:
     """Return a post as a message of the log."""
     at, post = placed

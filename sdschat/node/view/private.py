@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.node.private.people import member_called, removable_called
+from sdschat.node.private.people import member_called, no_removal_words, removable_called
 from sdschat.node.private.record import create_private, load_record
+from sdschat.timber.values import sender_of
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node
@@ -16,6 +17,7 @@ __all__ = [
     "Privacy",
     "appoint",
     "create",
+    "halt_words",
     "invite",
     "is_only_member",
     "is_private",
@@ -26,6 +28,11 @@ __all__ = [
     "removable",
     "remove",
 ]
+
+_HALTS: Final = (
+    "The committee would count them for ever, since more than half of it has to remain to put somebody out: nothing "
+    "would settle, and nobody could be let in any more."
+)
 
 
 class Privacy(NamedTuple):
@@ -85,11 +92,7 @@ def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> st
     session = node.sessions.get(channel)
     if session is not None and session.private is None:
         if session.members is not None:
-            raise ValueError(
-                f"Nobody can be removed from {channel} by one of its members: who is silent for long is voted out. "
-                "/mute hides for you what somebody says. In one that is made by /create NAME private members, the "
-                "creator and admins remove people."
-            )
+            raise ValueError(no_removal_words(channel, "/create NAME private members"))
         raise ValueError(
             f"Nobody can be put out of {channel}, which is an open channel. /mute and /ignore hide for you what "
             "somebody says; /create makes a private channel."
@@ -98,6 +101,17 @@ def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> st
     sender_id = removable_called(private, who)
     private.removable(sender_id, banned=banned)
     return sender_id
+
+
+def halt_words(node: Node, channel: str, sender_id: str) -> str:
+    """Say what becomes of a private members' channel whose committee could not put out whoever is removed, this one
+    among them: more than half of it has to remain. Empty if it could, and in a channel of another kind."""
+    session = node.sessions.get(channel)
+    if session is None or session.members is None:
+        return ""
+    members = [sender_of(one.member) for one in session.members.engine.members()]
+    gone = [one for one in members if one == sender_id or session.is_outsider(one)]
+    return _HALTS if sender_id in gone and 2 * len(gone) >= len(members) else ""
 
 
 def remove(node: Node, channel: str, sender_id: str, *, banned: bool = False) -> None:

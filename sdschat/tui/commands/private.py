@@ -14,10 +14,6 @@ from sdschat.tui.model.words import ASCII, clean_name
 
 _SINCE_JOIN = "since-join"
 _KINDS = frozenset({"private", "members", _SINCE_JOIN})
-_HALTS = (
-    " The committee would count them for ever, since more than half of it has to remain to put somebody out: nothing "
-    "would settle, and nobody could be let in any more."
-)
 _CREATED, _INVITE = "channel", "invite"  # titles of answers
 
 
@@ -153,11 +149,11 @@ def _put_out(host: Host, command: str, argument: str) -> None:
         member = bool(private.members_of_these(host.view.node, host.room, frozenset({sender_id})))
         who = host.model.name_of(sender_id) if member else clean_name(name)  # no nick is kept of others
         would = "banned" if banned else "removed"
-        halts = _HALTS if members.halts_without(host.view.node, host.room, sender_id) else ""
+        halts = private.halt_words(host.view.node, host.room, sender_id)
         if not sure:
             host.warn(
                 f"{who} would be {would}: with a new key, which {who} does not get, and no link that was given "
-                f"away is of use any more.{halts} /{command} {clean_name(name)} yes does it."
+                f"away is of use any more. {f'{halts} ' if halts else ''}/{command} {clean_name(name)} yes does it."
             )
             return
         state = private.privacy(host.view.node, host.room)
