@@ -100,8 +100,8 @@ class GroupSetting:
 TIMES: Final = ("interval", "latency", "warm_up", "tail", "t_min", "t_max", "sync_interval")
 SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(GroupSetting)}
 _ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
-_UNITS: Final = {"m": 60_000, "s": 1_000, "ms": 1}
-_TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(m|s|ms)")
+_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+_TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(h|m|s|ms)")
 _KINDS: Final = {int: "a whole number", float: "a number, such as 0.05", str: "a text in quotes", bool: "true or false"}
 
 
@@ -128,14 +128,15 @@ def setting_of(values: Mapping[str, Any]) -> GroupSetting:
 def _milliseconds(name: str, text: str) -> int:
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise _wrong(f"{name} is {text!r}, and must be a time such as 500ms, 30s or 10m")
+        raise _wrong(f"{name} is {text!r}, and must be a time such as 500ms, 30s, 10m or 2h")
     return round(float(found[1]) * _UNITS[found[2]])
 
 
 def in_text(name: str, value: Any) -> str:
     """Return the value as options and tables say it: a time has its unit."""
     if name in TIMES:
-        unit, size = next((unit, size) for unit, size in _UNITS.items() if value % size == 0)
+        fitting = ((unit, size) for unit, size in _UNITS.items() if value and value % size == 0)
+        unit, size = next(fitting, ("ms", 1))
         return f"{value // size}{unit}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -153,7 +154,8 @@ def _problems(s: GroupSetting) -> list[str]:
     def within(name: str, low: float, high: float) -> None:
         value = getattr(s, name)
         if not low <= value <= high:
-            found.append(f"{name} is {value}, and must be from {low} to {high}")
+            said, least, most = (in_text(name, each) for each in (value, low, high))
+            found.append(f"{name} is {said}, and must be from {least} to {most}")
 
     if s.by not in ("engine", "model"):
         found.append(f"by is {s.by!r}, and must be engine or model")

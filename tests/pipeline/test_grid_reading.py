@@ -50,6 +50,7 @@ def test_shipped_grids_can_be_read_and_name_known_figures(path: Path) -> None:
         ("seed = 3\n[[sweep]]\nloss = 0.1", "'seed' is not known; at the top there may be title, seeds"),
         ("[base]\nseeds = 3\n[[sweep]]\nloss = 0.1", "seeds goes into a"),
         ("[[sweep]]\nloss = 2.0", "loss is 2.0, and must be from 0.0 to 0.9"),
+        ("[[sweep]]\ntail = '3h'", "tail is 3h, and must be from 1ms to 2h"),
         ("[[sweep]]\nloss = nan", "loss is nan, and must be from"),
         ("[[sweep]]\nloss = 0.1\n[[sweep]]\nname = 'b'\nloss = [0.1, 'x']", "in sweep 2, loss is 'x', and must"),
         ("[[sweep]]\nloss = []", "loss is an empty list"),
@@ -147,6 +148,7 @@ def test_times_have_units_and_bare_ones_are_milliseconds(tmp_path: Path) -> None
     found = [(each.warm_up, each.sync_interval, each.interval) for each in sweep.settings]
     assert found == [(120_000, 30_000, 500), (120_000, 10, 500)]
     assert setting_from(("t_min=5s", "t_max=1.5m")).config().t_max == 90_000
+    assert " warm_up=0ms tail=2h " in setting_from(("warm_up=0", "tail=2h")).in_full()
 
 
 def test_what_is_no_time_says_how_times_are_written() -> None:
