@@ -142,11 +142,7 @@ def _provenance(runs: Sequence[SimRun]) -> str:
 def _table(sweep: Sweep, points: Sequence[Point]) -> str:
     rows = []
     for point in points:
-        cells = [
-            point.text,
-            point.line,
-            str(max((found.n for found in point.figures.values()), default=0)),
-        ]
+        cells = [point.text, point.line, str(max((found.n for found in point.figures.values()), default=0))]
         cells += [spoken(point.figures.get(name)) for name in sweep.figures]
         rows.append([escape(cell) for cell in cells])
     headings = (sweep.axis, ", ".join(sweep.lines), "seeds", *sweep.figures)
