@@ -34,6 +34,7 @@ class KeyStanding(IntFlag):
     KEPT = 64  # the user said something of this participant, or a private channel has them
 
 
+SILENCED: Final = int(KeyStanding.MUTED | KeyStanding.IGNORED)  # by the user
 _PERSON: Final = int(KeyStanding.PERSON)
 _WAITING: Final = int(KeyStanding.WAITING)
 _WELCOME: Final = int(KeyStanding.PERSON | KeyStanding.KEPT)

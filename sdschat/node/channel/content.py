@@ -17,6 +17,7 @@ from sdschat.identity.content import (
     seal,
 )
 from sdschat.identity.key_book import (
+    SILENCED,
     BookRow,
     KeyBook,
     KeyEvent,
@@ -42,7 +43,6 @@ from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place, is_ours
 _CLAIMS_KEPT = 256
 _ELSEWHERE_KEPT: Final = 64
 _IGNORED: Final = int(KeyStanding.IGNORED)
-_HIDDEN_BY_THE_USER: Final = int(KeyStanding.MUTED | KeyStanding.IGNORED)
 _VERIFIED_KEPT = 4096
 
 
@@ -195,7 +195,7 @@ class ContentGate:
 
     def is_muted(self, sender_id: str) -> bool:
         """True if the user wants to see nothing of this participant."""
-        return self.book.is_any(sender_id, _HIDDEN_BY_THE_USER)
+        return self.book.is_any(sender_id, SILENCED)
 
     def is_hidden(self, sender_id: str) -> bool:
         """True if what this participant says is not shown: they are muted, or a stranger who waits."""

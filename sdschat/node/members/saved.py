@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice, takewhile
 from typing import Any, NamedTuple
 
+from sdschat.identity.key_book import SILENCED
 from sdschat.identity.members import announce
 from sdschat.identity.signing import Identity, verify
 from sdschat.node.members.events import MemberPost
@@ -93,10 +94,7 @@ def saved_posts(reader: Reader, channel: str, me: str, nick: str) -> list[Member
 
 def muted(reader: Reader) -> set[str]:
     """Return the sender ids of those whom the user mutes or ignores."""
-    from sdschat.identity.key_book import KeyStanding
-
-    hidden = KeyStanding.MUTED | KeyStanding.IGNORED
-    return {sender_id for sender_id, standing, _ in reader.standings() if standing & hidden}
+    return {sender_id for sender_id, standing, _ in reader.standings() if standing & SILENCED}
 
 
 def saved_log(reader: Reader, channel: str, me: str, nick: str) -> PostLog:
