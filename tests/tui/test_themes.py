@@ -49,7 +49,7 @@ def test_a_file_is_a_theme_and_has_the_rest_from_its_base(tmp_path: Path) -> Non
 
 
 def test_what_help_shows_of_a_theme_can_be_copied_into_a_file(tmp_path: Path) -> None:
-    """What its lines mean stood behind them as if it were part of the file."""
+    """Explanations stood behind its lines as if they were part of the file."""
     shown = [line for line in lines_of(PREFERENCES) if line.startswith("    ")]
     assert all(len(line) <= 70 for line in shown), "it is not broken beside both lists"
     file = themes(tmp_path, sea="\n".join(shown))

@@ -170,7 +170,7 @@ async def test_tab_completes_commands_and_their_arguments(s: Stage) -> None:
 
 @staged(size=(80, 24))
 async def test_the_choice_that_is_taken_is_on_the_screen_and_the_others_are_counted(s: Stage) -> None:
-    """Of the commands four lines were shown, and the rest of them could be taken unseen."""
+    """Only four lines of the commands were shown, and the others could be taken unseen."""
     await s.type("/")
     names = len(s.app.registry.names())
     for _ in range(names):
