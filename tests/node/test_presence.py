@@ -227,3 +227,14 @@ def test_who_signs_sync_messages_is_seen_whatever_presences_came_before() -> Non
     for identity in strangers[STRANGERS:]:
         mine.heard(identity.sender_id, here(presence(identity)), at(3))
     assert len(mine.online) == STRANGERS + READERS
+
+
+def test_whoever_begins_to_sign_sync_messages_leaves_no_room_to_ever_new_keys() -> None:
+    heard: set[str] = set()
+    mine = ChannelPresence("lobby", ME, _Keys(), heard.__contains__)
+    keys = [Identity(number.to_bytes(32)) for number in range(1, 2 * (STRANGERS + READERS))]
+    for identity in keys:
+        for moment in (0, 1):
+            mine.heard(identity.sender_id, here(presence(identity), moment), at(moment))
+            heard.add(identity.sender_id)
+    assert len(mine.online) == STRANGERS + READERS

@@ -233,13 +233,20 @@ class ChannelPresence:
         seen, asked and answered."""
         return (self._readers, READERS) if self.signs_sync(participant) else (self._strangers, STRANGERS)
 
+    def _count_in_share(self, participant: str) -> None:
+        """Count a key that said nothing. A stranger that signs sync messages now changes to those only if they have
+        room: it would make room for ever new ones."""
+        share, most = self._share_of(participant)
+        if participant not in self._strangers or len(share) < most:
+            self._strangers.discard(participant)
+            share.add(participant)
+
     def _here(self, participant: str, nick: str, seen: _Seen, now: Now) -> PresenceChanged | None:
         self._doubted.discard(participant)
         self._left.pop(participant, None)
         self._seen[participant] = seen
-        if not self._keys.signs(participant):
-            self._strangers.discard(participant)
-            self._share_of(participant)[0].add(participant)
+        if not self._keys.signs(participant) and participant not in self._readers:
+            self._count_in_share(participant)
         if self.online.get(participant) == nick:
             return None
         self.came.setdefault(participant, now.wall)
