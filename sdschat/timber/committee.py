@@ -90,6 +90,7 @@ class Committee:
         self.slots: list[Slot] = []
         self.open: set[int] = set()
         self.lives: dict[bytes, int] = {}  # slots that a key has had
+        self.shut_out: frozenset[bytes] = frozenset()  # ids of those from whom nobody takes anything any more
         self._floor: dict[int, int] = {}  # for each writer, operations that every member names
         self._behind: dict[int, int] = {}  # for each writer, a member that named no more than that
 
@@ -204,6 +205,8 @@ class Committee:
         self._behind.clear()
 
     def silent(self, held: int, rounds: int) -> list[int]:
-        """Return the members whose newest operation does not know `rounds` whole rounds of the `held` operations."""
+        """Return the members whose newest operation does not know `rounds` whole rounds of the `held` operations, and
+        those that are shut out."""
         most = held - rounds * len(self.open)
-        return sorted(one for one in self.open if self.slots[one].names <= most)
+        slots = self.slots
+        return sorted(one for one in self.open if slots[one].names <= most or slots[one].member in self.shut_out)

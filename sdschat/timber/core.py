@@ -110,6 +110,7 @@ class EngineState:
 
     def start(self, data_set: bytes, replica: Replica) -> None:
         """Use this replica from now on."""
+        replica.committee.shut_out = self.replica.committee.shut_out
         self.data_set, self.replica = data_set, replica
         self.intake = OperationIntake(replica, data_set, self.verify, self._added)
         self.intake.checked = self._checked

@@ -129,12 +129,16 @@ class TimberEngine:
         self._work()
         return data_set
 
-    def join(self, data_set: bytes, contacts: Iterable[bytes], now: ClockReading) -> None:
-        """Take part in a data set of others, who are asked for its state. `contacts`: ids of members."""
+    def join(
+        self, data_set: bytes, contacts: Iterable[bytes], now: ClockReading, shut_out: frozenset[bytes] = frozenset()
+    ) -> None:
+        """Take part in a data set of others. `contacts`: ids of members, who are asked for its state. `shut_out`: of
+        those from whom nobody takes anything any more, by a decision outside of the data set. They count as silent."""
         self._tick(now)
         if self._core.data_set not in (b"", data_set):
             raise ValueError("this replica has another data set")
         self._core.data_set = data_set
+        self._core.replica.committee.shut_out = shut_out
         self._sync.contacts = tuple(contacts)
         self._sync.next_at = self._core.mono
         self._work()
@@ -213,11 +217,8 @@ class TimberEngine:
             return None
         times = [core.routing.next() if core.replica.me is not None else None, core.writing.next()]
         times += [heartbeat_due(core), self._sync.next_at]
-        times += [
-            since + core.config.heartbeat
-            for since in core.silent_since.values()
-            if core.mono < since + core.config.heartbeat
-        ]
+        spared_until = (since + core.config.heartbeat for since in core.silent_since.values())
+        times += [end for end in spared_until if core.mono < end]
         return min(time for time in times if time is not None)
 
     def take(self) -> Ready:
@@ -391,9 +392,8 @@ class TimberEngine:
         route(core)
         write_due(core)
         write_heartbeat(core)
-        replica = core.replica
-        kept = replica.mark.number - replica.base.number
-        if kept and (replica.front.newest is None or kept >= core.config.compact_after):
+        kept = core.replica.mark.number - core.replica.base.number
+        if kept and (core.replica.front.newest is None or kept >= core.config.compact_after):
             core.compact()
         core.tell_silent()
         self._sync.push()

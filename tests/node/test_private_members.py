@@ -205,6 +205,26 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
     run(scenario)
 
 
+def test_who_is_removed_is_put_out_of_the_committee_though_nobody_writes(tmp_path: Path) -> None:
+    """They stayed in it until the others had written eight rounds of operations, and nobody was let in until then."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = _creator(here)
+            link = _link(ann)
+            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            await _let_in(ann, bob)
+            await _let_in(ann, carol)
+            gone = carol.node.sender_id
+            _private(ann).remove(gone)
+            for each in (ann, bob):
+                await each.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
+            dave = _join(here, "dave", _link(ann))
+            await _let_in(bob, dave)
+
+    run(scenario)
+
+
 def test_it_is_what_it_was_after_a_restart_and_messages_of_sds_are_not_shown(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:

@@ -120,3 +120,32 @@ def test_two_members_cannot_remove_each_other() -> None:
     group["bob"].up = True
     group.settle()
     assert len(group["bob"].texts()) == 20
+
+
+def test_who_is_shut_out_is_removed_though_nobody_writes_and_only_by_a_majority() -> None:
+    """T-030: "Without another mechanism to account for it, the compaction process would halt and no new peers could be
+    invited." A decision outside of the data set, such as a removal from a private channel, takes the place of the
+    silence; that more than half of the electors agree (T-049) it does not replace.
+    """
+    group = Group(*THREE)
+    group.settle(60_000)
+    group["carol"].up = False
+    group["alice"].engine.join(group.data_set, [group["bob"].id], group.now, frozenset({group["carol"].id}))
+    group.settle(500)
+    assert len(group["alice"].engine.members()) == 3, "one heartbeat is waited for: its last words may be on the way"
+    group.settle(60_000)
+    assert [len(group[name].engine.members()) for name in ("alice", "bob")] == [2, 2]
+    (decided,) = (one for one in group["alice"].heard(Decided) if one.value is not None and one.value.removed)
+    assert (decided.agreed, decided.need) == ((0, 1), 2)
+
+
+def test_who_is_shut_out_stays_so_for_whoever_takes_over_the_state_of_the_channel() -> None:
+    group = Group("alice", "carol", "dora", members=False)
+    dora, carol = group["dora"], group["carol"]
+    dora.engine.join(group.data_set, [group["alice"].id], group.now, frozenset({carol.id}))
+    for guest in (carol, dora):
+        group["alice"].engine.invite(guest.key, group.now)
+        group.carry(group["alice"])
+        group.settle()
+    assert dora.engine.me == 2
+    assert [one.slot for one in dora.heard(MemberChanged) if one.status == "silent"] == [1]

@@ -235,21 +235,23 @@ class MembersChannel:
         """Take part in the data set from now on."""
         self._announced.begin(record, kept=kept)
         signer = Signer(self._identity.public_key, self._identity.sign)
-        now, config = self._now(), self._config
         snapshot = open_timber(self._store, record.channel)
-        self._engine = TimberEngine(config, signer, self._codec, verify, now, snapshot)
-        self._engine.join(record.data_set, self._contacts(), now)
+        self._engine = TimberEngine(self._config, signer, self._codec, verify, self._now(), snapshot)
+        self._join()
         self._wiping.begin(kept=snapshot is not None)
         self.told = Told(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         if self._session.private is not None:
-            self._session.private.on_members = self._follow_roster
+            self._session.private.on_members = self._join
         self.decided.set()
 
-    def _follow_roster(self) -> None:
-        """Ask those for the state who are members of the private channel now."""
-        self.engine.join(self._announced.data_set, self._contacts(), self._now())
+    def _join(self) -> None:
+        """Take part, with those who are members of the private channel now; whoever was removed from it is shut out."""
+        private, shut_out = self._session.private, frozenset[bytes]()
+        if private is not None and private.is_member:
+            shut_out = frozenset(map(member_id, private.roster.changes.keys() - private.roster.members.keys()))
+        self.engine.join(self._announced.data_set, self._contacts(), self._now(), shut_out)
 
     def require_voice(self) -> None:
         """Raise ValueError, for a person, if we were removed, so that nobody would open what we write."""
@@ -278,7 +280,7 @@ class MembersChannel:
         if not self.decided.is_set():
             asyncio.get_running_loop().call_later(DECIDED_AFTER, self.decided.set)
         if self._engine is not None:
-            self._engine.join(self._engine.data_set or self._announced.data_set, self._contacts(), now)
+            self._join()
 
     def disconnected(self, now: Now) -> None:
         self._announced.disconnected()
@@ -384,7 +386,7 @@ class MembersChannel:
         elif found.data_set != ours.data_set:
             self._refuse(found, f"another data set is announced here; ours is {self.data_set}")
         elif self._announced.hear(found):
-            self._follow_roster()
+            self._join()
 
     def _refuse(self, found: DataSet, why: str) -> None:
         self._events += self._announced.refusal(found, why, self._now().mono)

@@ -68,7 +68,7 @@ def journey_sentence(journey: PostJourney, written_at: int, now: int, *, connect
     written = f"Written into the log by {name_of(writer) if writer and not writer.own else 'you'}."
     if journey.removed and not lacking:
         waits = _have(list(journey.removed), "was removed", "were removed")
-        until = "the committee counts them until more than half of it puts them out for silence"
+        until = "the committee counts them until more than half of it puts them out"
         return f"{waits}, and {until}. The others have it. {written}"
     if not lacking:
         return f"All members have it; it is final once they all know that of each other. {written}"

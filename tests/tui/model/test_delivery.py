@@ -123,7 +123,7 @@ def post_sentence(journey: PostJourney, *, connected: bool = True) -> str:
         (PostJourney("settled"), "All members have it, and it is final."),
         (
             PostJourney("written", ME, removed=(person("carol"),)),
-            "carol was removed, and the committee counts them until more than half of it puts them out for silence. "
+            "carol was removed, and the committee counts them until more than half of it puts them out. "
             "The others have it. Written into the log by you.",
         ),
         (
