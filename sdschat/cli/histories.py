@@ -107,6 +107,11 @@ def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> Wante
         asked = parse_search(wanted.search, time.time_ns() // 1_000_000)
     except ValueError as error:
         raise CommandProblem(safe(str(error)), WRONG_USE) from error
+    if asked.to_me:
+        raise CommandProblem(
+            "to:me is for the search of the chat: there your nick and the words of /highlight say what is to you.",
+            WRONG_USE,
+        )
     since = max(filter(None, (wanted.since, asked.since)), default=None)
     until = min((at for at in (wanted.until, asked.before and asked.before - 1) if at is not None), default=None)
     wanted = replace(wanted, search=asked.text, since=since, until=until)

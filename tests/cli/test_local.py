@@ -326,6 +326,8 @@ def test_a_search_in_the_log_takes_what_one_in_the_chat_takes() -> None:
     asked = parse_search("long  rope from:@bob since:2d before:30m", now)
     assert asked.text.split() == ["long", "rope"]
     assert (asked.names, asked.since, asked.before) == (("bob",), now - 172_800_000, now - 1_800_000)
+    assert parse_search("to:me long rope", now)[:3] == ("long rope", (), True)
+    assert parse_search("to:bob", now)[:3] == ("to:bob", (), False)
     assert parse_search("rope until:30m", now).before == now - 1_800_000 + 1, "that moment is in it"
     assert parse_search("rope until:30m before:2d", now).before == now - 172_800_000
     with pytest.raises(ValueError, match="since: needs a time"):

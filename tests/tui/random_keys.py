@@ -45,7 +45,20 @@ _KEYS = (
     *"aeionrtyikjgGpNs.?/",
 )
 _LINES = (
-    *("/help", "/help signs", "/keys", "/legend", "/who", "/channels", "/info", "/why", "/outbox", "/thread", "/hits"),
+    *(
+        "/help",
+        "/help signs",
+        "/keys",
+        "/legend",
+        "/who",
+        "/channels",
+        "/info",
+        "/why",
+        "/outbox",
+        "/thread",
+        "/hits",
+        "/mentions",
+    ),
     *("/original", "/search o", "/goto 1h", "/start", "/end", "/late", "/unread", "/links", "/clear", "/verify"),
     *("/bare", "/split", "/split dev", "/ids", "/theme light", "/theme plain", "/theme dark", "/matrix", "/trace"),
     *("/lens why", "/lens graph", "/lens events", "/lens packet", "/join x", "/part", "/next", "/msg bob hello"),

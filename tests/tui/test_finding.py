@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from textual import events
 
+from sdschat.node.view.searching import _PAGE
 from sdschat.store.reader import Reader
 from sdschat.tui.row_lines import pattern_of
 from tests.tui.stage import Stage, staged
@@ -223,3 +224,52 @@ async def test_without_a_hit_no_key_of_hits_is_named(s: Stage) -> None:
     await _find(s, "nothing like this")
     await s.until_text("not in this channel as a word or its beginning ⋅ Esc ends")
     assert "Tab list" not in s.text()
+
+
+async def _said_to_ann(s: Stage) -> None:
+    """Let bob say four things, three of which are to ann."""
+    await s.enter("who has a rope?")
+    (own,) = s.app.model.timeline.messages()
+    s.say("ann: I have one")
+    s.say("the weather is fine")
+    s.say("it is at the ferry")
+    s.say("a short one", reply_to=own.message_id)
+    await s.until_text("a short one")
+    await s.enter("ann is my name")
+
+
+@staged(peers=("bob",), size=(110, 30))
+async def test_what_was_said_to_the_user_is_listed_newest_first(s: Stage) -> None:
+    await _said_to_ann(s)
+    await s.enter("/highlight ferry")
+    await s.enter("/mentions")
+    assert s.app.sheet.page is not None
+    assert [line.partition("bob: ")[2] for line in s.app.sheet.page.lines] == [
+        "a short one",
+        "it is at the ferry",
+        "ann: I have one",
+    ]
+    await s.press("down", "down", "enter")
+    chosen = s.app.model.timeline.entries[s.app.selection or ""]
+    assert chosen.text == "ann: I have one"
+
+
+@staged(peers=("bob",), size=(110, 30))
+async def test_a_search_with_to_me_finds_what_was_said_to_the_user_alone(s: Stage) -> None:
+    await _said_to_ann(s)
+    await s.enter("/search one to:me")
+    assert "hit 1 of 2" in s.hint()
+    await s.enter("/mentions weather")
+    assert "Nothing of that here is to you" in s.hint()
+
+
+@staged(peers=("bob",))
+async def test_what_was_said_to_the_user_is_found_behind_many_other_messages(s: Stage) -> None:
+    """The database does not know what is to whom: the search looks at one page of messages after another."""
+    s.say("ann: the first of all")
+    await s.until_text("the first of all")
+    for number in range(2 * _PAGE + 1):
+        s.app.node.send("lobby", str(number))
+    await s.settle()
+    await s.enter("/search to:me")
+    await s.until(lambda: "hit 1 of 1" in s.hint(), "the hit")

@@ -12,6 +12,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _EPOCH: Final = re.compile(r"[0-9]{11,}")
 _EXAMPLES: Final = "10:02, 2026-01-31, 2026-01-31T15:00, 30m or 2d for so long ago, yesterday, or epoch milliseconds"
 _SEARCHED: Final = "10:02, 2025-11-20, 2h, 3d or yesterday"
+_TO_ME: Final = "to:me"
 _NAMES: Final = ("from", "since", "before", "until")
 
 
@@ -50,15 +51,17 @@ class SearchWords(NamedTuple):
 
     text: str  # the words themselves
     names: tuple[str, ...]  # of those who said it
+    to_me: bool  # only what was said to the user
     since: int | None
     before: int | None
 
 
 def parse_search(line: str, now: int) -> SearchWords:
-    """Take `from:NICK`, `since:TIME` and `before:TIME` out of a line of search words. Raises ValueError. `until:TIME`
-    is as `before:TIME`, and includes that moment, as the option --until does."""
+    """Take `from:NICK`, `to:me`, `since:TIME` and `before:TIME` out of a line of search words. Raises ValueError.
+    `until:TIME` is as `before:TIME`, and includes that moment, as the option --until does."""
     words, names, times = [], list[str](), dict[str, int]()
-    for word in line.split(" "):
+    asked = line.split(" ")
+    for word in (each for each in asked if each != _TO_ME):
         name, colon, value = word.partition(":")
         if not colon or name not in _NAMES:
             words.append(word)
@@ -73,4 +76,6 @@ def parse_search(line: str, now: int) -> SearchWords:
             except ValueError:
                 raise ValueError(f"{value} is no time, such as {_SEARCHED}.") from None
     ends = [times[name] + (name == "until") for name in ("before", "until") if name in times]
-    return SearchWords(" ".join(words).lstrip(), tuple(names), times.get("since"), min(ends, default=None))
+    return SearchWords(
+        " ".join(words).lstrip(), tuple(names), _TO_ME in asked, times.get("since"), min(ends, default=None)
+    )

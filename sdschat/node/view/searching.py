@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from sdschat.identity.signing import goes_by
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Conversation, Key, Shown
+from sdschat.node.view.values import Conversation, Key, Shown, Verdict
 from sdschat.store.errors import StoreError
 
+_PAGE: Final = 500  # messages that are read at once where each is looked at
 _EVERYTHING: Final = 1_000_000  # more messages than a conversation that is searched in memory has
 
 
@@ -22,6 +24,7 @@ class SearchQuery(NamedTuple):
     senders: tuple[str, ...] = ()  # ids; empty: everybody
     since: int | None = None  # included
     before: int | None = None  # excluded
+    names_us: Callable[[str], bool] | None = None  # with it, only texts that name us, and answers to messages of ours
 
     def includes(self, shown: Shown) -> bool:
         """True if author and time are the wanted ones."""
@@ -62,6 +65,8 @@ class HistorySearch:
     def _in_memory(self) -> list[Key]:
         """Search a conversation whose messages are in memory: of two, or of members."""
         wanted, conversation = self._wanted, self._conversation
+        if wanted.names_us is not None:
+            return self._said_to_us(conversation, wanted.names_us)
         found = (
             conversation.search(wanted.words, limit=_EVERYTHING)
             if wanted.words
@@ -69,12 +74,39 @@ class HistorySearch:
         )
         return [shown.key for shown in found if wanted.includes(shown)]
 
+    def _said_to_us(self, conversation: Conversation, names_us: Callable[[str], bool]) -> list[Key]:
+        """Read a conversation backwards, since no index knows what is to us."""
+
+        def is_to_us(shown: Shown) -> bool:
+            if shown.own or shown.text is None or shown.verdict == Verdict.NOT_MEMBER:
+                return False
+            answered = conversation.message(shown.reply_to) if shown.reply_to else None
+            says = names_us(shown.text) or (answered is not None and answered.own)
+            return says and not self._node.gate.is_muted(shown.sender_id)
+
+        wanted, found = self._wanted, list[Key]()
+        before = None if wanted.before is None else (wanted.before, "")
+        while len(found) < self._limit:
+            page = (
+                conversation.search(wanted.words, limit=_PAGE, before=before)
+                if wanted.words
+                else conversation.messages(limit=_PAGE, before=before)
+            )
+            found += [shown.key for shown in reversed(page) if wanted.includes(shown) and is_to_us(shown)]
+            if len(page) < _PAGE:
+                break
+            before = page[0].key
+        return found[: self._limit][::-1]
+
     def _read(self) -> list[Key]:
         store, wanted = self._node.profile.store, self._wanted
         try:
             reader = store.open_read_only(store.path, self._node.profile.codec)
             try:
                 reader.abandon_when(lambda: self._stopped)
+                if wanted.names_us is not None:
+                    channel = ChannelConversation(self._node, reader, self._conversation.name)
+                    return self._said_to_us(channel, wanted.names_us)
                 until = None if wanted.before is None else wanted.before - 1
                 found = [
                     message.key

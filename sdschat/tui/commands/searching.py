@@ -9,6 +9,7 @@ from sdschat.node.view.moments import parse_search
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
 from sdschat.node.view.values import Key
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.from_events import mention_of
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.words import clean, count, when
@@ -19,7 +20,8 @@ _WHOLE_WORDS: Final = "Words are found whole, or by their beginning."
 
 
 def wanted_by(host: Host, text: str) -> SearchQuery:
-    """Return what a line of search words asks for, with `from:`, `since:` and `before:`. Raises CommandError."""
+    """Return what a line of search words asks for, with `from:`, `to:me`, `since:` and `before:`. Raises
+    CommandError."""
     try:
         asked = parse_search(text, host.view.now().wall)
     except ValueError as error:
@@ -30,7 +32,8 @@ def wanted_by(host: Host, text: str) -> SearchQuery:
         if not found:
             raise CommandError(f"Nobody known here goes by {clean(name, limit=40)}.")
         senders.update(found)
-    return SearchQuery(asked.text, tuple(sorted(senders)), asked.since, asked.before)
+    names_us = mention_of(host.node.nick, *host.preferences.highlight) if asked.to_me else None
+    return SearchQuery(asked.text, tuple(sorted(senders)), asked.since, asked.before, names_us)
 
 
 async def _search(host: Host, argument: str) -> None:
@@ -44,6 +47,20 @@ async def _search(host: Host, argument: str) -> None:
     if host.model is model:
         host.mark(wanted.words)
         step_hit(host, -1)
+
+
+async def _mentions(host: Host, argument: str) -> None:
+    model, wanted = host.model, wanted_by(host, f"{argument} to:me")
+    found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
+    if not found:
+        raise CommandError(
+            f"Nothing {'of that ' if argument else ''}here is to you: it has neither your nick nor a word of "
+            "/highlight, and answers no message of yours."
+        )
+    model.hits, model.hit_at = found, len(found) - 1
+    if host.model is model:
+        host.mark(wanted.words)
+        _hits(host, "")
 
 
 def step_hit(host: Host, step: int) -> None:
@@ -127,8 +144,9 @@ COMMANDS = (
         _search,
         aliases=("find", "lastlog", "grep"),
         group="reading",
-        details="All words must occur, in any order; the last one may be a beginning. from:NICK, since:TIME and\n"
-        "before:TIME leave out others: /search rope from:carol since:2d. It jumps to the newest hit and marks words.\n"
+        details="All words must occur, in any order; the last one may be a beginning. from:NICK, to:me,\n"
+        "since:TIME and before:TIME leave out others: /search rope from:carol since:2d. It jumps to the newest hit\n"
+        "and marks words.\n"
         "Ctrl+F does the same while you type. With the log focused (F6), n goes to the next older hit, N to the newer.",
     ),
     Command(
@@ -141,4 +159,14 @@ COMMANDS = (
         complete=lambda host, argument: ("back",),
     ),
     Command("hits", "/hits", "List the hits of the last search; Enter jumps to one", _hits, group="reading"),
+    Command(
+        "mentions",
+        "/mentions [WORDS]",
+        "List what was said to you here, newest first",
+        _mentions,
+        aliases=("highlights",),
+        group="reading",
+        details="Messages with your nick or a word of /highlight, and answers to yours; Enter jumps to one, /hit goes\n"
+        "on to older ones. WORDS as in /search, which takes to:me for the same.",
+    ),
 )
