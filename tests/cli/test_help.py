@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from sdschat.cli.man import page as roff
 from sdschat.cli.man import plain
 from sdschat.cli.program import COMMANDS, program
 from sdschat.node.settings import SETTINGS
+from sdschat.store.schema import OLDEST_READ
 from sdschat.tui.manual import FOR_PROGRAMS, TOPICS, Section, text_of
 from tests.cli.processes import PATIENCE, ROOT, command, environment, run
 from tests.cli.test_local import Lines, home, lines
@@ -148,6 +151,22 @@ def test_a_pager_gets_colours_that_it_draws_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [("version",), ("-V",), ("--version",)])
 def test_the_version(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert run(tmp_path, *arguments).stdout == f"sdschat, version {__version__}\n"
+
+
+def test_the_version_with_what_others_have_to_agree_on(tmp_path: Path) -> None:
+    told = json.loads(run(tmp_path, "version", "--json").stdout)
+    run(tmp_path, "send", "lobby", "hello", "--name", "ann", "--broker", "127.0.0.1:1")
+    (path,) = tmp_path.rglob("sdschat.db")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        (number,) = database.execute("PRAGMA user_version").fetchone()
+    told.pop("python")
+    assert told == {
+        "version": __version__,
+        "topics": "sds/1",
+        "content": "SDC2",
+        "database": number,
+        "oldest_database_read": OLDEST_READ,
+    }
 
 
 def test_man_formats_the_page_on_a_terminal(tmp_path: Path) -> None:
