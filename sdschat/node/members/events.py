@@ -41,7 +41,7 @@ class PostSaid(NamedTuple):
 class PostEdited(NamedTuple):
     message_id: str
     text: str
-    author: str = ""  # not in recordings of earlier versions
+    author: str
 
 
 class PostDeleted(NamedTuple):

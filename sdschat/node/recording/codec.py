@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
+from sdschat.node.members import events as of_members
 from sdschat.sds import values
 from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.store.transaction import IndexedText
@@ -24,7 +25,7 @@ _ENUMS: Final[dict[str, type[Enum]]] = {
 _CLASSES: Final[dict[str, type]] = {
     kind.__name__: kind
     for kind in (
-        *get_args(events.EventBody),
+        *(kind for kind in get_args(events.EventBody) if kind.__module__ != of_members.__name__),  # none is recorded
         *get_args(values.Row),
         values.Append,
         values.Put,

@@ -124,10 +124,10 @@ class Recorder:
 
     def _leaves_out(self, channel: str) -> bool:
         """True for a members' channel, of which the user is told once that it is not recorded."""
-        session = self._node.sessions.get(channel)
-        if session is None or session.members is None:
-            return False
         if channel not in self._left_out:
+            session = self._node.sessions.get(channel)
+            if session is None or session.members is None:
+                return False
             self._left_out.add(channel)
             self._node.emit(TroubleMet(f"{channel} is not recorded: {_NOT_RECORDED}"))
         return True
