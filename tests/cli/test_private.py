@@ -327,7 +327,7 @@ def _story_of_members(home: Path, broker: str) -> list[str]:
     assert "there is no jewellery" in run(home, "log", "garden", "--name", "bartholomew").stdout
     assert json.loads(run(home, "inspect", "garden", "--json", "--name", "annabel").stdout)["private"]["epoch"] == 1
     assert "private" in run(home, "timber", "status", "garden", "--name", "annabel").stdout
-    assert run(home, "remove", "garden", "bartholomew", "--name", "annabel", *shared).returncode == 0
+    assert run(home, "remove", "garden", "bartholomew", "--yes", "--name", "annabel", *shared).returncode == 0
     status = json.loads(run(home, "timber", "status", "garden", "--json", "--name", "annabel").stdout)
     assert status["private"]["epoch"] == 2
     ids = {
