@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from textual.geometry import Region
 
 from sdschat.tui.lens.panel import LensBody
 from sdschat.tui.themes import READABLE, contrast
-from tests.tui.stage import Stage, staged
+from tests.tui.stage import Stage, stage, staged
 
 
 @staged("lobby", "dev", peers=("bob",), size=(80, 24))
@@ -98,6 +99,27 @@ async def test_what_can_be_done_with_a_selected_message_is_named_beside_the_inpu
     await s.until_text("Enter answer")
     await s.press("escape", "escape")
     await s.until_text("Alt+Enter new line")
+
+
+@pytest.mark.parametrize(
+    ("text", "guest", "named"),
+    [
+        ("see https://example.org", False, True),
+        ("see the page", False, False),
+        ("see https://example.org", True, False),
+    ],
+)
+def test_the_key_that_opens_a_link_is_named_where_there_is_one_that_one_may_open(
+    tmp_path: Path, text: str, guest: bool, named: bool
+) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, size=(120, 30), guest=guest) as s:
+            await s.enter(text)
+            await s.press("alt+up", "f6")
+            await s.until_text("t thread")
+            assert ("o open link" in s.text()) == named
+
+    asyncio.run(story())
 
 
 @staged("lobby", "first-project", "second-project", "dev", peers=("bob",), size=(40, 10))

@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.status import first_sentence
 from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, LEFT_TO_RIGHT
@@ -64,8 +65,7 @@ class LogLines(ScrollView, can_focus=True):
         span = None if selection is None else selection.get_span(line)
         if span is None:
             return strip
-        start, end = span
-        end = strip.cell_length if end < 0 else min(end, strip.cell_length)
+        start, end = span[0], strip.cell_length if span[1] < 0 else min(span[1], strip.cell_length)
         style = self.screen.get_component_rich_style("screen--selection")
         return Strip.join([strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end)])
 
@@ -162,7 +162,9 @@ class LogView(LogLines, can_focus=True):
             return ("Up Down select", *hits, "PgUp PgDn scroll", "Esc back")
         entry = self.model.timeline.entries.get(self.model.selected or "")
         original = ("p original",) if entry is not None and entry.reply_to else ()
-        return ("r answer", "i details", *hits, *original, "t thread", "o open link", "y copy", "Esc back")
+        opens = entry is not None and not self.model.view.guest and links_in(entry.text)
+        link = ("o open link",) if opens else ()
+        return ("r answer", "i details", *hits, *original, "t thread", *link, "y copy", "Esc back")
 
     @property
     def passed_unread(self) -> bool:
@@ -229,10 +231,8 @@ class LogView(LogLines, can_focus=True):
     def _settle(self, model: ChannelModel, anchor: tuple[Place, int] | None) -> None:
         if self.following:
             self._move_to(self.max_scroll_y)
-        elif anchor is not None:
-            at = model.timeline.index_of(anchor[0])
-            if at is not None:
-                self._move_to(self._layout_of_rows.first_line(at) + anchor[1])
+        elif anchor is not None and (at := model.timeline.index_of(anchor[0])) is not None:
+            self._move_to(self._layout_of_rows.first_line(at) + anchor[1])
 
     def _move_to(self, line: float) -> None:
         """Scroll to a line, so that it does not count as scrolling by the user."""
