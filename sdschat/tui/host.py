@@ -18,7 +18,7 @@ from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mea
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
 from sdschat.tui.model.status import privacy_words, sync_words, talk_words
-from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean_name, count, reason_text, tagged_nick
+from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean, clean_name, count, reason_text, tagged_nick
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
@@ -30,17 +30,13 @@ _RECEIPT: Final = "Nobody tells that a message was read. Who has it is known: /w
 _PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and notify_command runs one for each mention."
 _BROKER: Final = "The broker is named at the start, with --broker. /reconnect connects to it now."
 _SETTINGS: Final = "/keys, /theme, /alias, /bell and /notify change what you see; `sdschat config` lists all settings."
-_ABSENT: Final = {
-    "react": _REACTION,
-    "reaction": _REACTION,
+ABSENT: Final = {
+    **dict.fromkeys(("react", "reaction"), _REACTION),
     "away": "Who goes is shown as not here, and finds what was said meanwhile.",
     "typing": "Nobody tells that somebody types: it would tell what is not said.",
-    "read": _RECEIPT,
-    "seen": _RECEIPT,
-    "receipts": _RECEIPT,
-    "plugin": _PLUGIN,
-    "plugins": _PLUGIN,
-    "script": _PLUGIN,
+    **dict.fromkeys(("read", "seen", "receipts"), _RECEIPT),
+    **dict.fromkeys(("plugin", "plugins", "script", "hook", "hooks"), _PLUGIN),
+    **dict.fromkeys(("vi", "vim", "emacs"), "The keys are those of any input line. /editor writes in your editor."),
     "language": "The program speaks English alone.",
     "discard": "What is written stays, and goes out once it can: others may have it already. /outbox lists what waits.",
     "kick": "/remove takes a member out of a private channel; /mute shows nothing of what somebody says.",
@@ -49,11 +45,8 @@ _ABSENT: Final = {
     "list": "/channels lists the channels that are open.",
     "topic": "A channel has a name and no topic.",
     "whois": "/who tells who is known, and /verify NICK whose key it is.",
-    "broker": _BROKER,
-    "server": _BROKER,
-    "connect": _BROKER,
-    "set": _SETTINGS,
-    "settings": _SETTINGS,
+    **dict.fromkeys(("broker", "server", "connect"), _BROKER),
+    **dict.fromkeys(("set", "settings"), _SETTINGS),
 }
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 _NOTHING_CHOSEN = "No message is chosen. /search WORDS and /goto TIME choose one; /end lists the last ones with ids."
@@ -113,13 +106,17 @@ class CommandRegistry:
         found = self._named.get(name.lower())
         if found is not None:
             return found
-        if any(name.lower() in (each.name, *each.aliases) for each in self._all):
+        if self.knows(name):
             raise CommandError(f"/{name} reaches files or programs of the machine that runs this chat: not for guests.")
         known, prefix = [*self._named, *topics], "/help " if topics else "/"
-        hint = _ABSENT.get(name.lower()) or did_you_mean(name.lower(), known, "/help lists all of them.", prefix=prefix)
+        hint = ABSENT.get(name.lower()) or did_you_mean(name.lower(), known, "/help lists all of them.", prefix=prefix)
         if topics:
-            raise CommandError(f"There is no command or topic {name}. {hint}")
+            raise CommandError(f"No command, topic or line of help has {clean(name, limit=40)}. {hint}")
         raise CommandError(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
+
+    def knows(self, name: str) -> bool:
+        """True for the name or alias of a command, also of one that is not for guests."""
+        return any(name.lower() in (each.name, *each.aliases) for each in self._all)
 
     def get(self, name: str) -> Command | None:
         return self._named.get(name.lower())

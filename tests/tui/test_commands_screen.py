@@ -61,8 +61,8 @@ async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
         await s.enter(line)
         assert all(each.split()[-1] in s.text() for each in page)
         await s.press("escape")
-    await s.enter("/help recordings")
-    assert s.hint().startswith("There is no command or topic recordings.")
+    await s.enter("/help nonsense")
+    assert s.hint().startswith("No command, topic or line of help has nonsense.")
 
 
 def test_a_page_can_be_written_in_ascii_signs() -> None:
@@ -95,10 +95,31 @@ async def test_help_explains_one_command(s: Stage) -> None:
     await s.enter("/help goto")
     assert "first" in s.text()
     assert "also: /g" in s.text()
-    await s.enter("/help themes")
-    assert s.hint() == "There is no command or topic themes. Did you mean /help theme?"
-    await s.enter_instead("/help typing")
-    assert "Nobody tells that somebody types" in s.hint()
+    await s.enter_instead("/help lense")
+    assert s.hint() == "No command, topic or line of help has lense. Did you mean /help lens?"
+
+
+@staged(guest=True)
+async def test_help_tells_a_guest_that_a_command_is_not_for_guests(s: Stage) -> None:
+    await s.enter("/help editor")
+    assert "not for guests" in s.hint()
+
+
+@staged(size=(120, 40))
+async def test_help_finds_words_that_are_no_command_and_no_topic(s: Stage) -> None:
+    """It knew names alone, and the words that one tries stand on some page."""
+    for words, place, line in (
+        ("notifications", "in /help preferences:", "notify_terminal"),
+        ("themes", "in /help:", "/theme"),
+        ("browser link", "in /help:", "/open"),
+    ):
+        await s.enter_instead(f"/help {words}")
+        found = s.hint() if s.app.sheet.page is None else "\n".join(s.app.sheet.page.lines)
+        assert line in found.partition(place)[2], words
+        await s.press("escape")
+    for name, instead in (("hook", "notify_command runs one"), ("typing", "Nobody tells that somebody types")):
+        await s.enter_instead(f"/help {name}")
+        assert instead in s.hint() + s.text()
 
 
 @staged(size=(100, 50))

@@ -508,7 +508,7 @@ def test_help_says_how_to_read_each_topic_and_finds_every_line_with_some_words(t
         assert not await s.enter("/help no such words")
         assert "No line of the help has no such words." in s.text()
         assert not await s.enter("/help nonsense")
-        assert "There is no command or topic nonsense" in s.text()
+        assert "No command, topic or line of help has nonsense" in s.text()
 
     plain(tmp_path, story)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from sdschat.tui.host import Command, Host
+from sdschat.tui.host import ABSENT, Command, Host
 from sdschat.tui.manual import (
     FIRST_STEPS,
     KEYS_FOR_LINES,
@@ -134,8 +134,8 @@ def _command_lines(host: Host) -> list[str]:
         return [*(without_keys(line) or line for line in lines), *_topic_lines(host)]
     lines.append("/help preferences tells of tui.toml: theme, keys, aliases, notify_command; and of themes/NAME.toml.")
     lines.append(
-        f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /keys lists the keys, /legend the "
-        "signs. //x sends /x."
+        f"/help NAME tells more of a command, or of {', '.join(_topics(host))}; /help WORDS lists every line of the "
+        "help with these words; /keys lists the keys, /legend the signs. //x sends /x."
     )
     return lines
 
@@ -159,12 +159,13 @@ def _topic_lines(host: Host) -> list[str]:
 
 
 def _matching(host: Host, argument: str) -> list[str]:
-    """Return every line of the help that has these words, where there is no filter; none for a command or a topic."""
+    """Return every line of the help that has these words, and what is here in the place of what they name; none for a
+    command or a topic."""
     first, _, rest = argument.partition(" ")
     everywhere = first == _ALL and bool(rest)
     words = (rest if everywhere else argument).lower().split()
     name = argument.lstrip("/")
-    if host.has_keys or (not everywhere and (name in _topics(host) or host.registry.get(name) is not None)):
+    if not everywhere and (name in _topics(host) or host.registry.knows(name)):
         return []
     commands = (each for each in host.registry.commands if _is_of_use(host, each))
     pages = {"/help": [f"{each.usage}: {'. '.join(_about(host, each)[1:])}" for each in commands]}
@@ -175,7 +176,8 @@ def _matching(host: Host, argument: str) -> list[str]:
         lines += [f"in {place}:", *(f"  {line.strip()}" for line in found)] if found else []
     if not lines and len(words) + everywhere > 1:
         raise CommandError(f"No line of the help has {clean(' '.join(words), limit=80)}.")
-    return lines
+    instead = ABSENT.get(name.lower())
+    return [instead, *lines] if instead and lines else lines
 
 
 def _is_of_use(host: Host, command: Command) -> bool:
