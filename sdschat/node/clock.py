@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from sdschat.sds.values import Now
+
+_UPTIME: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # both go on while the machine sleeps
 
 
 class Clock:
@@ -19,6 +22,10 @@ class Clock:
     def stopwatch() -> float:
         """Seconds, for how long something took."""
         return time.perf_counter()
+
+    def uptime(self) -> int:
+        """Return milliseconds that also pass while the machine sleeps, however the wall clock is set."""
+        return time.clock_gettime_ns(_UPTIME) // 1_000_000
 
     def now(self) -> Now:
         return Now(time.time_ns() // 1_000_000 + self.skew, time.monotonic_ns() // 1_000_000)

@@ -238,6 +238,8 @@ class ChatApp(EscInOrder, KeyedHost):
 
     def _second(self) -> None:
         self._seconds += 1
+        if self.desktop.note_sleep():
+            self._redraw()
         self.log_view.tick()
         if self.desktop.beside:
             self.second_view.tick()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
 from textual.events import AppBlur, AppFocus
 
 from sdschat.node.events import NodeEvent, ev
-from tests.tui.stage import Stage, staged
+from tests.tui.stage import Stage, stage, staged
 
 
 async def _away(s: Stage, milliseconds: int) -> None:
@@ -75,6 +80,26 @@ async def test_a_key_ends_an_absence_that_the_terminal_does_not_end(s: Stage) ->
     await s.until_text("so do I")
     s.app._keep()
     assert s.app.model.conversation.unread() == 0
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(38, 1), (0.2, 0)])
+def test_a_machine_that_slept_leaves_a_line_in_each_log(tmp_path: Path, minutes: float, told: int) -> None:
+    """Only the times of the messages told of it."""
+
+    async def story() -> None:
+        async with stage(tmp_path, "ann", "lobby", "dev", size=(140, 24)) as s:
+            s.app._second()
+            assert s.app.desktop._awake is not None
+            s.app.desktop._awake -= int(minutes * 60_000)
+            s.app._second()
+            s.app._second()
+            await s.settle()
+            for channel in ("lobby", "dev"):
+                await s.enter(f"/channel {channel}")
+                found = [line for line in s.log() if re.search(r"asleep from [\d:]+ to [\d:]+ \(38m\)", line)]
+                assert len(found) == told, s.text()
+
+    asyncio.run(story())
 
 
 @staged("lobby", "dev", peers=("bob",), size=(140, 24))

@@ -622,3 +622,12 @@ def test_who_alone_reads_is_said_when_a_conversation_of_two_is_shown(tmp_path: P
         assert "Only bob" not in s.text()[before:]
 
     plain(tmp_path, story)
+
+
+def test_a_machine_that_slept_is_told_of(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        assert s.host.desktop._awake is not None
+        s.host.desktop._awake -= 38 * 60_000
+        assert re.search(r"^\* asleep from [\d:]+ to [\d:]+ \(38m\)$", await s.until("asleep"))
+
+    plain(tmp_path, story)

@@ -37,6 +37,10 @@ class ReplayClock(Clock):
         super().__init__()
         self.at = at
 
+    def uptime(self) -> int:
+        """Stand still: nobody slept while a recording was played."""
+        return 0
+
     def now(self) -> Now:
         return Now(self.at, self.at)
 

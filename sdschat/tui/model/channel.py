@@ -17,7 +17,7 @@ from sdschat.node.view.private import is_only_member, members_of_these
 from sdschat.node.view.tags import are_alike
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
-from sdschat.tui.model.event_notes import DETAIL, cut_words, left_over, note_of, over_limit_note
+from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
 from sdschat.tui.model.late import LateMessages
@@ -25,7 +25,7 @@ from sdschat.tui.model.members import HEARD, MembersLines, journey_of
 from sdschat.tui.model.message_rows import MessageRows
 from sdschat.tui.model.namesakes import Namesakes
 from sdschat.tui.model.own_fates import OwnFates
-from sdschat.tui.model.status import fate_sentence
+from sdschat.tui.model.status import cut_words, fate_sentence
 from sdschat.tui.model.timeline import ModelChange, ProgramLines, Timeline
 from sdschat.tui.model.unread_line import UnreadLine
 from sdschat.tui.model.words import clean, clean_name
@@ -330,7 +330,7 @@ class ChannelModel:
             if self._cut_at is None:  # what was said during a cut comes late
                 self.live_since = at
             elif at - self._cut_at >= _BLINK:
-                self.note(cut_words(self._cut_at, at), at)
+                self.note(cut_words("offline", self._cut_at, at), at)
             self._cut_at = None
         elif self.connection.state == "connected" and body.state != "connected":
             self._cut_at = at

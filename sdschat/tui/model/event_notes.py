@@ -16,7 +16,6 @@ from sdschat.tui.model.words import (
     before_join_words,
     bodies_words,
     clean,
-    clock,
     count,
     duration,
     nick_text,
@@ -24,7 +23,6 @@ from sdschat.tui.model.words import (
     over_limit_words,
     own_over_limit_words,
     short,
-    when,
 )
 
 DETAIL: Final = 300  # characters of a reason that another program gave
@@ -92,11 +90,6 @@ def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameO
     if body.before_join:
         return body.sender_id, before_join_words(body.messages, name)
     return body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8))
-
-
-def cut_words(since: int, until: int) -> str:
-    """Return what stays in the log of a connection that was lost, once it is back."""
-    return f"offline from {when(since, until)} to {clock(until)} ({duration(until - since)})"
 
 
 def left_over(conversation: Conversation, known: int, now: int) -> Line | None:

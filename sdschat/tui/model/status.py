@@ -12,7 +12,20 @@ from sdschat.node.view.values import RECEIPT, AckState, Evidence, OwnFate, Parti
 from sdschat.tui.model.delivery import delivery_sentence, journey_sentence, name_of
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.words import ago, apart, clean, clean_name, count, countdown, duration, listed, short, times
+from sdschat.tui.model.words import (
+    ago,
+    apart,
+    clean,
+    clean_name,
+    clock,
+    count,
+    countdown,
+    duration,
+    listed,
+    short,
+    times,
+    when,
+)
 
 _DETAIL: Final = 300
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
@@ -232,3 +245,8 @@ def provenance(entry: MessageItem, at: str) -> str:
     late = " | late: put in above what was there" if entry.late else ""
     via = "" if entry.via == "live" else f" | came by {entry.via}"
     return f"you | {at}" if entry.own else f"{who} | {at} | {verdict}{via}{late}"
+
+
+def cut_words(state: str, since: int, until: int) -> str:
+    """Return what stays in the log of a time that is over, in which one was offline or asleep."""
+    return f"{state} from {when(since, until)} to {clock(until)} ({duration(until - since)})"

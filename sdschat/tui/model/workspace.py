@@ -13,9 +13,10 @@ from sdschat.node.view.private import is_shut_out
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
-from sdschat.tui.model.status import Health, health
+from sdschat.tui.model.status import Health, cut_words, health
 from sdschat.tui.model.timeline import ModelChange
 
+_STOOD_STILL: Final = 15_000  # milliseconds: no work of this program takes as long
 _CALLS: Final = 5  # messages to the user that are told of at once, at most
 EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
 
@@ -37,6 +38,7 @@ class Workspace:
         self.calls: list[tuple[str, str]] = []  # name and id of what was said to the user; `take_calls` empties it
         self._level = level
         self._words = words
+        self._awake: int | None = None  # when `note_sleep` was called last, by the uptime
 
     def add(self, name: str) -> ChannelModel:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
@@ -50,6 +52,18 @@ class Workspace:
         if room is not None:
             model.connection = room.connection  # of a conversation: that of the channel, also while it is cut
         return model
+
+    def note_sleep(self) -> str:
+        """Say in each log how long the program stood still since the last call, as on a machine that slept. Return the
+        words; empty if it did not. This is called once a second."""
+        before, self._awake = self._awake, self.view.node.clock.uptime()
+        slept, now = 0 if before is None else self._awake - before, self.view.now().wall
+        if slept < _STOOD_STILL:
+            return ""
+        words = cut_words("asleep", now - slept, now)
+        for model in self.models.values():
+            model.note(words, now)
+        return words
 
     def add_talks(self, channel: str) -> None:
         """List the conversations of an earlier run that have unread messages or unacknowledged ones."""
