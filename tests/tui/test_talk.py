@@ -332,3 +332,19 @@ async def test_a_nick_that_begins_with_an_at_sign_is_found(s: Stage) -> None:
     assert s.app.label(s.app.channel) == "@@x"
     await s.enter("/msg @bob: hello")
     assert s.app.label(s.app.channel) == "@bob"
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_a_search_of_a_conversation_goes_on_before_or_after_what_it_found(s: Stage) -> None:
+    """It gave the newest ones again: /mentions with a word that very many messages have did not end."""
+    await all_here(s)
+    for number in range(4):
+        await s.enter(f"/msg bob line {number}")
+    newest = s.app.conversation.search("line", limit=2)
+    older = s.app.conversation.search("line", limit=2, before=newest[0].key)
+    later = s.app.conversation.search("line", limit=2, after=older[0].key)
+    assert [[shown.text for shown in page] for page in (newest, older, later)] == [
+        ["line 2", "line 3"],
+        ["line 0", "line 1"],
+        ["line 1", "line 2"],
+    ]

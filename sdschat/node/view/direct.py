@@ -220,8 +220,11 @@ class DirectConversation:
         wanted = words.casefold().split()
         if self._in.hidden(self.peer):
             return []
-        found = [shown for shown in self._everything() if all(word in (shown.text or "").casefold() for word in wanted)]
-        return found[-limit:]
+        rows = self._everything()
+        low = 0 if after is None else bisect_right(rows, after, key=lambda shown: shown.key)
+        high = len(rows) if before is None else bisect_left(rows, before, key=lambda shown: shown.key)
+        found = [shown for shown in rows[low:high] if all(word in (shown.text or "").casefold() for word in wanted)]
+        return found[-limit:] if after is None else found[:limit]
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
         return [message_id for message_id in self._keys if message_id.startswith(prefix)][:limit]

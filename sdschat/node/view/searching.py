@@ -93,7 +93,7 @@ class HistorySearch:
                 else conversation.messages(limit=_PAGE, before=before)
             )
             found += [shown.key for shown in reversed(page) if wanted.includes(shown) and is_to_us(shown)]
-            if len(page) < _PAGE:
+            if len(page) < _PAGE or page[0].lamport < (wanted.since or 0):
                 break
             before = page[0].key
         return found[: self._limit][::-1]
