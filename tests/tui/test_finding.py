@@ -260,7 +260,7 @@ async def test_a_search_with_to_me_finds_what_was_said_to_the_user_alone(s: Stag
     await s.enter("/search one to:me")
     assert "hit 1 of 2" in s.hint()
     await s.enter("/mentions weather")
-    assert "Nothing of that here is to you" in s.hint()
+    assert "nothing of that here is to you" in s.hint()
 
 
 @staged(peers=("bob",))

@@ -316,6 +316,7 @@ def test_a_command_that_finds_nothing_leaves_nothing_in_the_input(tmp_path: Path
             "next": "nothing is unread in the other channels",
             "unread": "everything in this channel is read",
             "late": "no message came late",
+            "mentions": "nothing here is to you",
             "strangers": "nobody waits here",
             "links": "there is no link",
             "goto 2099-01-01": "nothing was said since",

@@ -53,10 +53,11 @@ async def _mentions(host: Host, argument: str) -> None:
     model, wanted = host.model, wanted_by(host, f"{argument} to:me")
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
-        raise CommandError(
-            f"Nothing {'of that ' if argument else ''}here is to you: it has neither your nick nor a word of "
-            "/highlight, and answers no message of yours."
+        host.warn(
+            f"nothing {'of that ' if argument else ''}here is to you: it has neither your nick nor a word of "
+            "/highlight, and answers no message of yours"
         )
+        return
     model.hits, model.hit_at = found, len(found) - 1
     if host.model is model:
         host.mark(wanted.words)
