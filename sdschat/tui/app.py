@@ -103,6 +103,7 @@ class ChatApp(EscInOrder, KeyedHost):
         self.show_channel(self.desktop.order[0])
         self.chat.set_focus(self.composer)  # now: a key that opens help may be waiting
         self.set_interval(1.0, self._second)
+        self.desktop.watch_sleep(lambda words: self.call_next(self._redraw))
         for text in self.said_at_start:
             self.show_notice(text)
         self.call_after_refresh(self.opening.begin)
@@ -238,8 +239,6 @@ class ChatApp(EscInOrder, KeyedHost):
 
     def _second(self) -> None:
         self._seconds += 1
-        if self.desktop.note_sleep():
-            self._redraw()
         self.log_view.tick()
         if self.desktop.beside:
             self.second_view.tick()

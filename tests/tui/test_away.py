@@ -88,11 +88,10 @@ def test_a_machine_that_slept_leaves_a_line_in_each_log(tmp_path: Path, minutes:
 
     async def story() -> None:
         async with stage(tmp_path, "ann", "lobby", "dev", size=(140, 24)) as s:
-            s.app._second()
             assert s.app.desktop._awake is not None
             s.app.desktop._awake -= int(minutes * 60_000)
-            s.app._second()
-            s.app._second()
+            s.app.desktop.note_sleep()
+            s.app.desktop.note_sleep()
             await s.settle()
             for channel in ("lobby", "dev"):
                 await s.enter(f"/channel {channel}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -53,9 +54,16 @@ class Workspace:
             model.connection = room.connection  # of a conversation: that of the channel, also while it is cut
         return model
 
+    def watch_sleep(self, tell: Callable[[str], object]) -> None:
+        """Note once a second if the program stood still, and tell the words. The loop calls this itself: a command that
+        waits, as for an editor, holds up the timers of the application."""
+        if words := self.note_sleep():
+            tell(words)
+        asyncio.get_running_loop().call_later(1.0, self.watch_sleep, tell)
+
     def note_sleep(self) -> str:
         """Say in each log how long the program stood still since the last call, as on a machine that slept. Return the
-        words; empty if it did not. This is called once a second."""
+        words; empty if it did not."""
         before, self._awake = self._awake, self.view.node.clock.uptime()
         slept, now = 0 if before is None else self._awake - before, self.view.now().wall
         if slept < _STOOD_STILL:

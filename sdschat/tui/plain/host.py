@@ -214,12 +214,7 @@ class PlainHost(Host):
         name = nick_text(self.node.nick)
         self.show_notice(f"You are {name}. What you write goes to the channel named last. /help lists the commands.")
         self.show_notice("/who lists who is here, /why tells if your last message arrived, /quit leaves.")
-        self._second()
-
-    def _second(self) -> None:
-        """Write once a second if the program stood still until now."""
-        self.show_notice(self.desktop.note_sleep())
-        asyncio.get_running_loop().call_later(1.0, self._second)
+        self.desktop.watch_sleep(self.show_notice)
 
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
