@@ -212,6 +212,14 @@ def normal_channel(name: str) -> str:
     return normal
 
 
+def new_channel(name: str) -> str:
+    """Return the normal spelling of the name of a channel that is new here. Raises ValueError, in words for the user,
+    also for one that cannot be told from another by its looks."""
+    if name != name.strip():
+        raise ValueError("A channel's name cannot be blank, nor begin or end with a space: nobody sees it.")
+    return normal_channel(name)
+
+
 def encoded(name: str) -> str:
     """Percent-encode all but the unreserved characters: the result is safe as one level of a topic."""
     return quote(name, safe="")

@@ -18,6 +18,7 @@ from sdschat.node.events import (
     MessageWithheld,
     NotAMember,
 )
+from sdschat.node.members.saved import create_members
 from sdschat.node.node import Node
 from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel
@@ -550,6 +551,10 @@ def test_a_space_that_nobody_sees_makes_no_other_channel(tmp_path: Path) -> None
             for name in ("lobby ", " lobby", " ", "\u3000"):
                 with pytest.raises(ValueError, match="cannot be blank, nor begin or end with a space"):
                     ann.node.join(name)
+                with pytest.raises(ValueError, match="cannot be blank, nor begin or end with a space"):
+                    create_private(ann.node.profile.store, ann.node.gate.identity, name)
+                with pytest.raises(ValueError, match="cannot be blank, nor begin or end with a space"):
+                    create_members(ann.node.profile.store, ann.node.gate.identity, name, ann.node.settings.timber)
             assert "my room" in ann.node.join("my room").name
 
     run(scenario)

@@ -28,7 +28,7 @@ from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import Snapshot
 from sdschat.timber.values import Now, message_id_of, sender_of
 from sdschat.timber.views import MemberStanding, PostView
-from sdschat.transport.base import normal_channel
+from sdschat.transport.base import new_channel, normal_channel
 from sdschat.wire.timber_codec import TimberCodec
 
 
@@ -211,7 +211,7 @@ _NONCE_BYTES = 16
 
 def create_members(store: Store, identity: Identity, name: str, config: Config) -> MembersRecord:
     """Make a members' channel of which this identity is the creator, and keep it. Raises ValueError, for a person."""
-    name = normal_channel(name)
+    name = new_channel(name)
     if load_record(store, name) is not None:
         raise ValueError(f"You have a members' channel {name} already. Choose another name, or another --profile.")
     if full_name(store, name) != name or store.has_channel(name):

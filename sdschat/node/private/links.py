@@ -15,6 +15,7 @@ from sdschat.node.private.record import (
     private_channels,
     take_link,
 )
+from sdschat.transport.base import new_channel
 
 if TYPE_CHECKING:
     from sdschat.store.store import Store
@@ -32,21 +33,25 @@ def enter(store: Store, text: str, now: int) -> str:
     """
     if not is_link(text):
         name = full_name(store, text)
-        if is_private_name(name) and load_record(store, name) is None and not store.has_channel(name):
+        if store.has_channel(name):
+            return name
+        if is_private_name(name) and load_record(store, name) is None:
             raise LinkError(
                 f"{name} is a private channel that this profile was not invited to. Join by a link, which a member "
                 "makes with /invite, or choose another --profile."
             )
         elsewhere = _private_elsewhere(store, name)
-        if elsewhere and not store.has_channel(name):
+        if elsewhere:
             raise LinkError(
                 f"{elsewhere} is a private channel, and your key was in it before it came here. Without an invite "
                 f"{name} would be an open channel, which everybody can read. Ask a member for an invite (/invite), or "
                 "choose another --profile."
             )
-        if name != name.strip() and not store.has_channel(name):
-            raise LinkError("A channel's name cannot be blank, nor begin or end with a space: nobody sees it.")
-        if name.startswith("@") and not store.has_channel(name):
+        try:
+            new_channel(name)
+        except ValueError as error:
+            raise LinkError(str(error)) from error
+        if name.startswith("@"):
             raise LinkError(
                 f"{name} would be an open channel, which everybody can read. To write to one participant alone: "
                 "/msg NICK TEXT in the chat, or sdschat send CHANNEL TEXT --to NICK."

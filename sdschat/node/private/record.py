@@ -18,7 +18,7 @@ from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
-from sdschat.transport.base import MAX_CHANNEL_CHARACTERS, normal_channel
+from sdschat.transport.base import MAX_CHANNEL_CHARACTERS, new_channel
 from sdschat.wire.private_codec import SALT_BYTES, SCHEME, SEED_BYTES, Genesis, decode_operation, encode_operation
 
 _RECORD: Final = "private/"
@@ -286,7 +286,7 @@ def new_private(
 ) -> PrivateRecord:
     """Return a private channel that is not kept yet. `data_set`: of a members' channel. Raises ValueError for a name
     that is none."""
-    name = normal_channel(name)
+    name = new_channel(name)
     if "~" in name:
         raise ValueError("The name of a private channel cannot have a ~ in it: what stands behind it is its number.")
     if len(name) > _LONGEST:
