@@ -272,6 +272,7 @@ class OutlastingDriver(LinuxDriver):
             if not self._lent:
                 self.suspend_application_mode()
             self.resume_application_mode()
+            self._app.refresh(layout=True)  # the terminal has nothing of what was drawn before
 
     def suspend_application_mode(self) -> None:
         super().suspend_application_mode()
