@@ -41,7 +41,7 @@ SILVER: Final = (
     ("sdschat.audit", "holding"),
     ("sdschat.lake", "presence"),
 )
-_VERDICT: Final = (("sdschat.audit", "views"), ("sdschat.lake", "gold"))
+VERDICT: Final = (("sdschat.audit", "views"), ("sdschat.lake", "gold"))
 
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
@@ -84,12 +84,12 @@ def rule_query(rules: Rules) -> str:
 
 def consolidate(lake: Asked) -> None:
     """Make the canonical log from silver, which `refine` has just made."""
-    _run(lake, (each for each in _statements(lake, _VERDICT) if each[0] in _LOG))
+    _run(lake, (each for each in _statements(lake, VERDICT) if each[0] in _LOG))
 
 
 def audit(lake: Asked) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
-    _run(lake, (each for each in _statements(lake, _VERDICT) if each[0] not in _LOG))
+    _run(lake, (each for each in _statements(lake, VERDICT) if each[0] not in _LOG))
     if lake.buckets:
         lake.note_whole()
     lake.forget()
@@ -106,7 +106,7 @@ def _run(lake: Asked, statements: Iterable[Statement]) -> None:
 
 def rules_digest(limits: str) -> str:
     """Return a digest of what makes a verdict out of rows. One that was made by other rules is made anew."""
-    texts = [files(package).joinpath(f"{name}.sql").read_bytes() for package, name in (*SILVER, *_VERDICT)]
+    texts = [files(package).joinpath(f"{name}.sql").read_bytes() for package, name in (*SILVER, *VERDICT)]
     return hashlib.sha256(b"\0".join((*texts, limits.encode(), str(schemas.VERSION).encode()))).hexdigest()
 
 

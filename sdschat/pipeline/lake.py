@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from sdschat.lake.asked import OnBatches
 
 FEW: Final = 50_000  # rows
-_QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
-# Copies are put together where they are asked for: writing them takes longer than reading bronze five times.
-_NOT_KEPT: Final = frozenset({"copy"})
 # These have a row for each message or event, or for many of them. Of all others few are expected.
-_MANY: Final = frozenset(
+MANY: Final = frozenset(
     {"silver_event", "heard", "variant", "version", "message", "reread", "latest", "need", "told", "shown"}
     | {"tally", "log", "gold_log", "needs"}
 )
+_QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
+# Copies are put together where they are asked for: writing them takes longer than reading bronze five times.
+_NOT_KEPT: Final = frozenset({"copy"})
 _SENT: Final = 64 << 20  # bytes of a table that each task gets whole
 _TEXT: Final = 100  # bytes of a text
 _NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
@@ -184,7 +184,7 @@ def _rows_if_few(name: str, rows: DataFrame, large: bool) -> pyarrow.Table | Non
     twice."""
     if not large:
         return rows.toArrow()
-    found = None if name in _MANY else rows.limit(FEW + 1).toArrow()
+    found = None if name in MANY else rows.limit(FEW + 1).toArrow()
     return found if found is not None and found.num_rows <= FEW else None
 
 

@@ -26,10 +26,12 @@ from sdschat.audit.schemas import (
     Log,
     Presence,
 )
+from sdschat.audit.statements import statements
 from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, Audit
 from sdschat.audit.witness import Silver, conform
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
+from sdschat.pipeline.lake import MANY
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
 from tests.needs import needs_module
@@ -143,6 +145,11 @@ def test_an_audit_leaves_the_session_and_the_lake_as_they_were(both: Both, reque
     many = "many rows" in request.node.name
     assert both.amid == Seen(compiled=many, scratch=many)
     assert both.after == both.before == Seen(compiled=True, scratch=False)
+
+
+def test_the_tables_that_are_known_to_be_large_are_those_of_statements() -> None:
+    named = {name for file in (*judge.SILVER, *judge.VERDICT) for name, _, _ in statements(*file)}
+    assert not MANY - named
 
 
 def rounded(row: Any) -> tuple[Any, ...]:
