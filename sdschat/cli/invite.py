@@ -50,7 +50,8 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
       sdschat invite garden --name ann
       sdschat invite garden --uses 1 --expires 7d --qr
 
-    Nobody need be online for somebody to join. Whoever has an unused link is in, so give it to people, not to places.
+    Nobody need be online for somebody to join: who does so waits, and others show what they wrote once a member is
+    here. Whoever has an unused link is in, so give it to people, not to places.
     A link is of no use any more once a member was removed, since the key of the channel was changed then. Where the
     channel was made with --history since-join, each invite changes the key, and the command connects for that.
     """

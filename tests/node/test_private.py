@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, QuestionKind
+from sdschat.identity.content import ContentKind
 from sdschat.identity.private.roster import Roster, SignedOperation
 from sdschat.node.events import (
     ConnectionChanged,
@@ -27,6 +28,7 @@ from sdschat.node.private.record import create_private
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import removable
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Message
@@ -63,6 +65,15 @@ def link_of(member: Member, *, uses: int = 0, lasts: int = 0) -> str:
 
 def say(member: Member, text: str) -> None:
     member.node.send(next(iter(member.node.sessions)), text)
+
+
+def operation_lines(member: Member) -> list[str]:
+    """Return the lines of operations, as they read now."""
+    (name,) = member.node.sessions
+    view = Conversations(member.node)
+    shown = [view.channel(name).message(message_id) for _, message_id in log(member)]
+    view.close()
+    return [each.text or "" for each in shown if each is not None and each.kind == ContentKind.OPERATION]
 
 
 def said(member: Member) -> list[str]:
@@ -328,6 +339,48 @@ def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(t
             carol = here.start("carol", link)
             await carol.until(MessageDelivered, lambda body: body.said.own)
             assert "no member of garden" in refusal_words(*_known_of_us(carol))
+
+    run(scenario)
+
+
+def test_who_joins_after_a_removal_while_nobody_is_there_reads_that_they_wait_and_then_that_they_joined(
+    tmp_path: Path,
+) -> None:
+    """The line said that the invite was older than the key. A second newcomer knows no better."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three_of_whom_carol_is_removed(here)
+            link, by_bob = link_of(ann), link_of(bob)
+            for each in (ann, bob, carol):
+                await each.node.close(0.1)
+            dora, erik = here.start("dora", link), here.start("erik", by_bob)
+            for one in (dora, erik):
+                await until([one], lambda each: len(log(each)) >= 2)
+                assert set(operation_lines(one)) == {"joined; waits until a member is here"}
+                say(one, "anybody here?")
+            here.start("ann", "garden")
+            await until([dora, erik], lambda each: private(each).is_member)
+            await until([dora, erik], lambda each: operation_lines(each).count("joined the channel") >= 2)
+            assert "joined; waits until a member is here" not in operation_lines(dora) + operation_lines(erik)
+
+    run(scenario)
+
+
+def test_who_joins_by_a_members_invite_while_nobody_is_there_reads_that_they_wait(tmp_path: Path) -> None:
+    """The line said that the invite was by somebody who is not a member: how bob joined is not here yet."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            link = link_of(bob)
+            for each in (ann, bob, carol):
+                await each.node.close(0.1)
+            dora = here.start("dora", link)
+            await until([dora], lambda each: log(each) != [])
+            assert operation_lines(dora) == ["joined; waits until a member is here"]
+            here.start("ann", "garden")
+            await until([dora], lambda each: operation_lines(each).count("joined the channel") == 3)
 
     run(scenario)
 

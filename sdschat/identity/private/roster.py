@@ -26,6 +26,7 @@ UNKNOWN_INVITER: Final = "the invite is by somebody who is not a member"
 USED_UP: Final = "the invite was used up"
 BANNED: Final = "the creator banned them"
 UNKNOWN_EPOCH: Final = "the invite was made before the key of the channel was changed"
+EPOCH_NOT_HERE: Final = "the change of the key that the invite was made after is not here yet"
 
 
 class Rank(IntEnum):
@@ -153,7 +154,20 @@ class _Fold:
             if not problem:
                 self._apply(each)
         state.seen = self._heads[-MAX_SEEN:]
+        self._tell_unknown_epochs()
         return state
+
+    def _tell_unknown_epochs(self) -> None:
+        """Tell invites for a key that is not here yet from those for a key that was changed."""
+        state = self._state
+        refused = [one for one in self._ordered if state.outcomes[one.message_id] == UNKNOWN_EPOCH]
+        if not refused:
+            return
+        single = ((one,) for one, problem in state.outcomes.items() if problem != WAITS)
+        here = set(map(epoch_mark, ((), *single, *(name for _, name in state.epochs), *state.epoch_before.values())))
+        for each in refused:
+            if isinstance(each.operation, Join) and each.operation.invite.epoch not in here:
+                state.outcomes[each.message_id] = EPOCH_NOT_HERE
 
     # What an operation builds upon.
 

@@ -25,6 +25,7 @@ from sdschat.node.private.operations import (
     is_older_than_epoch,
     joinings_of,
     last_joining,
+    not_answered,
     outsiders,
     refusal_words,
     removal_words,
@@ -85,7 +86,7 @@ class PrivateChannel(PassiveExtension):
         self._events: list[EventBody] = []
         self._texts: list[IndexedText] = []
         self._doubt_at: int | None = None
-        self.on_members: Callable[[], None] = _nothing  # called when others are members than before
+        self.on_members: Callable[[], None] = lambda: None  # called when others are members than before
         sealer.on_other_epoch = self.announcer.other_epoch
         self._set_roster(Roster())
 
@@ -98,6 +99,11 @@ class PrivateChannel(PassiveExtension):
     @property
     def is_member(self) -> bool:
         return self.own_key in self.roster.members
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True if our invite may let us in once a member has answered."""
+        return bool(self.record.link) and self._refusal() in ("", not_answered(self.record.name))
 
     def _set_roster(self, roster: Roster) -> None:
         self.roster = self.announcer.roster = self.shown.roster = roster
@@ -124,7 +130,7 @@ class PrivateChannel(PassiveExtension):
 
     def require_voice(self) -> None:
         """Raise ValueError, for a person, if others would not show what we write."""
-        if not self.is_member and not self.record.link:
+        if not self.is_member and not self.is_unanswered:
             raise ValueError(f"You are no member of {self.record.name}: nobody would see this message.")
 
     def nick_of(self, key: bytes) -> str:
@@ -149,8 +155,7 @@ class PrivateChannel(PassiveExtension):
         signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
         assert signed is not None
         self._count(signed)  # now: another invite may follow in this turn
-        name = (message.message_id,)
-        return EpochSecret(epoch_mark(name), renewed_secret(before.secret, message.message_id))
+        return EpochSecret(epoch_mark((message.message_id,)), renewed_secret(before.secret, message.message_id))
 
     @property
     def gives_since_join(self) -> bool:
@@ -207,8 +212,7 @@ class PrivateChannel(PassiveExtension):
         target = self.removable(sender_id, banned=banned)
         remain = [key for key in self.roster.members if key != target]
         secret = secrets.token_bytes(SECRET_BYTES)
-        operation = make_removal(target, self.roster.seen, remain, secret, banned=banned)
-        return self._say(operation)
+        return self._say(make_removal(target, self.roster.seen, remain, secret, banned=banned))
 
     def appoint(self, sender_id: str, granted: bool) -> str:
         """Make a member an admin, or a member again. Raises ValueError where we may not."""
@@ -394,7 +398,3 @@ class PrivateChannel(PassiveExtension):
     @property
     def _mono(self) -> int:
         return self._session.channel.state.now.mono
-
-
-def _nothing() -> None:
-    pass

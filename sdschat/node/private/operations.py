@@ -13,9 +13,8 @@ from sdschat.identity.packets import epoch_key
 from sdschat.identity.private.link import epoch_mark, problem_with_join
 from sdschat.identity.private.roster import (
     BANNED,
-    UNKNOWN_EPOCH,
+    EPOCH_NOT_HERE,
     UNKNOWN_INVITER,
-    WAITS,
     Position,
     Roster,
     SignedOperation,
@@ -89,10 +88,14 @@ def has_present_key(roster: Roster, each: SignedOperation) -> bool:
     )
 
 
-def operation_words(operation: Operation, problem: str, name_of: Callable[[bytes], str], *, reader: str = "") -> str:
+def operation_words(
+    operation: Operation, problem: str, name_of: Callable[[bytes], str], *, reader: str = "", unanswered: bool = False
+) -> str:
     """Return the line for an operation. `problem`: the reason why it does not count, or empty; `reader`: the name of
-    its author, if that has the key in use by a link alone."""
+    its author, if that has the key in use by a link alone; `unanswered`: it may count once a member has answered."""
     match operation:
+        case Join() if unanswered:
+            return "joined; waits until a member is here"
         case Join(silent=silent):
             done = "keeps an archive of the channel from now on" if silent else "joined the channel"
             reads = (
@@ -132,25 +135,30 @@ def last_joining(key: bytes, operations: Iterable[SignedOperation]) -> Position:
 
 
 def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collection[SignedOperation]) -> str:
-    """Say why we are no member though we had an invite, for a person. Empty if nothing is known to be wrong.
-
-    The inviter may have joined by an operation that is not here: while there are none of others, nobody has answered.
-    Nor has anybody while the beginning of the epoch that the invite is for is not here.
-    """
+    """Say why we are no member though we had an invite, for a person. Empty if nothing is known to be wrong."""
     own = (each for each in operations if each.author_key == key and isinstance(each.operation, Join))
     newest = max(own, key=lambda each: each.position, default=None)
     why = "" if newest is None else roster.outcomes.get(newest.message_id, "")
     if newest is None or not why:
         return ""
-    assert isinstance(newest.operation, Join)
-    alone = why == UNKNOWN_INVITER and all(each.author_key == key for each in operations)
-    if alone or (why == UNKNOWN_EPOCH and newest.operation.invite.epoch not in _epochs_here(roster)):
+    if is_unanswered(roster, key, why):
         return not_answered(channel)
     if why == BANNED:
         return f"the creator of {channel} banned your key: only an invite of the creator lets it in again"
     by_link = has_present_key(roster, newest)
     reads = ". Until then you read by the link alone, and nobody is shown what you write" if by_link else ""
     return f"your invite is of no use: {why}. Ask for a new one{reads}"
+
+
+def is_unanswered(roster: Roster, key: bytes, why: str) -> bool:
+    """True if a joining that does not count for us, `why`, may count once a member has answered.
+
+    The beginning of the epoch that the invite is for is not here, or the inviter may have joined by an operation that
+    is not here: while nobody is known to have joined, nobody has answered.
+    """
+    if key in roster.members:
+        return False
+    return why == EPOCH_NOT_HERE or (why == UNKNOWN_INVITER and len(roster.changes) == 1)
 
 
 def removal_words(channel: str) -> str:
@@ -162,13 +170,6 @@ def removal_words(channel: str) -> str:
 def not_answered(channel: str) -> str:
     """Say, for a person, that it is not known yet if our invite is of use."""
     return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
-
-
-def _epochs_here(roster: Roster) -> set[bytes]:
-    """Return the marks of all epochs whose beginning is here, with all that it builds upon."""
-    single = ((message_id,) for message_id, problem in roster.outcomes.items() if problem != WAITS)
-    names = ((), *single, *(name for _, name in roster.epochs), *roster.epoch_before.values())
-    return set(map(epoch_mark, names))
 
 
 class Outsider(NamedTuple):

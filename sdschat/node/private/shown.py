@@ -11,7 +11,7 @@ from sdschat.identity.private.roster import Position, Roster, SignedOperation
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel
 from sdschat.node.events import MessageDelivered, MessageWithheld, OperationsReworded, Said
-from sdschat.node.private.operations import has_present_key, operation_words, position_of
+from sdschat.node.private.operations import has_present_key, is_unanswered, operation_words, position_of
 from sdschat.sds.values import Message
 from sdschat.store.transaction import IndexedText
 
@@ -64,7 +64,8 @@ class ShownMessages:
         problem, key = self.roster.outcomes.get(signed.message_id, ""), signed.author_key
         others = key != self._gate.identity.public_key and has_present_key(self.roster, signed)
         reader = (said.nick or self._name_of(key)) if others else ""
-        text = operation_words(signed.operation, problem, self._name_of, reader=reader)
+        unanswered = is_unanswered(self.roster, self._gate.identity.public_key, problem)
+        text = operation_words(signed.operation, problem, self._name_of, reader=reader, unanswered=unanswered)
         return said._replace(opened=said.opened._replace(text=text))
 
     def withhold(self, said: Said) -> IndexedText:
@@ -81,6 +82,8 @@ class ShownMessages:
         outcomes = self.roster.outcomes
         self._reworded |= {one for one in self._in_log if before.outcomes.get(one, "") != outcomes.get(one, "")}
         if self.roster.changes != before.changes:  # otherwise everybody speaks where they spoke
+            own, why = self._gate.identity.public_key, before.outcomes
+            self._reworded |= {one for one in self._in_log if is_unanswered(before, own, why.get(one, ""))}
             self._judge_from = since if self._judge_from is None else min(self._judge_from, since)
 
     @property
