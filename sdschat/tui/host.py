@@ -308,8 +308,10 @@ class Host:
             several = len({each.conversation.channel for each in self.models.values()}) > 1
             return f"{words} in {clean_name(conversation.channel)}" if several else words
         alone = not any(person.online for person in conversation.people() if not person.own)
-        words, secrecy = was + sync_words(model.connection, sync, model.history, alone=alone), privacy(self.node, name)
-        if secrecy is not None and not secrecy.is_member:
+        secrecy = privacy(self.node, name)
+        unconfirmed = secrecy is not None and secrecy.unconfirmed
+        words = was + sync_words(model.connection, sync, model.history, alone=alone, unconfirmed=unconfirmed)
+        if secrecy is not None and not secrecy.is_member and not unconfirmed:
             words = "not a member"
         also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
         return ", ".join([words, *filter(None, also)])

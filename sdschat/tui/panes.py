@@ -180,14 +180,16 @@ class Panes:
         if partner is not None:
             yield (f"only {name_of(partner) if partner.nick else 'the other one'} and you read this",), plain
         elif model.connection.state == "connected":
+            counts = not is_shut_out(screen.view.node, name)  # who is here says nothing to who is no member
             here = sum(person.online for person in people)
             went = self._gone.names(name, model.present, people, screen.view.now().wall)
             those = "alone here" if here == 1 else f"{here} here"
-            yield (f"{those}, {went} not here", those) if went else (those,), plain
+            if counts:
+                yield (f"{those}, {went} not here", those) if went else (those,), plain
             if screen.desktop.hosting:
                 yield ("hosting the broker",), plain
             heard = last_heard_words(people, screen.view.now().wall)
-            if heard and here > 1:
+            if heard and here > 1 and counts:
                 yield (heard,), plain
         if screen.view.node.settings.timing == "demo":
             yield ("quick repair",), plain

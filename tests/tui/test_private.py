@@ -11,6 +11,7 @@ from sdschat.node.private.record import create_private
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sync import extension
 from sdschat.node.view.engine_snapshot import peek
+from sdschat.node.view.private import is_shut_out
 from sdschat.node.view.qr import qr_lines
 from sdschat.tui.model.words import UNICODE
 from tests.qr import BLOCKS, decoded
@@ -341,3 +342,49 @@ async def test_who_was_removed_comes_back_by_a_new_link_while_the_channel_is_ope
     await stage.until_text("private, key 2")
     await stage.enter("I am back")
     await stage.until(lambda: any("I am back" in line and "✓" in line for line in stage.log()))
+
+
+@staged("lobby", peers=("bob", "carol"), size=(120, 30))
+async def test_a_link_from_before_a_removal_is_not_confirmed_and_then_refused(stage: Stage) -> None:
+    """The head said *nothing missing* for seconds, and of who was shut out how many are here."""
+    bob, carol = stage.peers["bob"].node, stage.peers["carol"].node
+    garden = bob.join(create_private(bob.profile.store, bob.gate.identity, "garden"))
+    assert garden.private is not None
+    name, link = garden.name, garden.private.invite(bob.clock.now().wall)
+    carol.join(link)
+    await stage.until(lambda: carol.sender_id in garden.presence.keys)
+    garden.private.remove(carol.sender_id)
+    await stage.until(lambda: is_shut_out(carol, name))
+    await bob.part(name)
+    await carol.part(name)
+    await stage.enter("/join " + link)
+    await stage.until_text("not confirmed by a member yet")
+    assert "nothing missing" not in stage.lines()[0]
+    bob.join(name)
+    await stage.until_text("not a member")
+    assert " here" not in stage.lines()[0]
+    await stage.enter("anybody?")
+    await stage.until_text("Not sent: You are no member of garden")
+
+
+@staged("lobby", peers=("bob", "carol"), size=(80, 30))
+async def test_who_joins_after_a_removal_while_nobody_is_there_waits_and_is_no_outsider(stage: Stage) -> None:
+    bob, carol = stage.peers["bob"].node, stage.peers["carol"].node
+    garden = bob.join(create_private(bob.profile.store, bob.gate.identity, "garden"))
+    assert garden.private is not None
+    name = garden.name
+    carol.join(garden.private.invite(bob.clock.now().wall))
+    await stage.until(lambda: carol.sender_id in garden.presence.keys)
+    garden.private.remove(carol.sender_id)
+    await stage.until(lambda: is_shut_out(carol, name))
+    link = garden.private.invite(bob.clock.now().wall)
+    await bob.part(name)
+    await carol.part(name)
+    await stage.enter("/join " + link)
+    await stage.until_text("joined; waits until a member is here")
+    assert "not confirmed by a member yet" in stage.lines()[0]
+    await stage.enter("anybody?")
+    bob.join(name)
+    await stage.until_text("private, key 2")
+    await stage.until_text("joined the channel")
+    await stage.until(lambda: any("anybody?" in line and "✓" in line for line in stage.log()))

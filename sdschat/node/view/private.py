@@ -10,6 +10,7 @@ from sdschat.node.private.record import create_private, load_record
 from sdschat.timber.values import sender_of
 
 if TYPE_CHECKING:
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.node import Node
     from sdschat.node.private.membership import PrivateChannel
 
@@ -43,6 +44,7 @@ class Privacy(NamedTuple):
     is_member: bool
     of_posts: bool  # a members' channel as well
     since_join: bool = False  # who joins gets nothing that was written before
+    unconfirmed: bool = False  # we came by an invite, and no member has answered yet
 
 
 def privacy(node: Node, channel: str) -> Privacy | None:
@@ -57,7 +59,17 @@ def privacy(node: Node, channel: str) -> Privacy | None:
         private.is_member,
         session.members is not None,
         private.gives_since_join,
+        _is_unconfirmed(session, private),
     )
+
+
+def _is_unconfirmed(session: ChannelSession, private: PrivateChannel) -> bool:
+    """True if we came by an invite, and no member was heard who could say whether it is of use."""
+    if not private.is_member:
+        return private.is_unanswered
+    known = {*private.roster.members, private.record.genesis.creator_key}
+    others = session.presence.online or session.channel.state.peers.known or len(known) > 2
+    return private.own_key != private.record.genesis.creator_key and not others
 
 
 def is_private(node: Node, channel: str) -> bool:
@@ -126,9 +138,9 @@ def is_only_member(node: Node, channel: str) -> bool:
 
 
 def is_shut_out(node: Node, channel: str) -> bool:
-    """True for a private channel of which we are no member."""
+    """True for a private channel of which we are no member, as far as is known."""
     found = privacy(node, channel)
-    return found is not None and not found.is_member
+    return found is not None and not found.is_member and not found.unconfirmed
 
 
 def members_of_these(node: Node, channel: str, ids: frozenset[str]) -> frozenset[str]:

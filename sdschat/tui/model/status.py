@@ -79,8 +79,10 @@ def sync_words(
     history: CatchingUp | None = None,
     *,
     alone: bool = False,
+    unconfirmed: bool = False,
 ) -> str:
-    """Return the badge of a channel. `alone`: nobody else is here, so nobody can name what is missing."""
+    """Return the badge of a channel. `alone`: nobody else is here, so nobody can name what is missing; `unconfirmed`:
+    nor has any member answered our invite yet."""
     if connection.state == "disconnected":
         return "offline"
     if connection.state == "connecting":
@@ -93,7 +95,8 @@ def sync_words(
         found.append(f"{sync.missing} missing")
     if sync.lost:
         found.append(f"{sync.lost} lost")
-    return ", ".join(found) or ("alone" if alone else "nothing missing")
+    idle = "not confirmed by a member yet" if unconfirmed else "alone" if alone else "nothing missing"
+    return ", ".join(found) or idle
 
 
 def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp | None, refused: str) -> Health:

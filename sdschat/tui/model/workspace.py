@@ -10,7 +10,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.private import is_shut_out
+from sdschat.node.view.private import is_shut_out, privacy
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
@@ -155,7 +155,11 @@ class Workspace:
         model = self.models[name]
         if is_shut_out(self.view.node, name):
             return Health.BAD
-        return health(model.connection, model.conversation.sync(), model.history, model.refused)
+        found, state = (
+            health(model.connection, model.conversation.sync(), model.history, model.refused),
+            privacy(self.view.node, name),
+        )
+        return Health.WAITS if found is Health.GOOD and state is not None and state.unconfirmed else found
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most, except the one that is shown."""
