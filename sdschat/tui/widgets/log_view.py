@@ -219,7 +219,9 @@ class LogView(LogLines, can_focus=True):
         if size != self.virtual_size:
             # Setting the attribute would lay out the whole screen again; only the scroll bar has changed.
             self.set_reactive(LogView.virtual_size, size)
+            self._moving = True  # up, where there are fewer lines now: who lays out says where it scrolls to
             self._scroll_update(size)
+            self._moving = False
 
     # Scrolling.
 
@@ -237,10 +239,8 @@ class LogView(LogLines, can_focus=True):
     def _move_to(self, line: float) -> None:
         """Scroll to a line, so that it does not count as scrolling by the user."""
         self._moving = True
-        try:
-            self.scroll_to(y=line, animate=False, force=True)
-        finally:
-            self._moving = False
+        self.scroll_to(y=line, animate=False, force=True)
+        self._moving = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
