@@ -75,6 +75,11 @@ class Timeline:
         before_last = self.at_end or (last is not None and place[:2] <= last)
         return after_first and before_last
 
+    def has_around(self, place: Place, rows: int) -> bool:
+        """True if so many rows on both sides of this place are in memory, or all that there are."""
+        at = bisect_left(self.items, place, key=_place)
+        return (self.at_start or at >= rows) and (self.at_end or at + rows <= len(self.items))
+
     def extend_before(self, entries: list[MessageItem], at_start: bool) -> None:
         fresh = [entry for entry in entries if entry.message_id not in self.entries]
         self.items[:0] = fresh

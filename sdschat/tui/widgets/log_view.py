@@ -289,7 +289,7 @@ class LogView(LogLines, can_focus=True):
         if model is None:
             return
         place = (*key, 1, "")
-        if not model.timeline.covers(place):
+        if not model.timeline.has_around(place, self.size.height + _MARGIN):
             model.open_around(key)
         model.refresh_gaps()
         self._follow(False)
