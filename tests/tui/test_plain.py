@@ -219,6 +219,23 @@ def test_a_state_is_told_once_and_again_when_everybody_here_has_the_message() ->
     assert StateLines().words("m2", Fate(Phase.ACKED, frozenset({"bob"})), ("bob",)) == "acked 1"
 
 
+def test_a_history_that_came_names_what_is_to_the_user(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("lobby", "where are you, ann?")
+        told = await s.bob.until(MessageDelivered)
+        said = told.said._replace(own=False)
+        now = s.host.view.now().wall
+        for body in (
+            CatchingUp("loading", 0, 1, "f" * 32, "fay", 0),
+            MessageDelivered(said, False, (), "store"),
+            CatchingUp("done", 1, 1, "f" * 32, "fay", 0),
+        ):
+            s.host.hear(NodeEvent("lobby", now, body))
+        assert "* what was said before is here: 1 message, 1 to you: /mentions lists them" in s.text()
+
+    plain(tmp_path, story)
+
+
 def test_a_short_history_is_told_too_once_it_is_here(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         for state in ("waiting", "loading", "done", "done"):
@@ -366,6 +383,7 @@ def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
         assert await s.enter("/go lobby")
         sync_part(s.bob.node, "lobby").direct.send(s.host.node.sender_id, "got it")
         assert "[@bob] bob" in await s.until("got it")
+        await s.until("* Only you and bob read that. /msg bob TEXT answers.")
 
     plain(tmp_path, story)
 

@@ -7,6 +7,7 @@ nothing that somebody writes can look like a line of the program.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, TextIO
 
@@ -73,6 +74,8 @@ class PlainHost(Host):
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._states = StateLines()
         self._history: dict[str, str] = {}
+        self._to_user: Counter[str] = Counter()  # messages to the user in the history that came, by channel
+        self._answers: set[str] = set()  # conversations of two of which it was told how to answer
         self._waiting: set[str] = set()  # channels of which it was told that a message waits for somebody
         self._alerts = LineAlerts(self, out, self._write)
         self._posts = PostLines(
@@ -219,6 +222,7 @@ class PlainHost(Host):
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
         self.desktop.hear(event, lambda name: name == self.desktop.shown, is_there=False)
+        self.model.seen()
         self.text_log.hear(event)
         body = event.body
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
@@ -227,6 +231,7 @@ class PlainHost(Host):
             shown = shown_of(body.said, event.time, body.via)
             entry = model.entry_for(shown)
             self._say_entry(entry, name)
+            self._to_user[name] += entry.mention and body.via != "live"
             if entry.own:
                 self._watch(model, entry)
         elif isinstance(body, StrangersChanged) and model is not None:
@@ -285,6 +290,10 @@ class PlainHost(Host):
             self._say_entry(entry, model.name)
             if entry.own:
                 self._watch(model, entry)
+            elif model.name not in self._answers and model.name != self.desktop.shown:
+                self._answers.add(model.name)
+                nick = self.label(model.name)[1:]
+                self.say(f"* Only you and {nick} read that. /msg {nick} TEXT answers.")
 
     def _say_history(self, name: str, what: CatchingUp) -> None:
         """Write when history has come, or is not fetched any further; that it is being fetched if there is much."""
@@ -295,7 +304,9 @@ class PlainHost(Host):
         if what.state != "done":
             self._tell_of(name, history.sentence(what, what.since).replace(" | ", "; "))
         elif what.total:
-            self._tell_of(name, f"what was said before is here: {count(what.total, 'message')}")
+            to_user = self._to_user.pop(name, 0)
+            those = f", {to_user} to you: /mentions lists them" if to_user else ""
+            self._tell_of(name, f"what was said before is here: {count(what.total, 'message')}{those}")
 
     def _tell_of(self, channel: str, text: str) -> None:
         """Write a line of the program about a channel. Further lines of a text that it quotes are not like one."""
