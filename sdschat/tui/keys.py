@@ -214,8 +214,8 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Go one step back: out of a filter, a sheet, the bare log, a refused text, the Lens, an answer, a selection,
-        scrolling, or a conversation of two."""
+        """Go one step back: out of a filter, a sheet, a lone slash, the bare log, a refused text, the Lens, an answer,
+        a selection, scrolling, or a conversation of two."""
         self.panes.hint("")
         if self.sheet.page is not None:
             if not self.sheet.clear_filter():
@@ -223,6 +223,8 @@ class KeyedHost(ScreenHost):
             return
         if self.end_finding(marks=False):
             pass  # at the hit; another Esc goes to the end
+        elif self.composer.text == "/":
+            self.composer.put("")  # a command that was not begun
         elif self.panes.bare:
             self.show_bare("off")
         elif self.refused:
