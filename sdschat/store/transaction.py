@@ -138,10 +138,11 @@ class Transaction:
         number = self._number(channel)
         self._keep("draft", number, (number, text, at))
 
-    def set_read_mark(self, channel: str, lamport: int, message_id: str, at: int) -> None:
-        """Mark all messages now in the log as read; `lamport` and `message_id` are of the last message read."""
+    def set_read_mark(self, channel: str, lamport: int, message_id: str, at: int, below: int | None = None) -> None:
+        """Mark the log as read up to the message with this `lamport` and `message_id`; `below`: the first place of what
+        stands below it now, if anything does."""
         number = self._number(channel)
-        place = self.tallies[channel].last_place
+        place = self.tallies[channel].last_place if below is None else below - 1
         self._keep("read_mark", number, (number, lamport, message_id, place, at))
 
     def put_key(self, public_key: bytes, nick: str, first_seen: int) -> None:

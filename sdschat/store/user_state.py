@@ -23,6 +23,10 @@ _UNREAD: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 "
     f"AND {WITH_BODY} AND {NOT_HIDDEN} LIMIT ?)"
 )
+_BELOW: Final = (
+    "SELECT min(place) FROM log WHERE channel = (SELECT id FROM channel WHERE name = ?) "
+    "AND (lamport, message_id) > (?, ?)"
+)
 
 
 class ReadMark(NamedTuple):
@@ -64,6 +68,11 @@ class UserState:
             values = (since, last_place(number), UNREAD_COUNTED)
             count: int = self.connection.execute(_UNREAD, values).fetchone()[0]
         return count
+
+    def first_below(self, channel: str, lamport: int, message_id: str) -> int | None:
+        """The place of the message that came first of those below this one in the log; None if it is the last."""
+        with as_store_error(self._file):
+            return self.connection.execute(_BELOW, (channel, lamport, message_id)).fetchone()[0]  # type: ignore[no-any-return]
 
     def keys(self) -> list[tuple[bytes, str, int]]:
         """Public key, nick and epoch milliseconds of the first contact, oldest first."""

@@ -181,6 +181,10 @@ class ChatApp(EscInOrder, KeyedHost):
                 self.second_view.refresh_rows()
         began = time.monotonic()
         self.draw(found)
+        for name in filter(None, (self.desktop.shown, self.desktop.beside)):
+            self.look_at(self.desktop.models[name])
+            if self.desktop.models[name].changes:
+                self.draw_soon()  # something passed unseen, or was seen
         if self.desktop.take_ring() and self.preferences.bell:
             self.bell()
         self._tell(self.desktop.take_calls())
@@ -300,13 +304,14 @@ class ChatApp(EscInOrder, KeyedHost):
     def _jumped(self, message: LogView.Jumped) -> None:
         if not self.logs.display:
             self.lens.close()  # the panel covers the log, where the message is
-        self.draw(ModelChange.BADGES)  # it may have been the first unread one
+        self.look_at(self.model)  # it may have been an unread one
+        self.draw_soon()
 
     @on(LogView.Followed)
     def _followed(self, message: LogView.Followed) -> None:
-        if message.following and message.log.model is not None:
+        if message.log.model is not None:
             self.look_at(message.log.model)
-            self.draw(ModelChange.BADGES)
+            self.draw_soon()
 
     @on(Sheet.Picked)
     async def _chosen_in_sheet(self, message: Sheet.Picked) -> None:

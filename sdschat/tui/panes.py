@@ -169,9 +169,7 @@ class Panes:
         late = len(model.late.unseen)
         if late:
             yield (f"{late} late: {self._key('late')}",), screen.line_style.style("late")
-        if not model.unread and screen.log_view.passed_unread:
-            model.unread_line.missed = 0
-        new = model.unread_line.words(model.timeline.messages(), self._key("unread"))
+        new = model.unread_line.words(self._key("unread"))
         if new:
             yield new, screen.line_style.style("late")
         if model.conversation.channel in screen.view.node.recorded:

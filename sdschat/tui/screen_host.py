@@ -351,8 +351,7 @@ class ScreenHost(Window, App[int]):
         self.user_state.save()
         if name == self.desktop.beside:
             self.desktop.beside = self.desktop.shown
-        model = self.desktop.show(name)
-        self.log_view.show(model)
+        self.log_view.show(model := self.desktop.show(name))
         self.composer.put(self.user_state.draft(name))
         self.input_handler.reply_to = ""
         self.panes.hint("")
@@ -395,5 +394,7 @@ class ScreenHost(Window, App[int]):
             self.look_at(self.desktop.models[name])
 
     def look_at(self, model: ChannelModel) -> None:
-        if self.looking(model.name):
-            model.seen()
+        """Count as read what is on the screen of this log."""
+        for view in (self.log_view, self.second_view):
+            if view.model is model and self.app_focus and self.logs.display:
+                view.see()

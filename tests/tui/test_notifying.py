@@ -106,7 +106,7 @@ def test_preferences_of_the_wrong_kind_are_named(tmp_path: Path) -> None:
 async def test_words_count_as_the_nick_does_from_now_on(s: Stage) -> None:
     s.say("who has the rope?")
     await s.until_text("who has the rope?")
-    s.app.model.unread = s.app.model.mentions = 0
+    s.app.model.seen()
     await s.enter("/highlight rope")
     assert "rope counts as your nick does" in s.hint()
     assert [entry.mention for entry in s.app.model.timeline.messages()] == [True]

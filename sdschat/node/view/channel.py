@@ -266,7 +266,10 @@ class ChannelConversation:
         return None if mark is None else (mark.lamport, mark.message_id)
 
     def mark_read(self, key: Key) -> bool:
-        return self._state.save(lambda change: change.set_read_mark(self.name, *key, self._node.clock.now().wall))
+        below = self._state.store.first_below(self.name, *key)
+        return self._state.save(
+            lambda change: change.set_read_mark(self.name, *key, self._node.clock.now().wall, below)
+        )
 
     def unread(self) -> int:
         return self._state.store.unread(self.name)

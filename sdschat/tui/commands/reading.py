@@ -59,7 +59,17 @@ def _more(host: Host, argument: str) -> None:
 
 
 def _unread(host: Host, argument: str) -> None:
-    line = host.model.unread_line.after
+    unread = host.model.unread_line
+    while (message_id := unread.next()) is not None:
+        shown = host.conversation.message(message_id)
+        if shown is None or shown.hidden:
+            unread.drop(message_id)
+            continue
+        host.log_view.jump_to(shown.key)
+        if (left := unread.mentions - unread.is_mention(message_id)) > 0:
+            host.warn(f"{count(left, 'message')} to you not seen yet: Alt+U goes on to them, /mentions lists them")
+        return
+    line = unread.after
     key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
     if key is None:
         host.warn("everything in this channel is read")
@@ -184,7 +194,14 @@ COMMANDS = (
         details="With --plain it lists the messages below those that were listed last, or those above them.",
         complete=lambda host, argument: ("back",),
     ),
-    Command("unread", "/unread", "Jump to the first unread message", _unread, group="reading"),
+    Command(
+        "unread",
+        "/unread",
+        "Jump to the first unread message",
+        _unread,
+        group="reading",
+        details="Once more, to the first one to you that was not on the screen. /mentions lists what was said to you.",
+    ),
     Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
     Command("info", "/info [ID]", "Everything about a message", info, group="reading"),
     Command("links", "/links", "List the newest links of the log", _links, aliases=("urls",), group="reading"),

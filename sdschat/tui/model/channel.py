@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -45,27 +45,25 @@ class ChannelModel:
         self.timeline = Timeline()
         self.loaded = False
         self.changes = ModelChange.NOTHING
-        state = "connected" if view.connected(conversation.channel) else "connecting"
-        self.connection = events.ConnectionChanged(state, "")
+        connected = view.connected(conversation.channel)
+        self.connection = events.ConnectionChanged("connected" if connected else "connecting", "")
         self.live_since = view.now().wall
         self._cut_at: int | None = None  # when the connection was lost; None: it is there, or never was
-        self.unread = conversation.unread()
-        self.unread_line = UnreadLine(conversation.read_mark(), self.live_since, unread=self.unread)
+        self.unread_line = UnreadLine(conversation.read_mark(), self.live_since)
         self.late = LateMessages()
         self.selected: str | None = None
         self.refused = ""  # the reason for which the broker took nothing from us last; empty: it takes what we send
         self.history: CatchingUp | None = None  # progress of fetching the history; None: none was fetched
-        self.total = 0
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
-        self.hit_at = 0
+        self.total = self.hit_at = 0
         self.present: tuple[str, ...] = ()  # ids of the others who are here, by name, as in the list of people
         self.fates = OwnFates(lambda ids: members_of_these(view.node, conversation.channel, ids))
         self._rows = MessageRows(view, conversation, self.timeline, self.fates, self.late, words)
-        self.mentions = self._rows.mentions_after(conversation.read_mark(), PAGE) if self.unread else 0
+        if unread := conversation.unread():
+            self.unread_line.start(self._rows.after(conversation.read_mark(), unread + PAGE), unread)
         self._gaps_stale = True
-        self._lines = ProgramLines(self.timeline)
+        self._lines, self._namesakes = ProgramLines(self.timeline), Namesakes(view)
         self._members = MembersLines(self)
-        self._namesakes = Namesakes(view)
         self._look_around()
 
     def watch_for(self, words: Sequence[str]) -> None:
@@ -99,8 +97,7 @@ class ChannelModel:
         self._loaded()
 
     def _loaded(self) -> None:
-        self.loaded = True
-        self._gaps_stale = True
+        self.loaded = self._gaps_stale = True
         self.changes |= ModelChange.ROWS
 
     def read_before(self) -> int:
@@ -209,6 +206,7 @@ class ChannelModel:
             case events.OperationsReworded(message_ids):
                 self._read_again(message_ids)
             case events.MessageWithheld(message_id):
+                self.unread_line.drop(message_id)
                 if message_id in self.timeline.entries or self.timeline.at_end:
                     self.reload()
             case _ if isinstance(body, HEARD):
@@ -253,8 +251,7 @@ class ChannelModel:
         self.total += 1
         entry = self._rows.full(shown) if self.loaded else self._rows.plain(shown)
         if self.loaded:
-            self.timeline.put(entry)
-            self.changes |= ModelChange.ROWS
+            self.replace_row(entry)
         self._count_new(entry, looking)
         self.changes |= ModelChange.BADGES
 
@@ -295,14 +292,17 @@ class ChannelModel:
         self.changes |= ModelChange.PEOPLE | ModelChange.BADGES
 
     def _count_new(self, entry: MessageItem, looking: bool) -> None:
-        """Count a message of another: as missed where the user was away, and as unread where they do not see it."""
-        if entry.own:
-            return
-        self.unread_line.note_missed(entry.key)
-        if not looking:
-            self.unread_line.draw_above(entry.key, self.timeline.messages())
-            self.unread += 1
-            self.mentions += entry.mention
+        """Count a message of another as unread until it was on the screen."""
+        if not entry.own:
+            self.unread_line.add(entry, self.timeline.messages(), looking=looking)
+
+    @property
+    def unread(self) -> int:
+        return self.unread_line.unread
+
+    @property
+    def mentions(self) -> int:
+        return self.unread_line.mentions
 
     def next_late(self) -> str | None:
         """Return the oldest late message that the user has not jumped to, which they do now."""
@@ -318,8 +318,7 @@ class ChannelModel:
             self.refused = clean(detail, limit=DETAIL)
             self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
         if message_id and failure in _REFUSED:
-            row = self.timeline.entries.get(message_id)
-            self._replace_changed(self.fates.refuse(message_id, detail, row))
+            self._replace_changed(self.fates.refuse(message_id, detail, self.timeline.entries.get(message_id)))
 
     def _replace_changed(self, row: MessageItem | None) -> None:
         if row is not None:
@@ -369,9 +368,7 @@ class ChannelModel:
         if not (self._gaps_stale or always):
             return
         self._gaps_stale = False
-        missing = self.conversation.missing()
-        lost = self.conversation.lost()
-        before = self.timeline.version
+        missing, lost, before = self.conversation.missing(), self.conversation.lost(), self.timeline.version
         if missing or lost or self.timeline.gaps:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
         if self.timeline.version != before:
@@ -379,9 +376,13 @@ class ChannelModel:
 
     def seen(self) -> None:
         """Count everything as read. The unread line stays until another channel is shown."""
-        if self.unread or self.mentions:
-            self.unread = self.mentions = 0
+        if self.unread_line.see_all():
             self.changes |= ModelChange.BADGES
+
+    def see(self, ids: Collection[str]) -> None:
+        """Count as read what is on the screen. What is above or below it stays unread."""
+        if self.unread_line.see(ids, self.timeline.messages()):
+            self.changes |= ModelChange.BADGES | ModelChange.ROWS
 
     def leave(self) -> None:
         """Forget the unread line, because another channel is shown now, unless something is unread."""
@@ -390,10 +391,9 @@ class ChannelModel:
 
     def save_mark(self) -> None:
         """Save the place up to which the log is read. Raises StoreError."""
-        last = self.timeline.last_key()
-        read = self.loaded and self.timeline.at_end and not self.unread
-        if read and last is not None and self.conversation.read_mark() != last:
-            self.conversation.mark_read(last)
+        newest = self.timeline.last_key() if self.timeline.at_end else None
+        if self.loaded and (read := self.unread_line.read_now(self.conversation, newest)) is not None:
+            self.conversation.mark_read(read)
 
     def take_changes(self) -> ModelChange:
         found, self.changes = self.changes, ModelChange.NOTHING

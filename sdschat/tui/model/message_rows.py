@@ -42,9 +42,9 @@ class MessageRows:
         """Mark what has one of these words, or the nick of now, as said to the user."""
         self._mentions = mention_of(self._view.node.nick, *words)
 
-    def mentions_after(self, mark: Key | None, most: int) -> int:
-        """Return how many of the first messages after a place in the log are to the user; `most` are looked at."""
-        return sum(self.plain(shown).mention for shown in self.conversation.messages(after=mark or (0, ""), limit=most))
+    def after(self, mark: Key | None, most: int) -> list[MessageItem]:
+        """Return the first messages after a place in the log, at most so many."""
+        return [self.plain(shown) for shown in self.conversation.messages(after=mark or (0, ""), limit=most)]
 
     def plain(self, shown: Shown) -> MessageItem:
         """Return the row with nothing that has to be looked up, but for whose message it answers."""

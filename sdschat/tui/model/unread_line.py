@@ -1,56 +1,129 @@
-"""The line above the messages that the user has not read."""
+"""The messages that were not on the screen yet, and the line above the first of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
 
-from sdschat.node.view.values import Key
+from sdschat.node.view.values import Conversation, Key
 from sdschat.tui.model.items import MessageItem
 
 _NOTHING_READ: Final = (0, "")
 
 
-class UnreadLine:
-    """`after` is the key of the row below which the line stands; None: it is not drawn. `missed` is the number of new
-    messages below it, until the user has seen the line."""
+class Unseen(NamedTuple):
+    """A message of another that was not on the screen."""
 
-    def __init__(self, read: Key | None, came: int, *, unread: int) -> None:
+    key: Key
+    mention: bool
+
+
+class UnreadLine:
+    """`after` is the key of the row below which the line stands; None: it is not drawn."""
+
+    def __init__(self, read: Key | None, came: int) -> None:
         """`read`: the key up to which the log was read when the user left; `came`: when they came back, epoch ms."""
         self._left = read or _NOTHING_READ
         self._came = came
-        self.after: Key | None = self._left if unread else None
-        self.missed = unread
-        self._counted: Key | None = None  # the message that was counted last
+        self._since = 0 if read else came  # what was said before the user ever came is nothing that they missed
+        self.after: Key | None = None
+        self._unseen: dict[str, Unseen] = {}
+        self._drawn_next: dict[str, Unseen] = {}  # came in at the end that the user sees: likely to be on the screen
+        self.more = 0  # unread messages that are not known one by one
+        self._led = False  # to the first of them, since the line is drawn
 
-    def note_missed(self, key: Key) -> None:
-        """Draw the line where the user left the log, if this message was said after that and before they came back:
-        they see it come in, and not that it is new."""
+    def start(self, rows: Iterable[MessageItem], unread: int) -> None:
+        """Draw the line where the user left the log, above these messages, if any are unread."""
+        self._unseen |= {row.message_id: Unseen(row.key, row.mention) for row in rows if not row.own}
+        self.more = max(0, unread - len(self._unseen))
+        if unread:
+            self.after = self._left
+
+    def add(self, row: MessageItem, rows: Iterable[MessageItem], *, looking: bool) -> None:
+        """Take a message of another that came in. `looking`: the user sees the end of the log, among these rows."""
+        key = row.key
         if _NOTHING_READ < self._left < key and key[0] < self._came:
-            self.after = self.after or self._left
-            self._count(key)
+            self.after = self.after or self._left  # they see it come in, and not that it is new
+        if not looking:
+            self._draw_above(key, rows)
+            self._unseen[row.message_id] = Unseen(key, row.mention)
+        elif key[0] >= self._since and not row.late:
+            self._drawn_next[row.message_id] = Unseen(key, row.mention)
 
-    def draw_above(self, key: Key, rows: Iterable[MessageItem]) -> None:
+    def see(self, ids: Collection[str], rows: Iterable[MessageItem]) -> bool:
+        """Take away what is on the screen. What came since the last drawing and is not there passed unseen. Return True
+        if this changed anything."""
+        passed = {each: what for each, what in self._drawn_next.items() if each not in ids}
+        self._drawn_next = {}
+        if passed:
+            self._draw_above(min(passed.values()).key, rows)
+            self._unseen |= passed
+        seen = [each for each in ids if self._unseen.pop(each, None) is not None]
+        cleared = bool(self.more) and not self._unseen
+        self.more = 0 if cleared else self.more
+        return bool(passed or seen or cleared)
+
+    def drop(self, message_id: str) -> None:
+        """Forget a message that is not shown any more."""
+        self._unseen.pop(message_id, None)
+        self._drawn_next.pop(message_id, None)
+
+    def see_all(self) -> bool:
+        """Count everything as read. Return True if anything was not."""
+        found = self.unread > 0
+        self._unseen, self._drawn_next, self.more = {}, {}, 0
+        return found
+
+    def _draw_above(self, key: Key, rows: Iterable[MessageItem]) -> None:
         """Draw the line above the row with this key, among these, unless it is drawn."""
         if self.after is None:
             self.after = max((row.key for row in rows if row.key < key), default=_NOTHING_READ)
-        self._count(key)
+            self._led = False
 
-    def _count(self, key: Key) -> None:
-        self.missed += key != self._counted  # it may be one that was missed and comes unseen
-        self._counted = key
+    @property
+    def unread(self) -> int:
+        return len(self._unseen) + self.more
 
-    def words(self, rows: Iterable[MessageItem], key: str) -> tuple[str, ...]:
-        """Return what was missed, of these rows also what is to the user, and the key that leads to the line: as it is,
-        then shorter; empty if nothing was."""
-        if self.after is None or not self.missed:
+    @property
+    def mentions(self) -> int:
+        return sum(each.mention for each in self._unseen.values())
+
+    def is_mention(self, message_id: str) -> bool:
+        found = self._unseen.get(message_id)
+        return found is not None and found.mention
+
+    def oldest(self) -> Key | None:
+        """Return the key of the first message that was not on the screen."""
+        return min((each.key for each in (*self._unseen.values(), *self._drawn_next.values())), default=None)
+
+    def read_now(self, conversation: Conversation, newest: Key | None) -> Key | None:
+        """Return the place to save as that up to which the log is read, above the first unseen message; None if it is
+        saved, or not known. `newest`: the last message, if it is in memory."""
+        mark, unseen = conversation.read_mark(), self.oldest()
+        if self.more:
+            return None
+        if unseen is None:
+            return None if newest == mark else newest
+        above = conversation.messages(before=unseen, limit=1)
+        return above[-1].key if above and above[-1].key > (mark or _NOTHING_READ) else None
+
+    def next(self) -> str | None:
+        """Return the message to go to: the first unseen one, from then on the first to the user, else the first."""
+        to_user = self._led and self.mentions > 0
+        self._led = True
+        wanted = [(each.key, name) for name, each in self._unseen.items() if each.mention or not to_user]
+        return min(wanted)[1] if wanted else None
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return what was not seen, what of it is to the user, and the key that leads there: as it is, then shorter;
+        empty if there is nothing."""
+        if not self.unread:
             return ()
-        to_user = sum(row.mention and not row.own and row.key > self.after for row in rows)
-        short = f"{self.missed} new: {key}"
-        return (f"{self.missed} new, {to_user} to you: {key}", short) if to_user else (short,)
+        short = f"{self.unread} new: {key}"
+        return (f"{self.unread} new, {self.mentions} to you: {key}", short) if self.mentions else (short,)
 
     def forget(self) -> None:
         """Draw no line, and forget the place where the user left the log the last time."""
         self.after = None
-        self.missed = 0
+        self._led = False
         self._left, self._came = _NOTHING_READ, 0

@@ -13,7 +13,7 @@ from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import is_shut_out, privacy
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import Fate, MessageItem, Phase
+from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.model.status import Health, cut_words, health
 from sdschat.tui.model.timeline import ModelChange
 
@@ -138,8 +138,8 @@ class Workspace:
 
     def _attend(self, model: ChannelModel, mentions_before: int, event: NodeEvent, is_there: bool) -> None:
         if self._level(model.name) == "none":
-            model.mentions = mentions_before
-        elif model.mentions > mentions_before or (not is_there and _is_to_user(model, event)):
+            return
+        if model.mentions > mentions_before or (not is_there and _is_to_user(model, event)):
             self.ring = True
             self.calls = [*self.calls[1 - _CALLS :], (model.name, _message_id(event))]
 
@@ -232,7 +232,6 @@ class TalkModel(ChannelModel):
     def __init__(self, view: Conversations, name: str, words: Sequence[str] = ()) -> None:
         super().__init__(view, name, words)
         self._talk = view.direct(name)
-        self.mentions = self.unread
         self._counted = self._talk.newest()  # key of the newest message that the first count of unread ones included
 
     def hear(self, event: NodeEvent, looking: bool) -> None:
@@ -271,10 +270,10 @@ class TalkModel(ChannelModel):
         shown = self._talk.message(message_id)
         return shown is not None and shown.own
 
-    def _count_new(self, entry: MessageItem, looking: bool) -> None:
-        """Count every message here as a mention: it is for us alone."""
-        super()._count_new(entry, looking)
-        self.mentions = self.unread
+    @property
+    def mentions(self) -> int:
+        """Every message here is for us alone."""
+        return self.unread
 
 
 _PAST, _HUES = "past", "hues"  # the names under which the store keeps the history of the input, and colours of nicks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final, NamedTuple
 
 from textual.strip import Strip
@@ -48,7 +48,6 @@ class Layout:
         self.starts: list[int] = [0]  # first line of each row, from 0; the last item: their number of lines
         self.above = 0  # number of lines before the rows in memory
         self.below = 0
-        self.unread: int | None = None  # index of the row below the unread line
         self.version = -1  # version of the timeline that was laid out
         self._first: Key | None = None
         self._around = Surroundings()  # that were drawn for
@@ -81,6 +80,12 @@ class Layout:
         at = bisect_right(self.starts, local) - 1
         return at, local - self.starts[at]
 
+    def ids_between(self, low: int, high: int) -> set[str]:
+        """Return the ids of the messages and gaps with a line among these; that of the highest is not in it."""
+        first = max(0, bisect_right(self.starts, low - self.above) - 1)
+        last = bisect_left(self.starts, high - self.above)
+        return {row.item.message_id for row in self.rows[first:last] if row.item.message_id}
+
     def first_line(self, at: int) -> int:
         return self.above + self.starts[at]
 
@@ -103,7 +108,6 @@ class Layout:
         rows: list[Drawn] = []
         previous_day, unread_above = -1, model.unread_line.after
         before: Item | None = None  # the row right above
-        self.unread = None
         around = Surroundings(model.present, only_member=is_only_member(model.view.node, model.name))
         regathered, self._around = self._around != around, around
         for item in timeline.items:
@@ -119,7 +123,7 @@ class Layout:
             if lead.day:
                 previous_day = drawn.day
             if unread:
-                unread_above, self.unread = None, len(rows)
+                unread_above = None
             total += len(drawn.strips)
             starts.append(total)
             rows.append(drawn)

@@ -137,10 +137,9 @@ class LogView(LogLines, can_focus=True):
 
     @dataclass
     class Followed(Message):
-        """The end of the log came into view, or went out of it."""
+        """The log was scrolled, or its end came into view or went out of it."""
 
         log: LogView
-        following: bool
 
     def __init__(self, line_style: LineStyle, *, id: str | None = None) -> None:
         super().__init__(line_style, id=id)
@@ -166,11 +165,11 @@ class LogView(LogLines, can_focus=True):
         link = ("o open link",) if opens else ()
         return ("r answer", "i details", *hits, *original, "t thread", *link, "y copy", "Esc back")
 
-    @property
-    def passed_unread(self) -> bool:
-        """True if the unread line is on the screen, or below it."""
-        at = self._layout_of_rows.unread
-        return at is not None and round(self.scroll_y) <= self._layout_of_rows.first_line(at)
+    def see(self) -> None:
+        """Count as read what is on the screen, as it is drawn now."""
+        model, layout = self.model, self._layout_of_rows
+        if model is not None and self.size.height and model.timeline.version == layout.version:
+            model.see(layout.ids_between(top := round(self.scroll_y), top + self.size.height))
 
     # Rows.
 
@@ -246,6 +245,7 @@ class LogView(LogLines, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.model is not None and round(old_value) != round(new_value):
             self._scrolled(self.model)
+            self.post_message(self.Followed(self))
 
     def _scrolled(self, model: ChannelModel) -> None:
         """Read more rows if the user scrolled near the end of those in memory."""
@@ -281,7 +281,7 @@ class LogView(LogLines, can_focus=True):
     def _follow(self, following: bool) -> None:
         if following != self.following:
             self.following = following
-            self.post_message(self.Followed(self, following))
+            self.post_message(self.Followed(self))
 
     def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
         """Show the message with this key, or the first row after it. `choose` selects it."""
@@ -312,6 +312,7 @@ class LogView(LogLines, can_focus=True):
                 model.open_at_end()
             self._follow(True)
             self.refresh_rows()
+            model.seen()
 
     # Selecting.
 
@@ -367,8 +368,7 @@ class LogView(LogLines, can_focus=True):
 
     def action_start(self) -> None:
         model = self.model
-        found = [] if model is None else model.conversation.messages(after=(-1, ""), limit=1)
-        if model is not None and found:
+        if model is not None and (found := model.conversation.messages(after=(-1, ""), limit=1)):
             self.jump_to(found[0].key, top=True)
             if model.timeline.at_start:
                 self._move_to(0)  # with the lines above the first message
