@@ -29,9 +29,10 @@ from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.private import removable
+from sdschat.node.view.private import privacy, removable
+from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
-from sdschat.sds.values import Message
+from sdschat.sds.values import AckState, Message
 from sdschat.transport.base import Received
 from sdschat.transport.memory import MemoryTransport
 from sdschat.transport.sealing import SealedTransport
@@ -381,6 +382,26 @@ def test_who_joins_by_a_members_invite_while_nobody_is_there_reads_that_they_wai
             assert operation_lines(dora) == ["joined; waits until a member is here"]
             here.start("ann", "garden")
             await until([dora], lambda each: operation_lines(each).count("joined the channel") == 3)
+
+    run(scenario)
+
+
+def test_whose_joining_was_acknowledged_is_confirmed_also_alone_after_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            link = link_of(ann)
+            bob = here.start("bob", link)
+            await bob.until(StateChanged, lambda body: body.state is AckState.ACKED)
+            for each in (ann, bob):
+                await each.node.close(0.1)
+            for who, where, unconfirmed in (("bob", "garden", False), ("dora", link, True), ("ann", "garden", False)):
+                alone = here.start(who, where)
+                await until([alone], lambda each: log(each) != [])
+                state = privacy(alone.node, name)
+                assert state is not None
+                assert (who, state.unconfirmed) == (who, unconfirmed)
+                await alone.node.close(0.1)
 
     run(scenario)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.node.private.people import member_called, no_removal_words, removable_called
 from sdschat.node.private.record import create_private, load_record
+from sdschat.sds.values import AckState
 from sdschat.timber.values import sender_of
 
 if TYPE_CHECKING:
@@ -64,12 +65,14 @@ def privacy(node: Node, channel: str) -> Privacy | None:
 
 
 def _is_unconfirmed(session: ChannelSession, private: PrivateChannel) -> bool:
-    """True if we came by an invite, and no member was heard who could say whether it is of use."""
-    if not private.is_member:
+    """True if we came by an invite, and no member was heard, nor acknowledged that we joined."""
+    own = private.roster.members.get(private.own_key)
+    if own is None:
         return private.is_unanswered
-    known = {*private.roster.members, private.record.genesis.creator_key}
-    others = session.presence.online or session.channel.state.peers.known or len(known) > 2
-    return private.own_key != private.record.genesis.creator_key and not others
+    state = session.channel.state
+    joining = state.outgoing.open.get(own.since[1])
+    heard = session.presence.online or state.peers.known
+    return joining is not None and joining.state is AckState.UNACKED and not heard
 
 
 def is_private(node: Node, channel: str) -> bool:
