@@ -25,7 +25,7 @@ from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk
 
 STEPS = 12
-_STATEMENTS_TRIED = 400  # more than the work has
+_STATEMENTS_TRIED = 20_000  # more than the work has
 
 
 class Point(NamedTuple):
@@ -128,7 +128,7 @@ def _points(directory: Path) -> list[tuple[Point, str]]:
     """Every statement of both phases, by name; those of the conversation thinned out evenly."""
     found: list[tuple[Point, str]] = []
     for phase, every in (("tables", 13), ("talk", 7)):
-        names = _work(directory / f"all {phase}" / "p" / "sdschat.db", Point(phase, _STATEMENTS_TRIED * 10), _null())
+        names = _work(directory / f"all {phase}" / "p" / "sdschat.db", Point(phase, _STATEMENTS_TRIED), _null())
         for at in range(1, len(names) + 1, every):
             found.append((Point(phase, at), f"{phase} {at}: {names[at - 1]}"))
     return found
