@@ -53,7 +53,7 @@ async def test_help_lists_every_command(s: Stage) -> None:
         assert f"/{name}" in s.text(), name
 
 
-@staged(size=(99, 66))
+@staged(size=(99, 72))
 async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
     page = lines_of(TOPICS["signs"])
     assert page[2].split()[:5] == ["●", "known", "known", "to", "have"]
