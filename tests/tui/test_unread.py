@@ -1,4 +1,4 @@
-"""What was never on the screen stays unread, and how one gets to it."""
+"""Messages that were never on the screen: they stay unread, and how one gets to them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from sdschat.node.view.values import Conversation, Key
@@ -28,13 +28,14 @@ class UnreadLine:
         self._since = 0 if read else came  # what was said before the user ever came is nothing that they missed
         self.after: Key | None = None
         self._unseen: dict[str, Unseen] = {}
+        self.mentions = 0  # among them: counted, since each message asks for it
         self._drawn_next: dict[str, Unseen] = {}  # came in at the end that the user sees: likely to be on the screen
         self.more = 0  # unread messages that are not known one by one
         self._led = False  # to the first of them, since the line is drawn
 
     def start(self, rows: Iterable[MessageItem], unread: int) -> None:
         """Draw the line where the user left the log, above these messages, if any are unread."""
-        self._unseen |= {row.message_id: Unseen(row.key, row.mention) for row in rows if not row.own}
+        self._put({row.message_id: Unseen(row.key, row.mention) for row in rows if not row.own})
         self.more = max(0, unread - len(self._unseen))
         if unread:
             self.after = self._left
@@ -46,7 +47,7 @@ class UnreadLine:
             self.after = self.after or self._left  # they see it come in, and not that it is new
         if not looking:
             self._draw_above(key, rows)
-            self._unseen[row.message_id] = Unseen(key, row.mention)
+            self._put({row.message_id: Unseen(key, row.mention)})
         elif key[0] >= self._since and not row.late:
             self._drawn_next[row.message_id] = Unseen(key, row.mention)
 
@@ -57,21 +58,33 @@ class UnreadLine:
         self._drawn_next = {}
         if passed:
             self._draw_above(min(passed.values()).key, rows)
-            self._unseen |= passed
-        seen = [each for each in ids if self._unseen.pop(each, None) is not None]
+            self._put(passed)
+        seen = [each for each in ids if self._drop_unseen(each)]
         cleared = bool(self.more) and not self._unseen
         self.more = 0 if cleared else self.more
         return bool(passed or seen or cleared)
 
     def drop(self, message_id: str) -> None:
         """Forget a message that is not shown any more."""
-        self._unseen.pop(message_id, None)
+        self._drop_unseen(message_id)
         self._drawn_next.pop(message_id, None)
+
+    def _put(self, found: Mapping[str, Unseen]) -> None:
+        for message_id, what in found.items():
+            self._drop_unseen(message_id)
+            self._unseen[message_id] = what
+            self.mentions += what.mention
+
+    def _drop_unseen(self, message_id: str) -> bool:
+        """Return True if the message was among the unseen ones."""
+        found = self._unseen.pop(message_id, None)
+        self.mentions -= found is not None and found.mention
+        return found is not None
 
     def see_all(self) -> bool:
         """Count everything as read. Return True if anything was not."""
         found = self.unread > 0
-        self._unseen, self._drawn_next, self.more = {}, {}, 0
+        self._unseen, self._drawn_next, self.mentions, self.more = {}, {}, 0, 0
         return found
 
     def _draw_above(self, key: Key, rows: Iterable[MessageItem]) -> None:
@@ -83,10 +96,6 @@ class UnreadLine:
     @property
     def unread(self) -> int:
         return len(self._unseen) + self.more
-
-    @property
-    def mentions(self) -> int:
-        return sum(each.mention for each in self._unseen.values())
 
     def is_mention(self, message_id: str) -> bool:
         found = self._unseen.get(message_id)
