@@ -70,6 +70,13 @@ def _join(here: World, name: str, link: str) -> Member:
     return here.start(name, link, changes=SHORT, before=install)
 
 
+def _with_guests(here: World) -> tuple[Member, Member, Member]:
+    """Return ann, who made the channel, and two who joined by her link."""
+    ann = _creator(here)
+    link = _link(ann)
+    return ann, _join(here, "bob", link), _join(here, "carol", link)
+
+
 def _say(member: Member, text: str) -> str:
     return member.node.say(next(iter(member.node.sessions)), text)
 
@@ -119,9 +126,7 @@ def test_who_has_the_link_knocks_is_let_in_and_changes_posts_that_the_broker_can
 def test_a_link_alone_gets_no_operation_by_asking_for_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann = _creator(here)
-            link = _link(ann)
-            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            ann, bob, carol = _with_guests(here)
             await _let_in(ann, bob)
             _say(ann, "for those who are let in")
             await _until_said(bob, "for those who are let in")
@@ -163,9 +168,7 @@ def test_the_command_line_does_not_halt_a_committee_unasked(tmp_path: Path) -> N
 def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann = _creator(here)
-            link = _link(ann)
-            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            ann, bob, carol = _with_guests(here)
             name = next(iter(ann.node.sessions))
             await _let_in(ann, bob)
             assert halt_words(ann.node, name, bob.node.sender_id), "one of two"
@@ -210,9 +213,7 @@ def test_who_is_removed_is_put_out_of_the_committee_though_nobody_writes(tmp_pat
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann = _creator(here)
-            link = _link(ann)
-            bob, carol = _join(here, "bob", link), _join(here, "carol", link)
+            ann, bob, carol = _with_guests(here)
             await _let_in(ann, bob)
             await _let_in(ann, carol)
             gone = carol.node.sender_id

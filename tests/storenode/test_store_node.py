@@ -228,16 +228,22 @@ async def _say_much(w: Stores, server: Member, count: int) -> list[str]:
     return ids
 
 
+async def _keep_newest(w: Stores, messages: int, size: int) -> tuple[Member, list[str], int]:
+    """Return a Store node that keeps only so many bytes, the ids of all messages, and the number of packets it kept."""
+    server, store = w.start_store("keeper", keeping=ServedChannel())
+    ids = await _say_much(w, server, messages)
+    store.keeping = ServedChannel(size=size)
+    for _ in store.tidy():
+        pass
+    [kept] = [one for one in archived(server.node.profile.store) if one.channel == "lobby"]
+    return server, ids, kept.packets
+
+
 def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, store = w.start_store("keeper", keeping=ServedChannel())
-            ids = await _say_much(w, server, 2500)
-            store.keeping = ServedChannel(size=2**20)
-            for _ in store.tidy():
-                pass
-            [one] = [one for one in archived(server.node.profile.store) if one.channel == "lobby"]
-            assert 100 < one.packets < 2500
+            server, ids, packets = await _keep_newest(w, 2500, 2**20)
+            assert 100 < packets < 2500
             shelf = LogArchive(server.node.profile.store)
             assert all(shelf.by_id("lobby", name) is not None for name in ids[-100:])
             bob = w.start_late("bob", changes={"history.on_join": "all"})
@@ -248,23 +254,18 @@ def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tm
 def test_a_joiner_shows_what_waits_for_what_no_store_keeps_any_more(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, store = w.start_store("keeper", keeping=ServedChannel())
-            ids = await _say_much(w, server, 300)
-            store.keeping = ServedChannel(size=2**17)
-            for _ in store.tidy():
-                pass
-            [kept] = [one for one in archived(server.node.profile.store) if one.channel == "lobby"]
-            assert 10 < kept.packets < 200
+            _, ids, packets = await _keep_newest(w, 300, 2**17)
+            assert 10 < packets < 200
             bob = w.start_late("bob", changes={"history.on_join": "all"})
             incoming = bob.node.sessions["lobby"].channel.state.incoming
             sync_part(bob.node, "lobby").catchup.pause()
             # What it asks the Store for, one dependency after the other.
-            while len(incoming.buffered) < kept.packets - 10:
+            while len(incoming.buffered) < packets - 10:
                 await asyncio.sleep(0.01)
             sync_part(bob.node, "lobby").catchup.resume()
             await bob.until(CatchingUp, lambda told: told.state == "done")
             assert not incoming.buffered
-            assert {told.said.message.message_id for told in bob.of(MessageDelivered)} >= set(ids[-kept.packets :])
+            assert {told.said.message.message_id for told in bob.of(MessageDelivered)} >= set(ids[-packets:])
 
     asyncio.run(story())
 
