@@ -64,7 +64,7 @@ QUESTIONED = 64  # own messages, from the oldest, that are asked about one after
 ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 
 # Messages that are here under ids of others.
-DOUBTED_TRIES = 6  # requests for the true one
+DOUBTED_TRIES = 6  # requests for the true one before it gives its place to another one
 DOUBTED_AT_A_TIME = 64
 EARLY = 256  # true ones that come before the false ones are saved
 

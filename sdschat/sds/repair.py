@@ -26,9 +26,9 @@ ASKED_IN_STEP = 3  # requests that follow one another T_max apart; after every f
 LONGEST_BACK_OFF = 16  # times T_max
 
 
-def back_off(attempts: int) -> int:
+def back_off(attempts: int, in_step: int = ASKED_IN_STEP) -> int:
     """Return how many T_max lie between the last of so many requests and the next entry."""
-    return min(1 << max(0, attempts - ASKED_IN_STEP), LONGEST_BACK_OFF)
+    return min(1 << max(0, attempts - in_step), LONGEST_BACK_OFF)
 
 
 def sds_hash(*strings: str) -> int:
@@ -272,9 +272,6 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
             self.remember(answer, answer.at, row.requested_by if row.asked else None)
 
 
-_MOST_DOUBLINGS = 6
-
-
 @dataclass(slots=True, eq=False)
 class RefetchBuffer:
     """Not kept over a restart: what is altered is found again. Nothing waits for these, so all else goes first."""
@@ -285,8 +282,8 @@ class RefetchBuffer:
     _due: dict[str, int] = field(default_factory=dict, init=False)
     # Requests that went out, by message id; absent before the first one.
     _asked: dict[str, int] = field(default_factory=dict, init=False)
-    # Requests that may go out, by message id, for those that are given up.
-    _most: dict[str, int] = field(default_factory=dict, init=False)
+    # Requests after which an entry gives its place to another one, by message id, for those that may.
+    _tries: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -295,26 +292,33 @@ class RefetchBuffer:
         return message_id in self._entries
 
     def want(self, entry: HistoryEntry, due: int, tries: int = 0) -> None:
-        """`tries`: so many requests at most; 0 for any number."""
+        """`tries`: after so many requests in vain it may be forgotten for another one; 0 for never."""
         if entry.message_id not in self._entries:
             self._entries[entry.message_id] = entry
             self._due[entry.message_id] = due
             if tries:
-                self._most[entry.message_id] = tries
+                self._tries[entry.message_id] = tries
+
+    def make_room(self, most: int) -> bool:
+        """True if fewer than `most` are here, possibly since one was forgotten that was asked for in vain."""
+        if len(self._entries) >= most:
+            asked = self._asked
+            in_vain = (message_id for message_id, tries in self._tries.items() if asked.get(message_id, 0) >= tries)
+            if (forgotten := next(in_vain, None)) is not None:
+                self.take(forgotten)
+        return len(self._entries) < most
 
     def due(self, now: int, most: int) -> tuple[HistoryEntry, ...]:
         found = [message_id for message_id, due in self._due.items() if due <= now]
         found.sort(key=lambda message_id: (self._due[message_id], message_id))
         return tuple(self._entries[message_id] for message_id in found[: max(0, most)])
 
-    def asked(self, message_id: str, now: int, pause: int) -> None:
-        """If nothing comes of it, ask again, twice as long after each time."""
+    def asked(self, message_id: str, now: int, t_max: int) -> None:
+        """If nothing comes of it, ask again T_max later; after all tries, twice as long each time."""
         times = self._asked[message_id] = self._asked.get(message_id, 0) + 1
-        if times == self._most.get(message_id):
-            self.take(message_id)
-            return
-        self._due[message_id] = now + (pause << min(times - 1, _MOST_DOUBLINGS))
+        in_step = self._tries.get(message_id, ASKED_IN_STEP)
+        self._due[message_id] = now + back_off(times, in_step) * t_max
 
     def take(self, message_id: str) -> None:
-        for table in (self._entries, self._due, self._asked, self._most):
+        for table in (self._entries, self._due, self._asked, self._tries):
             table.pop(message_id, None)

@@ -89,7 +89,7 @@ def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
 def doubt(s: ChannelState, message_id: str) -> bool:
     """Ask for the message of which an id is made, if what is here under it is not that one. Everybody takes us to have
     it, so that nobody sends it unless asked. False: too many are asked for."""
-    if len(s.refetch) >= DOUBTED_AT_A_TIME:
+    if not s.refetch.make_room(DOUBTED_AT_A_TIME):
         return False
     entry, ours = s.delivered(message_id), s.packet_of(message_id)
     if entry is None or not s.config.repair_enabled:
