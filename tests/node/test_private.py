@@ -17,7 +17,9 @@ from sdschat.node.events import (
     HandedOver,
     MessageDelivered,
     MessageWithheld,
+    NodeEvent,
     NotAMember,
+    PresenceChanged,
 )
 from sdschat.node.members.saved import create_members
 from sdschat.node.node import Node
@@ -402,6 +404,27 @@ def test_whose_joining_was_acknowledged_is_confirmed_also_alone_after_a_restart(
                 assert state is not None
                 assert (who, state.unconfirmed) == (who, unconfirmed)
                 await alone.node.close(0.1)
+
+    run(scenario)
+
+
+def test_a_member_who_is_heard_confirms_nobody_who_came_by_a_used_up_link(tmp_path: Path) -> None:
+    """The head said `nothing missing` from there on until the operations of the others had come."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name, _, carol = await by_one_link(here)
+            confirmed: list[object] = []
+
+            def look(event: NodeEvent) -> None:
+                state = privacy(carol.node, name)
+                if state is not None and state.is_member and not state.unconfirmed:
+                    confirmed.append(event.body)
+
+            carol.node.listen(look)
+            await carol.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
+            await carol.until(NotAMember)
+            assert confirmed == []
 
     run(scenario)
 

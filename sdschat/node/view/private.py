@@ -65,14 +65,13 @@ def privacy(node: Node, channel: str) -> Privacy | None:
 
 
 def _is_unconfirmed(session: ChannelSession, private: PrivateChannel) -> bool:
-    """True if we came by an invite, and no member was heard, nor acknowledged that we joined."""
+    """True if we came by an invite, and no member has acknowledged that we joined. A member who is heard may know that
+    others used the invite up before us."""
     own = private.roster.members.get(private.own_key)
     if own is None:
         return private.is_unanswered
-    state = session.channel.state
-    joining = state.outgoing.open.get(own.since[1])
-    heard = session.presence.online or state.peers.known
-    return joining is not None and joining.state is AckState.UNACKED and not heard
+    joining = session.channel.state.outgoing.open.get(own.since[1])
+    return joining is not None and joining.state is AckState.UNACKED
 
 
 def is_private(node: Node, channel: str) -> bool:
