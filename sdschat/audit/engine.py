@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import closing
+from itertools import count, repeat
+from operator import itemgetter
 from typing import Any, Final
 
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
-from sdschat.audit.witness import Channel, ChannelJournal, Held, Member, Testimony, Witness
+from sdschat.audit.witness import Channel, Held, Member, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
 _HALF: Final = 1 << 63
@@ -25,13 +28,14 @@ CREATE TABLE version (version INTEGER PRIMARY KEY, message, chan, message_id, la
 CREATE TABLE need (version INTEGER, dependency INTEGER);
 CREATE TABLE copy (member INTEGER, message INTEGER, version INTEGER, lamport INTEGER, received_ms INTEGER, own INTEGER,
   damage TEXT);
-CREATE TABLE shown (member INTEGER, message INTEGER, moment INTEGER);
+CREATE TABLE shown (member INTEGER, message INTEGER, moment INTEGER, PRIMARY KEY (member, message)) WITHOUT ROWID;
 CREATE TABLE excused (member INTEGER, message INTEGER, moment INTEGER, PRIMARY KEY (member, message)) WITHOUT ROWID;
 CREATE TABLE declared (member INTEGER, message INTEGER, message_id TEXT, kind TEXT);
 CREATE TABLE claim (member INTEGER, claimed, claimed_fingerprint, counted, counted_fingerprint);
 CREATE TABLE apart (member INTEGER, detail TEXT);
 """
-_LOADED: Final = "CREATE INDEX copy_by ON copy (message, member); CREATE INDEX shown_by ON shown (member, message);"
+_COPY: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, NULLIF(?, ''))"  # binding None takes much longer
+_LOADED: Final = "CREATE INDEX copy_by ON copy (message, member, version, received_ms)"  # all that `tally` reads
 _INDEXES: Final[Mapping[str, str]] = {
     "log": "message",
     "holding": "member",
@@ -54,7 +58,7 @@ def judge(said: Testimony, rules: Rules) -> Audit:
         database.executescript(_TABLES)
         database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, MAX_LAMPORT))
         _Loader(database).take(said)
-        database.executescript(_LOADED)
+        database.execute(_LOADED)
         for file in ("holding", "views"):
             answer(database, file, _INDEXES)
         return _audit(database, said)
@@ -80,10 +84,9 @@ class _Loader:
         self._database = database
         self._chans: dict[Channel, int] = {}
         self._members: dict[Member, int] = {}
-        self._messages: list[dict[str, int]] = []  # for each channel: id -> key of the message
-        self._versions: list[dict[str, tuple[int, int, Version]]] = []  # id -> keys, and the version met first
-        self._others: dict[tuple[int, Version], int] = {}  # message -> its other versions
-        self._count = 0  # of messages
+        self._next_message = count(1).__next__
+        self._messages: list[defaultdict[str, int]] = []  # for each channel: id -> key of the message
+        self._versions: dict[tuple[str, Version], int] = {}  # of one channel: id and version -> key of the version
         self._made: list[tuple[Any, ...]] = []  # versions to insert
         self._needs: list[tuple[int, int]] = []
 
@@ -91,8 +94,8 @@ class _Loader:
         self._database.execute("BEGIN")
         for channel, witnesses in said.there.items():
             chan = self._chans[channel] = len(self._chans)
-            self._messages.append({})
-            self._versions.append({})
+            self._messages.append(defaultdict(self._next_message))
+            self._versions.clear()
             for witness in witnesses:
                 self._witness(chan, witness)
         self._insert("version", 10, self._made)
@@ -103,7 +106,7 @@ class _Loader:
         for row in said.declared:
             member = self._members.get((row.run_id, row.channel, row.node))
             if member is not None:
-                message = self._message(self._chans[row.run_id, row.channel], row.message_id)
+                message = self._messages[self._chans[row.run_id, row.channel]][row.message_id]
                 rows.append((member, message, row.message_id, row.kind))
         self._insert("declared", 4, rows)
         self._database.execute("COMMIT")
@@ -116,48 +119,35 @@ class _Loader:
         member = self._members[at.run_id, at.channel, at.node] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
         self._insert("presence", 11, [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
-        self._insert("copy", 7, self._copies(chan, member, witness.held))
-        self._told(chan, member, witness.told)
+        self._database.executemany(_COPY, self._copies(chan, member, witness.held))
+        key_of = self._messages[chan].__getitem__
+        for table, moments in (("shown", witness.told.shown), ("excused", witness.told.excused)):
+            self._insert(table, 3, zip(repeat(member), map(key_of, moments), moments.values()))
 
-    def _copies(self, chan: int, member: int, held: Held) -> Iterator[tuple[Any, ...]]:
-        known, received, own, damage = self._versions[chan], held.received, held.own, held.damage
-        for name, version in held.versions.items():
-            found = known.get(name)
-            if found is None:
-                found = known[name] = self._version(chan, name, version)
-            message, key, first = found
-            if first is not version and first != version:
-                key = self._other(chan, name, message, version)
-            yield member, message, key, version[0], received[name], name in own, damage.get(name) if damage else None
+    def _copies(self, chan: int, member: int, held: Held) -> Iterable[tuple[Any, ...]]:
+        """Return the rows of a log, put together by column: there are many."""
+        names, known = held.versions.keys(), self._versions
+        versions = [known.get(each) or self._version(chan, *each) for each in held.versions.items()]
+        return zip(
+            repeat(member),
+            map(self._messages[chan].__getitem__, names),
+            versions,
+            map(itemgetter(0), held.versions.values()),
+            map(held.received.__getitem__, names),
+            map(int, map(held.own.__contains__, names)),
+            map(held.damage.get, names, repeat("")),
+        )
 
-    def _other(self, chan: int, name: str, message: int, version: Version) -> int:
-        found = self._others.get((message, version))
-        if found is None:
-            found = self._others[message, version] = self._version(chan, name, version)[1]
-        return found
-
-    def _version(self, chan: int, name: str, version: Version) -> tuple[int, int, Version]:
-        key, place = len(self._made) + 1, place_hash(version.lamport, name)
+    def _version(self, chan: int, name: str, version: Version) -> int:
+        """Return the key of a version that is met for the first time."""
+        key = self._versions[name, version] = len(self._made) + 1
+        place, messages = place_hash(version.lamport, name), self._messages[chan]
         deps = SEPARATOR.join(version.deps)
         x1, x2 = signed(place >> 64), signed(place & _MASK)
-        message = self._message(chan, name)
-        self._made.append((key, message, chan, name, version.lamport, version.sender, deps, version.digest, x1, x2))
-        self._needs += [(key, self._message(chan, each)) for each in version.deps]
-        return message, key, version
-
-    def _message(self, chan: int, name: str) -> int:
-        known = self._messages[chan]
-        key = known.get(name)
-        if key is None:
-            self._count += 1
-            key = known[name] = self._count
+        row = (key, messages[name], chan, name, version.lamport, version.sender, deps, version.digest, x1, x2)
+        self._made.append(row)
+        self._needs += [(key, messages[each]) for each in version.deps]
         return key
-
-    def _told(self, chan: int, member: int, told: ChannelJournal) -> None:
-        known, message = self._messages[chan], self._message
-        rows = [(member, known.get(name) or message(chan, name), moment) for name, moment in told.shown.items()]
-        self._insert("shown", 3, rows)
-        self._insert("excused", 3, [(member, message(chan, name), at) for name, at in told.excused.items()])
 
 
 def place_hash(lamport: int, message_id: str) -> int:
@@ -176,11 +166,18 @@ def running_text(x1: int, x2: int) -> str:
 
 
 def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) -> None:
-    """Make all tables and views of a file. Each table is indexed before the next one is made from it."""
+    """Make all tables and views of a file. Each table is indexed before the next one is made from it.
+
+    SQLite is told which tables are empty: it takes a table of which it knows nothing for a large one.
+    """
+    database.execute("ANALYZE sqlite_schema")  # makes its table of statistics
     for name, query, is_table in statements("sdschat.audit", f"{file}_sqlite"):
         database.execute(f"CREATE {'TABLE' if is_table else 'VIEW'} {name} AS {query}")
         if is_table and name in indexes:
             database.execute(f"CREATE INDEX {name}_by ON {name} ({indexes[name]})")
+        if is_table and not database.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]:
+            database.execute("INSERT INTO sqlite_stat1 VALUES (?, NULL, 0)", (name,))
+            database.execute("ANALYZE sqlite_schema")
 
 
 def _audit(database: sqlite3.Connection, said: Testimony) -> Audit:
