@@ -6,16 +6,18 @@ import math
 import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
 
 from sdschat.audit.answers import Figures, FilterTrial, answers
 from sdschat.audit.engine import answer
 from sdschat.audit.schemas import Journal, Message
-from sdschat.audit.sources.packets import tried
+from sdschat.audit.sources.packets import CODEC
 from sdschat.audit.verdict import Audit
 from sdschat.audit.witness import Copy, Member, Silver
+from sdschat.sds.bloom.compact import read_filter
+from sdschat.sds.values import Message as Packet
 
 QUIET: Final = 60_000  # milliseconds without any event of a node that are told
 LATER: Final = 50  # ids tested against each filter: the ones that its sender delivered next
@@ -133,3 +135,21 @@ def _trials(copies: Iterable[Copy], messages: Iterable[Message]) -> Iterator[Fil
         trial = tried(member, asked)
         if trial.filters:
             yield trial
+
+
+def tried(member: Member, packets: Iterable[tuple[bytes, Sequence[str]]]) -> FilterTrial:
+    """Test the filters of packets of a node (run, channel and node) with ids that they contain only by chance."""
+    filters = checks = hits = 0
+    expected = 0.0
+    for raw, ids in packets:
+        message = CODEC.decode(raw)
+        if not isinstance(message, Packet) or not message.bloom_filter or not ids:
+            continue
+        found = read_filter(message.bloom_filter)
+        if isinstance(found, str):
+            continue
+        filters += 1
+        checks += len(ids)
+        hits += sum(map(found.holds, ids))
+        expected += len(ids) * found.fill**found.hashes
+    return FilterTrial(*member, filters, checks, hits, expected)

@@ -17,7 +17,7 @@ from sdschat.identity.signing import verify
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import BALLOT, DELETED, SETTLED, JournalRow, hash_text
 from sdschat.store.reader import Reader
-from sdschat.store.timber import load_timber, timber_channels
+from sdschat.store.timber import load_timber
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
@@ -79,7 +79,7 @@ def audit_members(paths: Iterable[Path]) -> list[MembersAudit]:
             with Reader.open(path, SdsCodec()) as reader:
                 reader.connection.execute("BEGIN")  # from here on, all queries see the same state
                 nicks |= {sender_of(member_id(key)): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
-                for name in timber_channels(reader):
+                for name in reader.timber_channels():
                     found = _replica(reader, name)
                     if isinstance(found, MembersFinding):
                         damaged[name].append(found)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 NO_SPARK: Final = 3  # exit code: no Java, or a cluster that cannot be reached
 
@@ -25,6 +18,14 @@ class PipelineProblem(Exception):
 def install_command(extra: str) -> str:
     """Return the command that installs an extra into this installation: with the Python that runs, from the folder or
     file that the program was installed from."""
+    import json  # all of these are slow to import, and seldom needed
+    import shlex
+    import sys
+    from contextlib import suppress
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
     told: dict[str, Any] = {}
     with suppress(PackageNotFoundError, ValueError):
         told = json.loads(distribution("sdschat").read_text("direct_url.json") or "{}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sdschat.audit.members import MembersAudit
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.verdict import Audit, Rules
-    from sdschat.audit.witness import Channel, Silver
+    from sdschat.audit.witness import Channel, Silver, Testimony
     from sdschat.identity.private.roster import Roster
 
     ByChannel = Mapping[Channel, Figures]
@@ -79,8 +80,6 @@ def command(
     code is 2 in place of 0.
     """
     from sdschat.audit.compare import compare
-    from sdschat.audit.members import audit_members
-    from sdschat.audit.outsiders import with_outsiders
     from sdschat.audit.processes import no_collection
     from sdschat.audit.sources.databases import databases
     from sdschat.audit.verdict import DEFAULT
@@ -89,10 +88,10 @@ def command(
     paths = _each_once(databases(sources))
     drawn = page is not None and _can_draw()
     with no_collection():
-        excused = partial(with_outsiders, found=rosters(paths))
+        excused = partial(_excused, paths)
         found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
     tell_cut_logs(paths, found.quarantine)
-    everyone = audit_members(paths)
+    everyone = _members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}
         channel = full_channel(channel, names)
@@ -133,6 +132,30 @@ def _print_if_alone(found: Comparison, count: int) -> None:
     unread = {row.source for row in found.quarantine if not row.place}
     if len({row.node for row in found.audit.nodes}) == 1 and count - len(unread) > 1:
         click.echo("All databases are of one node. To compare, name those of other participants too.")
+
+
+def _excused(paths: list[Path], said: Testimony) -> Testimony:
+    """Add what the nodes need not have. The private code, slow to import, is needed only for private channels."""
+    if not any("~" in channel for _, channel in said.there):
+        return said
+    from sdschat.audit.outsiders import with_outsiders
+
+    return with_outsiders(said, rosters(paths))
+
+
+def _members(paths: list[Path]) -> list[MembersAudit]:
+    """Audit the members' channels; their code, slow to import, is needed only if there are any."""
+    from sdschat.store.errors import StoreError
+    from sdschat.store.reader import Reader
+    from sdschat.wire.sds_codec import SdsCodec
+
+    for path in paths:
+        with suppress(StoreError), Reader.open(path, SdsCodec()) as reader:
+            if reader.timber_channels():
+                from sdschat.audit.members import audit_members
+
+                return audit_members(paths)
+    return []
 
 
 def rosters(paths: Iterable[Path]) -> dict[str, Roster]:

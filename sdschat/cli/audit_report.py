@@ -187,8 +187,6 @@ def refused_why(row: Quarantine) -> str:
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
-    from sdschat.audit.report.data import best_look  # seldom needed
-
     asked: dict[str, None] = {}
     of = by_channel(found)
     for channel in found.channels:
@@ -197,6 +195,8 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
         for node in part.nodes:
             if node.agrees or node.first_id is None or node.first_position is None:
                 continue
+            from sdschat.audit.report.data import best_look  # slow to import, and seldom needed
+
             paths = islice(_holders(node, node.first_position, part, lacking, sources), _TRIED)
             best = best_look(paths, node.channel, node.first_id)
             if best is not None:

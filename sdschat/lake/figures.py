@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import sdschat
 from sdschat.audit import schemas as tables
 from sdschat.audit.answers import METRICS, Figures, FilterTrial, answers
-from sdschat.audit.figures import QUIET, grain_of
+from sdschat.audit.figures import QUIET, grain_of, tried
 from sdschat.audit.report.data import ReportData, moment, shown_channels
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.audit.sources.packets import tried
 from sdschat.lake.asked import Asked
 from sdschat.lake.judge import MOST, audit_of, places_in, refused_in
 

@@ -70,7 +70,6 @@ def _delete(table: str, key: str) -> str:
 
 _PUTS: Final = {table: _upsert(table, key, columns) for table, key, columns in _TABLES}
 _DROPS: Final = {table: _delete(table, key) for table, key, _ in _TABLES}
-_CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"
 _COUNT: Final = "SELECT count(*) FROM timber_post WHERE channel = ?"
 _HEADS: Final = "SELECT rank, author, number, time, edit FROM timber_post WHERE channel = ?"
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
@@ -143,13 +142,6 @@ def _read(
             if sum_of(row[:-1]) != row[-1]:
                 raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
             yield _row_from(table, row[1:-1])
-
-
-def timber_channels(database: Database) -> list[str]:
-    """Return the names of the channels with saved rows."""
-    with as_store_error(database.path):
-        found = database.connection.execute(_CHANNELS).fetchall()
-    return [name for (name,) in found]
 
 
 def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:

@@ -14,6 +14,7 @@ from sdschat.store.query import NOT_HIDDEN, WITH_BODY
 UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
 
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
+_TIMBER_CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"
 _DRAFT: Final = "SELECT channel, text, at, sum FROM draft WHERE channel = (SELECT id FROM channel WHERE name = ?)"
 _MARK: Final = (
     "SELECT channel, lamport, message_id, place, at, sum FROM read_mark "
@@ -95,6 +96,11 @@ class UserState:
         """True if the database has a channel of this name."""
         with as_store_error(self._file):
             return bool(self.connection.execute(_NUMBER, (name,)).fetchall())
+
+    def timber_channels(self) -> list[str]:
+        """The names of the members' channels with saved rows."""
+        with as_store_error(self._file):
+            return [name for (name,) in self.connection.execute(_TIMBER_CHANNELS).fetchall()]
 
     def values(self, prefix: str) -> dict[str, bytes]:
         """The values whose names begin with the prefix."""

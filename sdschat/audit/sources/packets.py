@@ -1,14 +1,10 @@
-"""The content of message packets, and of the filters in them."""
+"""The content of message packets."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from sdschat.audit.answers import FilterTrial
-from sdschat.sds.bloom.compact import CompactFilter, read_filter
-from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message, Refusal
 from sdschat.wire.chat_codec import OPERATION, Envelope, decode_envelope
 from sdschat.wire.packet_parts import PacketParts, parts
@@ -61,22 +57,3 @@ def common_text(envelope: Envelope | None) -> str | None:
 
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGEST_DIGITS]
-
-
-def tried(member: tuple[str, str, str], packets: Iterable[tuple[bytes, Sequence[str]]]) -> FilterTrial:
-    """Test the filters of packets of a node (run, channel and node) with ids that they contain only by chance."""
-    filters = checks = hits = 0
-    expected = 0.0
-    for raw, ids in packets:
-        message = CODEC.decode(raw)
-        if not isinstance(message, Message) or not message.bloom_filter or not ids:
-            continue
-        found = read_filter(message.bloom_filter)
-        if isinstance(found, str):
-            continue
-        filters += 1
-        checks += len(ids)
-        hits += sum(map(found.holds, ids))
-        hashes = found.hashes if isinstance(found, CompactFilter) else HASHES
-        expected += len(ids) * found.fill**hashes
-    return FilterTrial(*member, filters, checks, hits, expected)
