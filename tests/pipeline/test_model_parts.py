@@ -1,4 +1,4 @@
-"""The speed of the model with very many participants: it never looks at values that cannot have changed."""
+"""The parts of the model that serve very many participants."""
 
 from __future__ import annotations
 
@@ -14,17 +14,13 @@ from sdschat.experiment.figures import NAMES, empty_record, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
-from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws, times
+from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws
 from sdschat.experiment.vector_model.packets import Ears
 from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.requests import due_requests, notice, received, time_requests
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import run_model
-from sdschat.experiment.vector_model.wheel import (
-    ReadyParticipants,
-    Wheel,
-    each_once,
-)
+from sdschat.experiment.vector_model.wheel import Wheel
 
 FAR = 10_000_000
 MANY = GroupSetting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)
@@ -59,29 +55,6 @@ def test_what_is_put_into_the_present_step_comes_in_it() -> None:
     wheel.put_each(np.array([FAR, FAR + 10, FAR + 50_000]), "sync", -1, np.array([2, 3, 4]))
     assert [content.tolist() for _, _, content in wheel.more(FAR)] == [[2]]
     assert taken(wheel) == [(FAR + 10, "sync", [3]), (FAR + 50_000, "sync", [4])]
-
-
-def test_nobody_is_ready_before_their_time() -> None:
-    ready = ReadyParticipants(times((4,), NEVER))
-    assert ready.by(NEVER - 1).tolist() == []
-    ready.put(np.array([1, 3]), np.array([50, 70]), 40)
-    assert [ready.by(now).tolist() for now in (49, 50, 70)] == [[], [1], [1, 3]]
-    ready.put(np.array([1]), NEVER, 80)
-    assert ready.by(100).tolist() == [3]
-    ready.put(np.array([0, 1]), np.array([120, 90]), 100)
-    assert ready.by(110).tolist() == [1, 3]
-    ready.put(np.array([0]), 130, 110)
-    assert [ready.by(now).tolist() for now in (120, 130)] == [[1, 3], [0, 1, 3]]
-
-
-@pytest.mark.parametrize("ready", [True, False])
-def test_those_who_are_ready_are_asked_for_one_more_thing(ready: bool) -> None:
-    """With few of them, only they are asked; with many, everybody is."""
-    lacks = np.arange(100) % 2 == 0
-    free = ReadyParticipants(times((100,), -NEVER if ready else NEVER))
-    free.put(np.array([4, 5, 6]), NEVER if ready else 10, 0)
-    expected = [at for at in range(100) if at % 2 == 0 and (at in (4, 6)) != ready]
-    assert free.by(20, lambda who: lacks[who]).tolist() == expected
 
 
 def test_in_one_step_each_is_drawn_for_once() -> None:
@@ -154,11 +127,6 @@ def test_each_request_is_due_once_at_its_time_and_a_removed_one_is_never_on_the_
                     found |= dict.fromkeys(who.tolist(), group.now)
             items = group.wheel.more(group.now)
     assert found == expected
-
-
-def test_each_participant_is_asked_once_and_in_order() -> None:
-    assert each_once(np.array([5, 3, 5, 9, 3])).tolist() == [3, 5, 9]
-    assert each_once(np.array([], dtype=np.int64)).tolist() == []
 
 
 def test_who_lacks_only_a_newer_message_lacks_none_of_the_older_ones() -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sdschat.experiment.figures import Record, empty_record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices, ReadyParticipants, Wheel, each_once
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.steps.timing import KNOWN_IN_SMALL, SMALL_GROUP, SPOKEN
@@ -103,7 +103,7 @@ class Group:
         self.try_skip_at = 0  # when `skip_quiet` tries next
         # The range whose filter is due to be sent: up to this message, from this join horizon on.
         self.wanted_high = np.full(count, -1, dtype=np.int8)
-        self.free = ReadyParticipants(times((count,), -NEVER))  # when each may answer with such a filter again
+        self.free_at = times((count,), -NEVER)  # when each may answer with such a filter again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
@@ -138,7 +138,7 @@ class Group:
         self.asked = np.zeros(shape, dtype=np.int16)
         self.push_due = times(shape, NEVER)
         self.push_next = [NEVER] * setting.messages  # when the planned pushes of a message are looked at next
-        self.pushable = [ReadyParticipants(row) for row in times(shape, NEVER)]  # when each may plan a push
+        self.push_from = times(shape, NEVER)  # when each may plan a push
         self.pushes = np.zeros(shape, dtype=np.int8)
         self.not_before: Times = np.zeros(shape, dtype=np.int32)
         self.witnesses = [0] * setting.messages
@@ -286,7 +286,7 @@ class Group:
         who = np.concatenate(self.soon)
         due = self.due[who]
         self.soon = [who[(due > self.now) & (due < self.window)]]
-        return each_once(who[due <= self.now])
+        return np.unique(who[due <= self.now])
 
     def watch_all(self) -> None:
         """Determine when the sync timers are looked at next. All of them are searched only once in a window."""

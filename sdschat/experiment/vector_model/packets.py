@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group, StepDraws
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices, blocks
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.bloom.own import OwnFilter
@@ -121,7 +121,7 @@ class Ears:
 
     def _of_everyone(self) -> Draws:
         if self._everyone is None:
-            self._everyone = np.concatenate([self._drawn.of(part) for part in blocks(self._group.everyone)])
+            self._everyone = self._drawn.of(self._group.everyone)
         return self._everyone
 
     def _of(self, who: Indices) -> Draws:

@@ -6,14 +6,13 @@ Filters and ranges are evidence of missing messages; messages that a filter lack
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 
-from sdschat.experiment.vector_model.group import Array, Flags, Group
+from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices, blocks
+from sdschat.experiment.vector_model.wheel import NOBODY, Indices
 from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 
@@ -29,7 +28,7 @@ def want_push(g: Group, message: int, who: Indices) -> None:
     due = first + drawn.astype(np.int32)
     due[(who == g.authors[message]) & (g.pushes[message][who] < AUTHOR_FIRST)] = first
     g.push_due[message][who] = due
-    g.pushable[message].put(who, NEVER, g.now)
+    g.push_from[message][who] = NEVER
     _look_at(g, message, int(due.min()))
 
 
@@ -53,8 +52,7 @@ def due_pushes(g: Group, message: int) -> Indices:
 
 def heard_again(g: Group, message: int, senders: Indices, ears: Ears) -> None:
     """Cancel the planned pushes of a message that these senders have sent again."""
-    for part in blocks(np.flatnonzero(g.push_due[message] < NEVER)):
-        _settle(g, message, ears.who_of(part, senders))
+    _settle(g, message, ears.who_of(np.flatnonzero(g.push_due[message] < NEVER), senders))
 
 
 def _settle(g: Group, message: int, who: Indices) -> None:
@@ -74,7 +72,7 @@ def may_want_push(g: Group, message: int, who: Indices) -> None:
     """Set the time from which these holders of a message, who plan no push of it, may plan one."""
     if g.config.push_enabled:
         held = g.record.held[message][who].astype(np.int32) + (g.setting.sent_at(message) + g.config.push_grace)
-        g.pushable[message].put(who, np.maximum(held, g.not_before[message][who]), g.now)
+        g.push_from[message][who] = np.maximum(held, g.not_before[message][who])
 
 
 def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
@@ -125,9 +123,6 @@ def note_behind(g: Group, sender: int, held: int, who: Indices) -> None:
     g.hurry(late)
 
 
-_MANY = 5_000  # participants
-
-
 def review_filters(g: Group, live: Step, ears: Ears) -> None:
     """Plan pushes of the messages that a filter lacks and the receiver holds, except those it got just now."""
     if g.wanted is not None:
@@ -142,8 +137,7 @@ def review_filters(g: Group, live: Step, ears: Ears) -> None:
         if not len(senders):
             continue
         if g.wanted is None:
-            for part in blocks(g.pushable[number].by(g.now)):
-                want_push(g, number, ears.who_of(part, senders))
+            want_push(g, number, ears.who_of(np.flatnonzero(g.push_from[number] <= g.now), senders))
             continue
         able = np.flatnonzero(ears.any_of(senders) & g.has(number))
         _push_to_each(g, number, able[~g.fresh(number, able)], senders, ears)
@@ -195,24 +189,21 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
 def _differing(g: Group, high: int, of: int, whole: bool) -> Indices:
     """Return those who may answer, and lack a message of a range filter or differ from a fingerprint of a range."""
     below, held = np.uint16((2 << high) - 1), np.uint16(of)
-
-    def differs(who: Any) -> Flags:
-        found: Flags = g.have[who] & held & below != held & below if whole else g.shown[who] & below != held
-        return found
-
     if whole or g.sent_mask & int(below) == of:
-        return g.free.among(g.now, g.lacking(high + 1), differs)
-    return g.free.by(g.now, differs)
+        who = g.lacking(high + 1)
+        who = who[g.free_at[who] <= g.now]
+    else:
+        who = np.flatnonzero(g.free_at <= g.now)
+    holds = g.have[who] & held if whole else g.shown[who]
+    found: Indices = who[(holds ^ held) & below != 0]
+    return found
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
     """Return those of these participants that hear a sender that joined no earlier than they."""
     if len(senders) == 1:
         who = who[who != senders[0]]
-    if len(who) < _MANY:
-        later = len(boots) - np.searchsorted(boots, g.boot[who], side="left")
-    else:  # the same result, at a cost that does not grow with the number of senders
-        later = np.cumsum(np.bincount(boots, minlength=g.setting.warm_up + 1)[::-1])[::-1][g.boot[who]]
+    later = len(boots) - np.searchsorted(boots, g.boot[who], side="left")
     return who[ears.any_counted(later, who)]
 
 
@@ -224,8 +215,7 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
         others = senders[senders != g.authors[number]]
         if g.wanted is None:
             able = np.flatnonzero(shown & (g.push_due[number] == NEVER) & (g.not_before[number] <= g.now))
-            for part in blocks(able):
-                want_push(g, number, ears.who_of(part, senders))
+            want_push(g, number, ears.who_of(able, senders))
         else:
             _push_to_each(g, number, np.flatnonzero(shown & ears.any_of(senders)), others, ears)
 
@@ -241,7 +231,7 @@ def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Arra
 
 def no_longer_owed(g: Group, who: Indices) -> None:
     g.wanted_high[who] = -1
-    g.free.put(who, g.answered_at[who] + g.config.sync_interval // 2, g.now)
+    g.free_at[who] = g.answered_at[who] + g.config.sync_interval // 2
 
 
 def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
@@ -250,5 +240,5 @@ def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
         return
     g.wanted_high[who] = high
     g.wanted_low[who] = boots[-1]
-    g.free.put(who, NEVER, g.now)
+    g.free_at[who] = NEVER
     g.hurry(who)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import Indices, each_once
+from sdschat.experiment.vector_model.wheel import Indices
 from sdschat.sds.steps.repair import PAUSE
 
 _WINDOW: Final = 100  # steps
@@ -41,7 +41,7 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
 def time_requests(g: Group, message: int, who: Indices) -> None:
     """Put the requests of a window of time on the wheel, each at its T_req. By then, most of them are removed."""
     window = g.wheel.step * _WINDOW
-    who = each_once(who[g.t_req[message][who] < g.now - g.now % window + window])
+    who = np.unique(who[g.t_req[message][who] < g.now - g.now % window + window])
     g.wheel.put_each(g.t_req[message][who], "request", message, who)
 
 

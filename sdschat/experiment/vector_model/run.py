@@ -31,7 +31,7 @@ from sdschat.experiment.vector_model.requests import (
     time_requests,
 )
 from sdschat.experiment.vector_model.sending import arm_resend, resend, send_copy, send_message, send_syncs, wake
-from sdschat.experiment.vector_model.wheel import Item, blocks
+from sdschat.experiment.vector_model.wheel import Item
 
 
 def hear(g: Group, step: Step) -> None:
@@ -119,8 +119,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
     new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
-        for part in blocks(new):
-            _take(g, number, part)
+        _take(g, number, new)
         if g.config.push_enabled and not first:
             review_old_filter(g, number, new)
 

@@ -1,9 +1,9 @@
-"""A queue of timers, and the times from which participants may do something: for thousands of them at once."""
+"""A queue of timers, for thousands of participants at once."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -13,15 +13,8 @@ import numpy.typing as npt
 from sdschat.experiment.vector_model.rules import NEVER
 
 Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
-_FEW: Final = 8  # with fewer than this part of all participants, only they are looked at
 NOBODY: Final[npt.NDArray[np.int64]] = np.zeros(0, dtype=np.int64)
-BLOCK: Final = 1 << 15  # participants at once, so that their values stay in the processor's cache
-
-
-def blocks(who: Indices) -> Iterator[Indices]:
-    return (who[start : start + BLOCK] for start in range(0, len(who), BLOCK))
 
 
 class Wheel:
@@ -67,14 +60,6 @@ class Wheel:
         return NEVER
 
 
-def each_once(who: Indices) -> Indices:
-    """Return these participants in order, and each of them once."""
-    who = np.sort(who)
-    new = np.ones(len(who), dtype=np.bool_)
-    np.not_equal(who[1:], who[:-1], out=new[1:])
-    return who[new]
-
-
 def parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
     """Return each key and the indices of its values, in order of the keys."""
     if not len(keys):
@@ -87,51 +72,3 @@ def parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
     ends = [*np.flatnonzero(found[1:] != found[:-1]) + 1, len(found)]
     starts = [0, *ends[:-1]]
     return [(int(found[start]), order[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-class ReadyParticipants:
-    """One time per participant, and who has reached it. `now` never goes back."""
-
-    __slots__ = ("_later", "_puts", "_ready", "_times")
-
-    def __init__(self, times: npt.NDArray[np.int32]) -> None:
-        """Begin with times that are all NEVER, or all -NEVER."""
-        self._times = times
-        self._ready = times < 0
-        self._later: list[tuple[int, int, Indices]] = []  # time of the first of them; number of the put; participants
-        self._puts = 0
-
-    def put(self, who: Indices, times: Any, now: int) -> None:
-        """Set the times of these participants; NEVER: not until it is set again."""
-        self._times[who] = times
-        self._ready[who] = False
-        self._wait(who, int(np.min(times, initial=NEVER)))
-        self._advance(now)
-
-    def by(self, now: int, which: Callable[[Any], Flags] | None = None) -> Indices:
-        """Return all participants that are ready and for which `which` is true, in order."""
-        self._advance(now)
-        if which is not None and np.count_nonzero(self._ready) > len(self._ready) // _FEW:
-            return np.flatnonzero(self._ready & which(slice(None)))
-        found: Indices = np.flatnonzero(self._ready)
-        return found if which is None else found[which(found)]
-
-    def among(self, now: int, who: Indices, which: Callable[[Any], Flags]) -> Indices:
-        """Return those of these participants that are ready and for which `which` is true."""
-        self._advance(now)
-        who = who[self._ready[who]]
-        return who[which(who)]
-
-    def _advance(self, now: int) -> None:
-        while self._later and self._later[0][0] <= now:
-            _, _, who = heappop(self._later)
-            times = self._times[who]
-            ready = times <= now
-            self._ready[who[ready]] = True
-            waiting = ~ready & (times < NEVER)
-            self._wait(who[waiting], int(np.min(times[waiting], initial=NEVER)))
-
-    def _wait(self, who: Indices, first: int) -> None:
-        if first < NEVER:
-            self._puts += 1
-            heappush(self._later, (first, self._puts, who))
