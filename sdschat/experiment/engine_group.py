@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from sdschat.experiment.figures import Record, empty_record
+from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
 from sdschat.sds.state import Packet, Ready
@@ -32,7 +32,7 @@ def _name(seed: int, at: int) -> str:
 class EngineGroup:
     def __init__(self, setting: GroupSetting, seed: int) -> None:
         self.setting = setting
-        self.record = empty_record(setting, seed)
+        self.record = Record(setting, seed)
         config = setting.config()
         self.codec = SharedCodec(config.max_message_bytes)
         self.network = SimNetwork(seed, Rates(loss=setting.loss, latency=setting.latency - 1, jitter=0))

@@ -6,7 +6,6 @@ A figure that does not apply (time to notice if nothing was missed) is not a num
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ from sdschat.experiment.setting import GroupSetting
 
 Times = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-KINDS = ("message", "sync", "answer", "push", "resend")
+SENT_AGAIN = ("answer", "push", "resend")
+KINDS = ("message", "sync", *SENT_AGAIN)
 NEVER = np.float32(np.inf)
 
 
-@dataclass(slots=True)
 class Record:
     """The record of one run. Arrays are messages by participants.
 
@@ -28,40 +27,29 @@ class Record:
     did not reach this participant. `noticed`: the participant learnt that it lacks the message, or got it before that.
     """
 
-    setting: GroupSetting
-    seed: int
-    missed: Flags
-    noticed: Times
-    held: Times
-    shown: Times
-    possibly_acked: Times
-    acked: Times
-    requests: npt.NDArray[np.int64]
-    copies: dict[str, npt.NDArray[np.int64]]  # by kind: number of times each message was sent again
-    duplicates: npt.NDArray[np.int64]  # copies received by participants that had the message already
-    packets: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    def __init__(self, setting: GroupSetting, seed: int) -> None:
+        self.setting, self.seed = setting, seed
+        shape = (setting.messages, setting.participants)
+        self.missed: Flags = np.zeros(shape, dtype=np.bool_)
+        self.noticed, self.held, self.shown = _never(shape), _never(shape), _never(shape)
+        self.possibly_acked, self.acked = _never(setting.messages), _never(setting.messages)
+        self.requests = _none(setting.messages)
+        self.copies = {kind: _none(setting.messages) for kind in SENT_AGAIN}  # number of times each message was sent
+        self.duplicates = _none(setting.messages)  # copies received by participants that had the message already
+        self.packets = dict.fromkeys(KINDS, 0)
+        self.bytes = dict.fromkeys(KINDS, 0)
 
     def sent(self, kind: str, size: int, count: int = 1) -> None:
         self.packets[kind] += count
         self.bytes[kind] += size * count
 
 
-def empty_record(setting: GroupSetting, seed: int) -> Record:
-    shape = (setting.messages, setting.participants)
-    return Record(
-        setting,
-        seed,
-        missed=np.zeros(shape, dtype=np.bool_),
-        noticed=np.full(shape, NEVER, dtype=np.float32),
-        held=np.full(shape, NEVER, dtype=np.float32),
-        shown=np.full(shape, NEVER, dtype=np.float32),
-        possibly_acked=np.full(setting.messages, NEVER, dtype=np.float32),
-        acked=np.full(setting.messages, NEVER, dtype=np.float32),
-        requests=np.zeros(setting.messages, dtype=np.int64),
-        copies={kind: np.zeros(setting.messages, dtype=np.int64) for kind in ("answer", "push", "resend")},
-        duplicates=np.zeros(setting.messages, dtype=np.int64),
-    )
+def _never(shape: int | tuple[int, int]) -> Times:
+    return np.full(shape, NEVER, dtype=np.float32)
+
+
+def _none(count: int) -> npt.NDArray[np.int64]:
+    return np.zeros(count, dtype=np.int64)
 
 
 Numbers = npt.NDArray[np.float64]

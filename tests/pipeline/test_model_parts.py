@@ -10,7 +10,7 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.experiment.figures import NAMES, empty_record, figures_of
+from sdschat.experiment.figures import NAMES, Record, figures_of
 from sdschat.experiment.grid.stats import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
@@ -156,6 +156,6 @@ def test_what_is_skipped_once_is_not_looked_at_again(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_never_shown_is_not_consistent_however_short_the_time_is() -> None:
-    record = empty_record(GroupSetting(participants=4, messages=1, tail=10_000), 1)
+    record = Record(GroupSetting(participants=4, messages=1, tail=10_000), 1)
     record.shown[0, :3] = 100
     assert figures_of(record)["consistent_in_6"] == 0.75

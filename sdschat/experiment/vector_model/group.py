@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sdschat.experiment.figures import Record, empty_record
+from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
 from sdschat.experiment.vector_model.wheel import NOBODY, Indices, Wheel
@@ -74,7 +74,7 @@ class Group:
         config = setting.config()
         self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
-        self.record: Record = empty_record(setting, seed)
+        self.record = Record(setting, seed)
         self.now = 0
         self.wheel = Wheel(max(1, setting.latency // 10))
         self.sync_step = self.wheel.step * (5 if setting.participants > COARSE else 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sdschat.experiment.setting import GroupSetting
@@ -29,20 +29,15 @@ class ModelRules:
     wide_filter: bool = False  # 18,752 bytes
 
 
-OURS: Final = ModelRules()
+_LITERAL: Final = ModelRules(pushes=False, confirms=False, again=False, ranges=False, widens=False, rests=False)
 _RULES: Final = {
-    "sdschat": OURS,
-    "literal": ModelRules(pushes=False, confirms=False, again=False, ranges=False, widens=False, rests=False),
-    "nim": ModelRules(
-        pushes=False,
-        confirms=False,
-        again=False,
+    "sdschat": ModelRules(),
+    "literal": _LITERAL,
+    "nim": replace(
+        _LITERAL,
         syncs=False,
         resends=False,
-        ranges=False,
         first_due_stands=False,
-        rests=False,
-        widens=False,
         witnesses=1,
         tick=5_000,
         causal=10,
@@ -50,19 +45,7 @@ _RULES: Final = {
         one_group=True,
         wide_filter=True,
     ),
-    "js": ModelRules(
-        pushes=False,
-        confirms=False,
-        again=False,
-        ranges=False,
-        widens=False,
-        rests=False,
-        witnesses=2,
-        tick=10_000,
-        causal=12,
-        t_max=120_000,
-        wide_filter=True,
-    ),
+    "js": replace(_LITERAL, tick=10_000, causal=12, t_max=120_000, wide_filter=True),
 }
 
 
