@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -105,16 +106,8 @@ def write_journal(rows: list[JournalRow], run_id: str, folder: Path) -> None:
     fresh.replace(path)
 
 
-def command_of(run: SimRun) -> str:
-    """Return the command that repeats this run alone."""
-    return _command(json.loads(run.setting), run.seed)
-
-
-def command_for(run: Run) -> str:
-    return _command(run.setting.changed(), run.seed)
-
-
-def _command(changed: dict[str, Any], seed: int) -> str:
+def command_of(changed: Mapping[str, Any], seed: int) -> str:
+    """Return the command that does the run of this setting alone."""
     pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()] or ["by=model"]
     options = [part for pair in pairs for part in ("--with", pair)]
     return shlex.join(["sdschat", "simulate", *options, "--seed", str(seed)])

@@ -76,10 +76,7 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
 
 def _task(batches: Iterator[Any], runs: list[Run], journal: Path | None) -> Iterator[Any]:
     """Do the runs of some rows, on a worker of Spark."""
-    import pyarrow as pa
-
-    from sdschat.experiment.grid.simulate import SCHEMA
+    from sdschat.lake.sources.batch import table_of
 
     for batch in batches:
-        done = [do_run(runs[at], journal)._asdict() for at in batch.column(0).to_pylist()]
-        yield pa.RecordBatch.from_pylist(done, schema=SCHEMA)
+        yield from table_of(SimRun, [do_run(runs[at], journal) for at in batch.column(0).to_pylist()]).to_batches()

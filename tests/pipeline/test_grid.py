@@ -108,7 +108,7 @@ def test_progress_estimates_what_is_left(grid_file: Path, tmp_path: Path) -> Non
 def test_a_run_that_failed_is_tried_again(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
     result = simulate(runs_of(grid), tmp_path, Counted())
-    RunTable(tmp_path).append([result.runs[0]._replace(failed="out of memory")])
+    RunTable(tmp_path).add(result.runs[0]._replace(failed="out of memory"))
     again = Counted()
     assert not simulate(runs_of(grid), tmp_path, again).failures
     assert again.done == 1

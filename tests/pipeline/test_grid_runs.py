@@ -96,7 +96,7 @@ def test_what_another_version_did_is_done_again(tmp_path: Path) -> None:
     simulate(FEW, tmp_path, on_processes(1, None))
     table = RunTable(tmp_path)
     old = next(iter(table.read().values()))
-    table.append([old._replace(version="0", figures="{}")])
+    table.add(old._replace(version="0", figures="{}"))
     result = simulate(FEW, tmp_path, on_processes(1, None))
     assert (result.before, result.outdated) == (5, 1)
     assert "1 of those again since another version had done them" in result.lines()[0]
@@ -108,7 +108,7 @@ def test_what_the_model_did_with_other_draws_is_done_again(tmp_path: Path) -> No
     simulate(one, tmp_path, on_processes(1, None))
     table = RunTable(tmp_path)
     (row,) = table.read().values()
-    table.append([row._replace(version=sdschat.__version__)])
+    table.add(row._replace(version=sdschat.__version__))
     assert simulate(one, tmp_path, on_processes(1, None)).outdated == 1
 
 

@@ -7,33 +7,30 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.lock import alone
 from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import columns
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.grid.progress import Progress, spoken
-from sdschat.experiment.runs import PLACE, SimRun, command_for, command_of, do_run, made_by
+from sdschat.experiment.runs import PLACE, SimRun, command_of, do_run, made_by
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
 
@@ -97,12 +94,13 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
     largest = max(runs, key=lambda run: run.setting.participants)
     return PipelineProblem(
         "a process that simulated was killed, as happens for want of memory. What is done is kept; fewer --jobs need "
-        f"less. The largest run being done, alone: {command_for(largest)}"
+        f"less. The largest run being done, alone: {command_of(largest.setting.changed(), largest.seed)}"
     )
 
 
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in get_type_hints(SimRun).items() if name in SimRun._fields])
+_TYPES: Final = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+SCHEMA: Final = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(SimRun).items()])
+_SAVE_EVERY: Final = 2.0  # seconds
 
 
 class RunTable:
@@ -113,7 +111,8 @@ class RunTable:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise PipelineProblem(f"runs cannot be kept in {lake}: {error.strerror}. Name another folder.") from error
-        self._parts = 0
+        self._waiting: list[SimRun] = []
+        self._saved_at = -_SAVE_EVERY
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -122,7 +121,10 @@ class RunTable:
         with alone(self.folder / ".lock", busy):
             for left in self.folder.glob(".*.parquet.*"):  # left by a process that was killed while writing
                 left.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                self._save()
 
     def read(self) -> dict[str, SimRun]:
         """Return the newest row of every run. Raises PipelineProblem if a file is damaged."""
@@ -137,13 +139,20 @@ class RunTable:
             found.update((row["run_id"], SimRun(**row)) for row in rows)
         return found
 
-    def append(self, rows: Sequence[SimRun]) -> None:
-        if rows:
-            self._parts += 1
-            self._write(f"part-{time.time_ns()}-{os.getpid()}-{self._parts}.parquet", rows)
+    def add(self, row: SimRun) -> None:
+        """Keep the row: at once, or soon with others."""
+        self._waiting.append(row)
+        if time.monotonic() - self._saved_at > _SAVE_EVERY:
+            self._save()
+
+    def _save(self) -> None:
+        if self._waiting:
+            self._write(f"part-{time.time_ns()}-{os.getpid()}.parquet", self._waiting)
+            self._waiting, self._saved_at = [], time.monotonic()
 
     def compact(self) -> None:
         """Merge many small files into one."""
+        self._save()
         files = sorted(self.folder.glob("*.parquet"))
         if len(files) > 1:
             rows = list(self.read().values())
@@ -151,14 +160,10 @@ class RunTable:
             for file in files:
                 file.unlink()
 
-    def _write(self, name: str, rows: Iterable[SimRun]) -> None:
-        table = pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA)
+    def _write(self, name: str, rows: Sequence[SimRun]) -> None:
         fresh = self.folder / f".{name}.{os.getpid()}"  # readers of Parquet ignore names that begin with a dot
-        pq.write_table(table, fresh, compression="zstd")
+        pq.write_table(pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA), fresh, compression="zstd")
         fresh.replace(self.folder / name)
-
-
-_SAVE_EVERY: Final = 2.0  # seconds
 
 
 @dataclass(slots=True)
@@ -186,7 +191,7 @@ class Result:
 
 
 def failure_lines(run: SimRun) -> list[str]:
-    return [f"failed: {run.failed}", f"    again, alone: {command_of(run)}"]
+    return [f"failed: {run.failed}", f"    again, alone: {command_of(json.loads(run.setting), run.seed)}"]
 
 
 Told = Callable[[Progress, SimRun | None], None]
@@ -214,31 +219,16 @@ def simulate(
         missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
         outdated = sum(run.key in known and not known[run.key].failed for run in missing)
         progress = Progress(len(wanted), missing, [(run, known[run.key]) for run in wanted if run.key in good], jobs)
-        for row in _worked_off(missing, work, table, progress, told):
+        of = {run.key: run for run in missing}
+        if missing:
+            told(progress, None)
+        for row in work(missing):
             known[row.run_id] = row
+            if table:
+                table.add(row)
+            progress.did(of[row.run_id], row)
+            told(progress, row)
         if table:
             table.compact()
     runs = [known[run.key] for run in wanted if run.key in known]
     return Result(runs, progress.before, outdated, time.monotonic() - began)
-
-
-def _worked_off(
-    missing: Sequence[Run], work: Work, table: RunTable | None, progress: Progress, told: Told
-) -> list[SimRun]:
-    of = {run.key: run for run in missing}
-    rows: list[SimRun] = []
-    saved, saved_at = 0, -_SAVE_EVERY
-    if missing:
-        told(progress, None)
-    try:
-        for row in work(missing):
-            rows.append(row)
-            progress.did(of[row.run_id], row)
-            told(progress, row)
-            if table and time.monotonic() - saved_at > _SAVE_EVERY:
-                table.append(rows[saved:])
-                saved, saved_at = len(rows), time.monotonic()
-    finally:
-        if table:
-            table.append(rows[saved:])
-    return rows
