@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 from click.core import ParameterSource
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
 
 EXAMPLES = """\b
 Examples:
@@ -34,6 +31,10 @@ _OF: Final = {  # the options of each way to use this command
 }
 
 
+def _folder(name: str) -> Path | None:
+    return Path(name) if name else None
+
+
 @click.command("simulate", help=f"Simulate groups of participants: every run follows from its seed.\n\n{EXAMPLES}")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Seeds. Default: 200, or what the grid says.")
 @click.option("--first", type=click.IntRange(0), default=0, metavar="N", help="The first of them. Default: 0.")
@@ -42,12 +43,12 @@ _OF: Final = {  # the options of each way to use this command
 @click.option("--reach", is_flag=True, help="Print how many seeds met each rare situation.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes. Default: one a core.")
 @click.option("--grid", metavar="FILE", help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
-@click.option("--lake", metavar="DIR", help="Keep runs here. A second start does only the missing ones.")
+@click.option("--lake", metavar="DIR", type=_folder, help="Keep runs here. A second start does only the missing ones.")
 @click.option("--on-spark", is_flag=True, help="Spread the runs of a grid with Spark rather than processes.")
 @click.option("--master", metavar="URL", default="", help="With Spark: local[N], spark://, yarn or k8s://.")
 @click.option("--remote", metavar="URL", default="", help="With Spark: a Connect server, sc://host:port.")
 @click.option("--conf", "pairs", metavar="KEY=VALUE", multiple=True, help="A setting of Spark; repeatable.")
-@click.option("--pictures", metavar="DIR", help="Folder of page and plots. Default: beside the runs.")
+@click.option("--pictures", metavar="DIR", type=_folder, help="Folder of page and plots. Default: beside the runs.")
 @click.option(
     "--with",
     "changes",
@@ -68,12 +69,12 @@ def command(
     reach: bool,
     jobs: int | None,
     grid: str | None,
-    lake: str | None,
+    lake: Path | None,
     on_spark: bool,
     master: str,
     remote: str,
     pairs: tuple[str, ...],
-    pictures: str | None,
+    pictures: Path | None,
     changes: tuple[str, ...],
     seed: int,
     comparing: bool,
@@ -83,22 +84,22 @@ def command(
     if grid is not None:
         _only(context, "--grid")
         from sdschat.cli import simulate_grid
+        from sdschat.cli.spark.common import chosen_where
 
         if not lake:
             raise click.UsageError("--grid needs --lake DIR, where the runs are kept.")
-        where = _where(master, remote, pairs) if on_spark or master or remote or pairs else None
-        return simulate_grid.run_grid(grid, seeds, Path(lake), _folder(pictures), jobs, where)
+        where = chosen_where(master, remote, pairs) if on_spark or master or remote or pairs else None
+        return simulate_grid.run_grid(grid, seeds, lake, pictures, jobs, where)
     if comparing:
         _only(context, "--compare")
         from sdschat.cli import simulate_grid
 
-        sizes = _numbers(participants)
-        return simulate_grid.run_comparison(sizes, seeds, changes, _folder(lake), _folder(pictures), jobs)
+        return simulate_grid.run_comparison(_numbers(participants), seeds, changes, lake, pictures, jobs)
     if changes:
         _only(context, "--with")
         from sdschat.cli import simulate_grid
 
-        return simulate_grid.run_one(changes, seed, _folder(lake))
+        return simulate_grid.run_one(changes, seed, lake)
     _only(context, "checking promises")
     return _invariants(seeds or 200, first, profile, [*["--show"] * show, *["--reach"] * reach], jobs)
 
@@ -110,16 +111,6 @@ def _only(context: click.Context, way: str) -> None:
         if name not in _OF[way] and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
             others = " or ".join(other for other, names in _OF.items() if name in names)
             raise click.UsageError(f"{parameter.opts[0]} is for {others}, and does nothing with {way}.")
-
-
-def _folder(name: str | None) -> Path | None:
-    return Path(name) if name else None
-
-
-def _where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
-    from sdschat.cli.spark.common import chosen_where
-
-    return chosen_where(master, remote, pairs)
 
 
 def _numbers(text: str) -> list[int]:

@@ -110,25 +110,24 @@ def setting_of(values: Mapping[str, Any]) -> GroupSetting:
     taken: dict[str, Any] = {}
     for name, value in values.items():
         if name not in SETTINGS:
-            raise _wrong(f"{name} is no setting{instead_of(name, SETTINGS)}")
+            raise wrong(f"{name} is no setting{instead_of(name, SETTINGS)}")
         wanted = SETTINGS[name]
         if name in TIMES and isinstance(value, str):
             value = _milliseconds(name, value)
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            raise _wrong(f"{name} is {value!r}, and must be {_KINDS[wanted]}")
+            raise wrong(f"{name} is {value!r}, and must be {_KINDS[wanted]}")
         taken[name] = value
     setting = GroupSetting(**taken)
-    for problem in _problems(setting):
-        raise _wrong(problem)
+    _check(setting)
     return setting
 
 
 def _milliseconds(name: str, text: str) -> int:
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise _wrong(f"{name} is {text!r}, and must be a time such as 500ms, 30s, 10m or 2h")
+        raise wrong(f"{name} is {text!r}, and must be a time such as 500ms, 30s, 10m or 2h")
     return round(float(found[1]) * _UNITS[found[2]])
 
 
@@ -148,23 +147,21 @@ def instead_of(name: str, there_are: Iterable[str]) -> str:
     return f"; {near} is one" if near else f"; there are {', '.join(names)}"
 
 
-def _problems(s: GroupSetting) -> list[str]:
-    found: list[str] = []
-
+def _check(s: GroupSetting) -> None:
     def within(name: str, low: float, high: float) -> None:
         value = getattr(s, name)
         if not low <= value <= high:
             said, least, most = (in_text(name, each) for each in (value, low, high))
-            found.append(f"{name} is {said}, and must be from {least} to {most}")
+            raise wrong(f"{name} is {said}, and must be from {least} to {most}")
 
     if s.by not in ("engine", "model"):
-        found.append(f"by is {s.by!r}, and must be engine or model")
+        raise wrong(f"by is {s.by!r}, and must be engine or model")
     if s.rules not in RULES:
-        found.append(f"rules is {s.rules!r}, and must be one of {', '.join(RULES)}")
+        raise wrong(f"rules is {s.rules!r}, and must be one of {', '.join(RULES)}")
     if s.by == "engine" and s.rules != "sdschat":
-        found.append(f"rules {s.rules!r} are known to the model only: by = 'model'")
+        raise wrong(f"rules {s.rules!r} are known to the model only: by = 'model'")
     if s.journal and s.by != "engine":
-        found.append("journal rows come from the engine only: by = 'engine'")
+        raise wrong("journal rows come from the engine only: by = 'engine'")
     within("participants", 2, MOST_BY_ENGINE if s.by == "engine" else MOST_BY_MODEL)
     within("loss", 0.0, 0.9)
     within("messages", 1, MOST_MESSAGES)
@@ -177,9 +174,8 @@ def _problems(s: GroupSetting) -> list[str]:
     try:
         s.config()
     except ValueError as error:
-        found.append(str(error))
-    return found
+        raise wrong(str(error)) from error
 
 
-def _wrong(text: str) -> PipelineProblem:
+def wrong(text: str) -> PipelineProblem:
     return PipelineProblem(f"{text}.", WRONG_USE)

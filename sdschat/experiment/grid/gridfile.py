@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.experiment.figures import NAMES
-from sdschat.experiment.setting import SETTINGS, WRONG_USE, GroupSetting, instead_of, setting_of
+from sdschat.experiment.setting import SETTINGS, WRONG_USE, GroupSetting, instead_of, setting_of, wrong
 
 MOST_RUNS: Final = 1_000_000
 EACH: Final = 2_048  # up to this size the model simulates each participant by itself
@@ -116,36 +116,39 @@ def _grid(path: Path, data: Mapping[str, Any], seeds: int | None) -> Grid:
     _check_names(data, _OF_GRID, "at the top there may be")
     base, sweeps = data.get("base", {}), data.get("sweep", [])
     if not isinstance(base, dict):
-        raise _wrong("base is no table; write [base], and settings below it")
+        raise wrong("base is no table; write [base], and settings below it")
     if isinstance(sweeps, dict):
-        raise _wrong("[sweep] is written with two brackets, [[sweep]], since there may be several")
+        raise wrong("[sweep] is written with two brackets, [[sweep]], since there may be several")
     if not isinstance(sweeps, list) or not sweeps:
-        raise _wrong("it needs at least one [[sweep]], and [base] where all have something in common")
+        raise wrong("it needs at least one [[sweep]], and [base] where all have something in common")
     misplaced = [key for key in base if key in _OF_SWEEP]
     if misplaced:
-        raise _wrong(f"{misplaced[0]} goes into a [[sweep]], and seeds also to the top, but not into [base]")
+        raise wrong(f"{misplaced[0]} goes into a [[sweep]], and seeds also to the top, but not into [base]")
     usual = data.get("seeds", _SEEDS)
     parsed: list[Sweep] = []
     for number, sweep in enumerate(sweeps, 1):
         try:
             parsed.append(_sweep(sweep, base, usual, seeds))
         except PipelineProblem as error:
-            raise _wrong(f"in sweep {number}, {str(error).rstrip('.')}") from error
-    _check_distinct(sweep.name for sweep in parsed)
+            raise wrong(f"in sweep {number}, {str(error).rstrip('.')}") from error
+    names = [sweep.name for sweep in parsed]
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong(f"two sweeps are called {name!r}; give each a name of its own, as its plots are named by it")
     return Grid(path.stem, _text(data, "title", path.stem), tuple(parsed))
 
 
 def _sweep(data: object, base: Mapping[str, Any], usual: object, seeds: int | None) -> Sweep:
     if not isinstance(data, dict):
-        raise _wrong("which is no table; write [[sweep]], and settings below it")
+        raise wrong("which is no table; write [[sweep]], and settings below it")
     values = {**base, **{key: value for key, value in data.items() if key not in _OF_SWEEP}}
     lists = {key: value if isinstance(value, list) else [value] for key, value in values.items()}
     for key, value in lists.items():
         if not value:
-            raise _wrong(f"{key} is an empty list")
+            raise wrong(f"{key} is an empty list")
     count = seeds or _count(data.get("seeds", usual))
     if math.prod(map(len, lists.values())) > MOST_RUNS:
-        raise _wrong(f"the lists multiply to more than {MOST_RUNS:,} settings")
+        raise wrong(f"the lists multiply to more than {MOST_RUNS:,} settings")
     settings = tuple(setting_of(dict(zip(lists, each, strict=True))) for each in itertools.product(*lists.values()))
     varied = [key for key, value in lists.items() if len(value) > 1]
     axis = _known(data.get("axis", varied[0] if varied else "participants"), SETTINGS, "axis", "setting")
@@ -165,14 +168,14 @@ def _sweep(data: object, base: Mapping[str, Any], usual: object, seeds: int | No
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _wrong(f"seeds is {value!r}, and must be a whole number from 1 on")
+        raise wrong(f"seeds is {value!r}, and must be a whole number from 1 on")
     return value
 
 
 def _text(data: Mapping[str, Any], key: str, usual: str) -> str:
     value = data.get(key, usual)
     if not isinstance(value, str):
-        raise _wrong(f"{key} is {value!r}, and must be a text in quotes")
+        raise wrong(f"{key} is {value!r}, and must be a text in quotes")
     return value
 
 
@@ -181,29 +184,17 @@ def _texts(data: Mapping[str, Any], key: str) -> list[str]:
     value = data.get(key, [])
     found = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str) for one in found):
-        raise _wrong(f"{key} is {value!r}, and must be a text in quotes, or a list of such")
+        raise wrong(f"{key} is {value!r}, and must be a text in quotes, or a list of such")
     return found
 
 
 def _known(name: object, there_are: Iterable[str], key: str, kind: str) -> str:
     if not isinstance(name, str) or name not in there_are:
-        raise _wrong(f"{key} names {name!r}, which is no {kind}{instead_of(str(name), there_are)}")
+        raise wrong(f"{key} names {name!r}, which is no {kind}{instead_of(str(name), there_are)}")
     return name
 
 
 def _check_names(data: Mapping[str, Any], allowed: tuple[str, ...], says: str) -> None:
     for key in data:
         if key not in allowed:
-            raise _wrong(f"{key!r} is not known; {says} {', '.join(allowed)}")
-
-
-def _check_distinct(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise _wrong(f"two sweeps are called {name!r}; give each a name of its own, as its plots are named by it")
-        seen.add(name)
-
-
-def _wrong(text: str) -> PipelineProblem:
-    return PipelineProblem(f"{text}.", WRONG_USE)
+            raise wrong(f"{key!r} is not known; {says} {', '.join(allowed)}")
