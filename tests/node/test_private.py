@@ -17,7 +17,6 @@ from sdschat.node.events import (
     HandedOver,
     MessageDelivered,
     MessageWithheld,
-    NodeEvent,
     NotAMember,
     PresenceChanged,
 )
@@ -32,7 +31,7 @@ from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import privacy, removable
-from sdschat.sds.events import StateChanged
+from sdschat.sds.events import StateChanged, SyncReceived
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import AckState, Message
 from sdschat.transport.base import Received
@@ -388,6 +387,27 @@ def test_who_joins_by_a_members_invite_while_nobody_is_there_reads_that_they_wai
     run(scenario)
 
 
+def test_nor_is_that_told_where_another_newcomer_is_here_who_knows_no_better(tmp_path: Path) -> None:
+    """The invite was said to be of no use, and nothing could be said, as soon as anybody was known to have joined."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            by_ann, by_bob = link_of(ann), link_of(bob)
+            for each in (ann, bob, carol):
+                await each.node.close(0.1)
+            dora, erik = here.start("dora", by_bob), here.start("erik", by_ann)
+            await until([dora], lambda each: len(private(each).roster.members) == 2)
+            assert private(dora).is_unanswered
+            assert set(operation_lines(dora)) == {"joined; waits until a member is here", "joined the channel"}
+            say(dora, "anybody here?")
+            here.start("ann", "garden")
+            await until([dora, erik], lambda each: len(private(each).roster.members) == 5)
+            await until_said(erik, "anybody here?")
+
+    run(scenario)
+
+
 def test_whose_joining_was_acknowledged_is_confirmed_also_alone_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
@@ -408,23 +428,23 @@ def test_whose_joining_was_acknowledged_is_confirmed_also_alone_after_a_restart(
     run(scenario)
 
 
-def test_a_member_who_is_heard_confirms_nobody_who_came_by_a_used_up_link(tmp_path: Path) -> None:
-    """The head said `nothing missing` from there on until the operations of the others had come."""
+def test_a_joining_is_confirmed_by_a_member_who_has_it_and_not_by_one_who_is_here(tmp_path: Path) -> None:
+    """A member who is here may know that the invite was used up; the head said that nothing was missing."""
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, name, _, carol = await by_one_link(here)
-            confirmed: list[object] = []
-
-            def look(event: NodeEvent) -> None:
-                state = privacy(carol.node, name)
-                if state is not None and state.is_member and not state.unconfirmed:
-                    confirmed.append(event.body)
-
-            carol.node.listen(look)
-            await carol.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
-            await carol.until(NotAMember)
-            assert confirmed == []
+            ann, name = creator(here)
+            bob = here.start("bob", link_of(ann))
+            Injection(bob.node, name).share("loss", 1.0, "out")
+            await bob.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
+            await bob.until(SyncReceived)
+            before = privacy(bob.node, name)
+            Injection(bob.node, name).share("loss", 0.0, "out")
+            await bob.until(StateChanged, lambda body: body.state is AckState.ACKED)
+            after = privacy(bob.node, name)
+            assert before is not None
+            assert after is not None
+            assert (before.unconfirmed, after.unconfirmed) == (True, False)
 
     run(scenario)
 

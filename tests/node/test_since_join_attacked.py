@@ -161,7 +161,7 @@ def test_no_line_says_that_an_invite_is_of_no_use_while_nobody_is_there(tmp_path
         private(carol)._tell_refusal()
         told = await carol.until(NotAMember)
         assert "no member of garden~" in told.why
-        assert "answered yet" in told.why
+        assert "confirmed your invite yet" in told.why
         bob = start(w, "bob", "garden")
         say(bob, "hello")
         await until_said("hello", carol)

@@ -141,7 +141,7 @@ def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collecti
     why = "" if newest is None else roster.outcomes.get(newest.message_id, "")
     if newest is None or not why:
         return ""
-    if is_unanswered(roster, key, why):
+    if is_unanswered(roster, key, newest.operation, why):
         return not_answered(channel)
     if why == BANNED:
         return f"the creator of {channel} banned your key: only an invite of the creator lets it in again"
@@ -150,15 +150,15 @@ def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collecti
     return f"your invite is of no use: {why}. Ask for a new one{reads}"
 
 
-def is_unanswered(roster: Roster, key: bytes, why: str) -> bool:
+def is_unanswered(roster: Roster, key: bytes, operation: Operation, why: str) -> bool:
     """True if a joining that does not count for us, `why`, may count once a member has answered.
 
-    The beginning of the epoch that the invite is for is not here, or the inviter may have joined by an operation that
-    is not here: while nobody is known to have joined, nobody has answered.
+    The beginning of the epoch that the invite is for is not here, or nothing tells whether the inviter joined: others
+    who are here may be newcomers, who know no better.
     """
-    if key in roster.members:
+    if key in roster.members or not isinstance(operation, Join):
         return False
-    return why == EPOCH_NOT_HERE or (why == UNKNOWN_INVITER and len(roster.changes) == 1)
+    return why == EPOCH_NOT_HERE or (why == UNKNOWN_INVITER and operation.invite.inviter_key not in roster.changes)
 
 
 def removal_words(channel: str) -> str:
@@ -169,7 +169,7 @@ def removal_words(channel: str) -> str:
 
 def not_answered(channel: str) -> str:
     """Say, for a person, that it is not known yet if our invite is of use."""
-    return f"no member of {channel} answered yet: you are in once one does, if your invite is of use"
+    return f"no member of {channel} has confirmed your invite yet: you are in once one does, if it is of use"
 
 
 class Outsider(NamedTuple):

@@ -64,7 +64,7 @@ class ShownMessages:
         problem, key = self.roster.outcomes.get(signed.message_id, ""), signed.author_key
         others = key != self._gate.identity.public_key and has_present_key(self.roster, signed)
         reader = (said.nick or self._name_of(key)) if others else ""
-        unanswered = is_unanswered(self.roster, self._gate.identity.public_key, problem)
+        unanswered = is_unanswered(self.roster, self._gate.identity.public_key, signed.operation, problem)
         text = operation_words(signed.operation, problem, self._name_of, reader=reader, unanswered=unanswered)
         return said._replace(opened=said.opened._replace(text=text))
 
@@ -83,7 +83,11 @@ class ShownMessages:
         self._reworded |= {one for one in self._in_log if before.outcomes.get(one, "") != outcomes.get(one, "")}
         if self.roster.changes != before.changes:  # otherwise everybody speaks where they spoke
             own, why = self._gate.identity.public_key, before.outcomes
-            self._reworded |= {one for one in self._in_log if is_unanswered(before, own, why.get(one, ""))}
+            self._reworded |= {
+                one
+                for one, each in self._in_log.items()
+                if is_unanswered(before, own, each.operation, why.get(one, ""))
+            }
             self._judge_from = since if self._judge_from is None else min(self._judge_from, since)
 
     @property
