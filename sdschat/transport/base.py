@@ -191,6 +191,7 @@ def publish_problem(topic: str, qos: int) -> str | None:
 
 DEFAULT_PREFIX = "sds/1"
 MAX_CHANNEL_CHARACTERS = 100
+_JOINERS = frozenset("\u200c\u200d")  # several scripts and emoji need them
 # A channel in a topic is percent-encoded, so no channel can be called this.
 _ECHO = "!echo"
 DOCTOR = "!doctor"
@@ -217,6 +218,9 @@ def new_channel(name: str) -> str:
     also for one that cannot be told from another by its looks."""
     if name != name.strip():
         raise ValueError("A channel's name cannot be blank, nor begin or end with a space: nobody sees it.")
+    unseen = next((one for one in name if unicodedata.category(one) == "Cf" and one not in _JOINERS), None)
+    if unseen is not None:
+        raise ValueError(f"A channel's name cannot have U+{ord(unseen):04X} in it: nobody sees that character.")
     return normal_channel(name)
 
 

@@ -677,6 +677,22 @@ def test_a_space_that_nobody_sees_makes_no_other_channel(tmp_path: Path) -> None
     run(scenario)
 
 
+def test_a_character_that_nobody_sees_makes_no_other_channel(tmp_path: Path) -> None:
+    """`lob` and `by` with a zero-width space between looked as `lobby`, and a mark for the direction of text turned
+    round what stood behind it in a terminal."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = here.start("ann")
+            for character in ("\u200b", "\u202e", "\ufeff", "\u00ad"):
+                with pytest.raises(ValueError, match=f"cannot have U\\+{ord(character):04X} in it"):
+                    ann.node.join(f"lob{character}by")
+            for name in ("\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f469\u200d\U0001f680"):
+                assert ann.node.join(name).name == name
+
+    run(scenario)
+
+
 def test_the_full_name_of_a_private_channel_that_one_is_not_in_opens_no_open_one(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
