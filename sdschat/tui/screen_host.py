@@ -39,9 +39,9 @@ from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.row_lines import pattern_of
 from sdschat.tui.terminal import driver
-from sdschat.tui.themes import PLAIN, LineStyle
+from sdschat.tui.themes import PLAIN, LineStyle, WholeCells
 from sdschat.tui.widgets.composer import Composer
-from sdschat.tui.widgets.log_view import LogView, WholeCells
+from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.sheet import LogArea, Sheet
 from sdschat.tui.window import Window
 

@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 from zlib import crc32
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
+from textual.scrollbar import ScrollBarRender
 from textual.theme import Theme
 
 from sdschat.tui.model.words import UNICODE, Glyphs
@@ -196,6 +197,13 @@ def _between(hue: int, other: int) -> int:
     """Return the number of colours from one to another, around the circle."""
     steps = abs(hue - other)
     return min(steps, _HUES - steps)
+
+
+class WholeCells(ScrollBarRender):
+    """A scroll bar whose ends are ends of cells, drawn with spaces only."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from tests.tui.stage import Stage, staged
 _MESSAGES = 800  # more than those around a jump and those at the end, as they are in memory
 _STEPS = 20
 _SIZES = ((80, 24), (100, 30), (118, 40), (140, 40))
+_SMALL = ((60, 15), (40, 10), (30, 6), (20, 4))
 
 
 async def _write(s: Stage, texts: list[str]) -> list[str]:
@@ -41,6 +42,36 @@ async def test_a_search_finds_its_message_where_the_newest_have_more_lines(s: St
     assert any(f"{_MESSAGES - 1}: " in line for line in s.log())
 
 
+def _marked(s: Stage) -> bool:
+    return any(line[1:2] == s.app.log_view.line_style.glyphs.chosen for line in s.log())
+
+
+@staged(size=(100, 30))
+async def test_a_selected_message_stays_on_a_smaller_screen(s: Stage) -> None:
+    """Fewer columns make more lines of what stands above it."""
+    sent = await _write(s, [" ".join(["word"] * 30)] * 60)
+    s.app.select(sent[30])
+    await s.settle()
+    for size in (*_SMALL, (100, 30)):
+        await s.pilot.resize_terminal(*size)
+        await s.settle()
+        assert _marked(s), f"{size}:\n" + s.text()
+
+
+@staged(size=(100, 30))
+async def test_a_message_that_was_scrolled_away_stays_away_on_a_smaller_screen(s: Stage) -> None:
+    sent = await _write(s, [f"word {number}" for number in range(100)])
+    s.app.select(sent[10])
+    await s.settle()
+    s.app.log_view.action_pages(1)
+    await s.settle()
+    top = s.log()[0].partition("  ⇡")[0].rstrip()
+    await s.pilot.resize_terminal(100, 15)
+    await s.settle()
+    assert s.log()[0].startswith(top)
+    assert not _marked(s)
+
+
 @pytest.mark.parametrize("seed", [1, 4])
 def test_jumps_at_drawn_sizes_among_messages_of_drawn_heights(tmp_path: Path, seed: int) -> None:
     drawn = random.Random(seed)
@@ -66,6 +97,10 @@ def test_jumps_at_drawn_sizes_among_messages_of_drawn_heights(tmp_path: Path, se
                 await s.settle()
                 _assert_at(s, number, done)
             elif step == "size":
+                seen = _marked(s)
+                await s.pilot.resize_terminal(*drawn.choice(_SIZES + _SMALL))
+                await s.settle()
+                assert _marked(s) or not seen, f"{done}: the selected message is out of sight\n" + "\n".join(s.log())
                 await s.pilot.resize_terminal(*drawn.choice(_SIZES))
             else:
                 ways[step]()

@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBarRender
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -87,13 +86,6 @@ class LogLines(ScrollView, can_focus=True):
         self.refresh()
 
 
-class WholeCells(ScrollBarRender):
-    """A scroll bar whose ends are ends of cells, drawn with spaces only."""
-
-    VERTICAL_BARS: ClassVar[list[str]] = [" "]
-    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]
-
-
 _MARGIN: Final = 40  # lines above and below the viewport that are kept in memory
 _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
 
@@ -145,6 +137,7 @@ class LogView(LogLines, can_focus=True):
         super().__init__(line_style, id=id)
         self.following = True
         self._moving = False
+        self._height = 0  # lines of the viewport
         self._pointed: Item | None = None  # the row below the mouse
 
     def takes(self, key: str) -> bool:
@@ -343,7 +336,7 @@ class LogView(LogLines, can_focus=True):
         if low < top:
             self.scroll_to(y=low, animate=False, force=True)
         elif high > top + height:
-            self.scroll_to(y=high - height, animate=False, force=True)
+            self.scroll_to(y=min(low, high - height), animate=False, force=True)
         self.refresh()
 
     def rows_in_use(self) -> tuple[int, range]:
@@ -381,8 +374,15 @@ class LogView(LogLines, can_focus=True):
         self.scroll_to(y=self.scroll_y + pages * max(1, self.size.height - 2), animate=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
+        """Draw for another size. A selected message that was on the screen stays on it."""
+        rows = self.rows_in_use()[1]
+        seen, self._height = rows and rows.start < self._height, self.size.height
         self._layout_of_rows.clear()
         self.refresh_rows()
+        rows, model = self.rows_in_use()[1], self.model
+        at = None if model is None or not seen else model.timeline.index_of_message(model.selected or "")
+        if at is not None and (not rows or rows.start):  # else its first line is above: it is being read
+            self._reveal(at)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Offer what is known of the delivery of an own message below the mouse."""
