@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
-from sdschat.node.view.searching import HistorySearch
+from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.commands.searching import FOUND, hit_words, hits_page, said_by, step_hit, wanted_by
 from sdschat.tui.later import later
 from sdschat.tui.model.results import CommandError
@@ -28,6 +28,7 @@ _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 _KEYS_OF_NOTHING: Final = ("Esc ends", "")
 _NOTHING_FOUND: Final = "not in this channel as a word or its beginning"
+_NOTHING_OF_THAT: Final = "no message with all of that"  # the words alone may be there
 _FEW_NOT_FOUND: Final = "none"
 
 
@@ -153,7 +154,8 @@ class Finder:
         if found:
             self.go(0)
         else:
-            self._say(_NOTHING_FOUND, _FEW_NOT_FOUND)
+            words_alone = wanted == SearchQuery(wanted.words)
+            self._say(_NOTHING_FOUND if words_alone else _NOTHING_OF_THAT, _FEW_NOT_FOUND)
 
     def go(self, step: int) -> None:
         """Jump to an older hit, or to a newer one."""

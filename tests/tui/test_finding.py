@@ -226,6 +226,13 @@ async def test_without_a_hit_no_key_of_hits_is_named(s: Stage) -> None:
     assert "Tab list" not in s.text()
 
 
+@staged(size=(80, 24))
+async def test_words_that_only_others_said_are_not_said_to_be_missing(s: Stage) -> None:
+    await s.enter("a rope is here")
+    await _find(s, "rope from:ann before:2020-01-01")
+    await s.until_text("no message with all of that ⋅ Esc ends")
+
+
 async def _said_to_ann(s: Stage) -> None:
     """Let bob say four things, three of which are to ann."""
     await s.enter("who has a rope?")
