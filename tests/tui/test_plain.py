@@ -339,6 +339,21 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
     plain(tmp_path, story)
 
 
+def test_a_list_of_hits_says_how_to_come_to_one(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("find me")
+        await s.enter("find me too")
+        await s.until("find me too")
+        assert await s.enter("/search find")
+        assert await s.enter("/hits")
+        await s.until("/hit N jumps to one")
+        assert await s.enter("/hit 2")
+        await s.until("hit 2 of 2")
+        assert not await s.enter("/hit second")
+
+    plain(tmp_path, story)
+
+
 def test_who_has_jumped_reads_on_and_back_by_a_command(tmp_path: Path) -> None:
     """Ten messages were listed, and no command led to the next ones, or to those around a hit."""
 

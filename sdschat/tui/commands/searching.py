@@ -106,8 +106,10 @@ def _hit(host: Host, argument: str) -> None:
             raise CommandError(f"There is no hit {clean(argument, limit=20)}. /hits lists those of the last search.")
         host.model.hit_at = len(hits) - int(argument)
         step_hit(host, 0)
-    else:
+    elif argument in ("", "older", "back", "newer"):
         step_hit(host, 1 if argument in ("back", "newer") else -1)
+    else:
+        raise CommandError("/hit takes a number of /hits, or back.")
 
 
 def hits_page(host: Host) -> Page:
@@ -135,6 +137,8 @@ def hits_page(host: Host) -> Page:
 def _hits(host: Host, argument: str) -> None:
     page = hits_page(host)
     host.show_pages([page], page.title)
+    if not host.has_keys:
+        host.warn("/hit N jumps to one")
 
 
 COMMANDS = (
