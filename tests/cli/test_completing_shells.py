@@ -39,3 +39,7 @@ def test_a_shell_completes_values_and_leaves_no_space_behind_the_name_of_a_setti
         terminal.until_text("repair.t_max=")
         terminal.press("5s lo\t--na\tan\t.")
         terminal.until_text("sdschat join --set repair.t_max=5s lobby --name ann .")
+        terminal.press("\x15sdschat join --theme=da\t--set=repair.t_ma\t")  # Ctrl+U: an empty line
+        terminal.until_text("sdschat join --theme=dark --set=repair.t_max=")
+        terminal.press("5s lo\t.")
+        terminal.until_text("--set=repair.t_max=5s lobby .")
