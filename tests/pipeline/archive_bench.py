@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def report(folder: Path, messages: Messages, lookups: int, bars: Bars) -> None:
         assert [row["position"] for row in found] == list(range(place, min(place + _PAGE, count + 1)))
 
     def by_date(place: int) -> None:
-        found = archive.dated(_CHANNEL, _FIRST + _STEP * place, count=_PAGE)
+        found = list(islice(archive.dated(_CHANNEL, _FIRST + _STEP * place), _PAGE))
         assert found[0]["position"] == place
 
     print(f"{count:,} messages, {_size(folder) / 2**30:.1f} GiB, load of the machine {os.getloadavg()[0]:.1f}")
@@ -166,7 +167,7 @@ def _size(folder: Path) -> int:
 
 def _replay(archive: Archive, count: int, bars: Bars, full: bool) -> None:
     bar = Bar(11, 100_000, "rows/s", least=True) if full else None
-    with bars("archive, replay in the order of the log", "pyarrow", count, bar):
+    with bars("archive, replay in the order of the log", "DuckDB", count, bar):
         found = sum(len(row["raw"]) > 0 for row in archive.positions(_CHANNEL, 1, count))
     assert found == count
 

@@ -30,9 +30,9 @@ class _Stretch(NamedTuple):
 
     channel: str
     run_id: str
-    positions: tuple[int, int] | None
-    dated: tuple[int, int]  # range of Lamport times, both ends included
-    most: int | None  # None: all positions of the range, or `_COUNT` messages of a range of times
+    ends: tuple[int, int]  # positions or Lamport times, both ends included
+    by_position: bool
+    most: int | None  # None: all of the range
 
 
 @click.command("get")
@@ -76,13 +76,14 @@ def command(
 
     given = {"--positions": positions, "--since": since, "--until": until, "--count": count}
     _refuse_contradictions(ids, channel, [name for name, value in given.items() if value is not None])
-    ends = None if positions is None else _ends(positions)
-    dated = _dated(since, until)
+    by_position = positions is not None
+    ends = _dated(since, until) if positions is None else _ends(positions)
+    most = count or (None if by_position else _COUNT)
     archive = Archive(Path(lake))
     try:
         if channel is None:
             return _by_id(archive, ids, run_id)
-        return _by_place(archive, _Stretch(channel, run_id or FIELD, ends, dated, count))
+        return _by_place(archive, _Stretch(channel, run_id or FIELD, ends, by_position, most))
     finally:
         archive.close()
 
@@ -150,18 +151,13 @@ def _by_place(archive: Archive, asked: _Stretch) -> int:
 
 
 def _rows(archive: Archive, asked: _Stretch) -> Iterator[dict[str, Any]]:
-    if asked.positions is None:
-        most = asked.most or _COUNT
-        dated = archive.dated(asked.channel, *asked.dated, run_id=asked.run_id, count=most + 1)
-        yield from dated[:most]
-        if len(dated) > most:
-            say(f"--count {most} ends it here; what is left: --since {dated[most]['lamport']}")
-        return
-    found = archive.positions(asked.channel, *asked.positions, asked.run_id)
-    yield from found if asked.most is None else islice(found, asked.most)
+    find = archive.positions if asked.by_position else archive.dated
+    found = find(asked.channel, *asked.ends, asked.run_id)
+    yield from islice(found, asked.most)
     left = None if asked.most is None else next(found, None)
     if left is not None:
-        say(f"--count {asked.most} ends it here; what is left: --positions {left['position']}-{asked.positions[1]}")
+        rest = f"--positions {left['position']}-{asked.ends[1]}" if asked.by_position else f"--since {left['lamport']}"
+        say(f"--count {asked.most} ends it here; what is left: {rest}")
 
 
 def _print(rows: Iterable[dict[str, Any]]) -> int:
