@@ -81,7 +81,9 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         return paragraph("Nothing is remembered of its acknowledgement.", view.width)
     sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
     signed = f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}"
-    queued = fate.state is AckState.UNACKED and not fate.sends
+    taken = _is_taken(view, message_id)
+    queued = fate.state is AckState.UNACKED and not (fate.sends and taken)
+    sent = f"sent {times(fate.sends)}" if taken else "not taken by the broker yet"
     sentence = delivery_sentence(
         fate,
         view.people(),
@@ -89,13 +91,14 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         view.peek.now,
         only_member=view.only_member,
         connected=view.peek.online,
+        taken=taken,
     )
     lines = [
         *paragraph(sentence, view.width, indent=2),
         line(
             "  ",
             (f"{view.glyphs.queued} queued".lstrip() if queued else signed.lstrip(), _STATES[fate.state]),
-            (f", sent {times(fate.sends)}" if fate.sends else ", not sent yet", "note"),
+            (f", {sent}" if fate.sends else ", not sent yet", "note"),
         ),
     ]
     lines += _timeline(view, message_id, fate.evidence)
@@ -107,6 +110,13 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
         again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
         lines += paragraph(again, view.width, "note", 2)
     return lines + _what_is_needed(view)
+
+
+def _is_taken(view: ViewInput, message_id: str) -> bool:
+    """False for a message that was written in this run, and that the broker did not take yet."""
+    steps = [timed.body for timed in view.trace.steps.get(message_id, ())]
+    written = any(isinstance(body, events.MessageDelivered) for body in steps)
+    return not written or any(isinstance(body, events.HandedOver) for body in steps)
 
 
 def _why_only_perhaps(view: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:

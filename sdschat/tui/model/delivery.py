@@ -20,11 +20,14 @@ def delivery_sentence(
     *,
     only_member: bool = False,
     connected: bool = True,
+    taken: bool = True,
 ) -> str:
     """Return the sentence. `people`: everybody who is here or was heard; `written_at`: when the message was saved;
-    `only_member`: of a private channel; `connected`: to the broker."""
+    `only_member`: of a private channel; `connected`: to the broker; `taken`: by the broker, at least once."""
     if only_member and own.state is AckState.UNACKED:
         return "You are the only member here, so nobody could confirm it."
+    if connected and not taken and not own.evidence:
+        return "The broker has not taken it yet, so nobody could confirm it."
     known = {found.sender_id for found in own.evidence if found.proven}
     perhaps = {found.sender_id for found in own.evidence if found.signed} - known
     others = sorted((person for person in people if not person.own), key=lambda person: by_name(name_of(person)))

@@ -204,13 +204,16 @@ def fate_sentence(
         return f"It waits in {channel}, which is not open here: /join {channel} sends it again | written {ago(age)}"
     if not own.sends and own.state is AckState.UNACKED:
         return f"queued for {duration(age)}: saved here, and sent once there is a connection"
-    told = [delivery_sentence(own, people, entry.received_at, now, only_member=only_member, connected=connected)]
+    taken = fate.phase >= Phase.UNACKED
+    told = [
+        delivery_sentence(
+            own, people, entry.received_at, now, only_member=only_member, connected=connected, taken=taken
+        )
+    ]
     if partner is not None and not partner.online and own.state is AckState.UNACKED:
         told = [_absence(partner)]
     sent = f", sent {times(own.sends)}" if own.sends else ""
-    told.append(f"written {ago(age)}{sent}")
-    if fate.phase < Phase.UNACKED:
-        told.append("not taken by the broker yet")
+    told.append(f"written {ago(age)}{sent if taken else ', not taken by the broker yet'}")
     names = {person.sender_id: name_of(person) for person in people}
     told.append(_evidence_words(own.evidence, names))
     return " | ".join(filter(None, told))

@@ -56,6 +56,24 @@ def test_each_copy_that_we_sent_again_has_its_cause(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_what_the_broker_did_not_take_is_queued(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            mine = look.say("ann", "the broker hangs")
+            await look.own.until_texts("the broker hangs")
+            view = look.eye._view_input(ROOM, mine, "", 100, UNICODE)
+            for timed in [one for one in view.trace.steps[mine] if not isinstance(one.body, MessageDelivered)]:
+                view.trace.steps[mine].remove(timed)
+            peek = view.peek._replace(online=True)
+            hung = view._replace(peek=peek, fate=lambda _: OwnFate(AckState.UNACKED, 1, 0, ()))
+            shown = "\n".join(map(plain, why.view(hung)))
+            assert "The broker has not taken it yet, so nobody could confirm it." in shown
+            assert "queued, not taken by the broker yet" in shown
+            assert "sent once" not in shown
+
+    asyncio.run(story())
+
+
 def test_copies_that_came_again_and_again_are_one_line(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:

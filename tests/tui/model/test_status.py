@@ -145,6 +145,13 @@ def test_queued_says_that_it_is_safe() -> None:
     assert "saved here" in sentence(Fate(Phase.QUEUED), OwnFate(AckState.UNACKED, 0, NOON, ()))
 
 
+def test_what_the_broker_did_not_take_is_not_called_sent() -> None:
+    known = OwnFate(AckState.UNACKED, 1, NOON + 50_000, ())
+    assert sentence(Fate(Phase.QUEUED), known) == (
+        "The broker has not taken it yet, so nobody could confirm it. | written 41s ago, not taken by the broker yet"
+    )
+
+
 def test_acked_says_who_has_it_and_how_that_is_known() -> None:
     proof = (Evidence(BOB, "mention", "p", NOON, 0.0), Evidence("x" * 32, "filter", "p", NOON, 1e-7))
     found = sentence(Fate(Phase.ACKED, frozenset(("bob",))), OwnFate(AckState.ACKED, 1, 0, proof))
