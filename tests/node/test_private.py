@@ -647,6 +647,26 @@ def test_the_reason_why_one_is_no_member_is_told_again_after_a_restart(tmp_path:
     run(scenario)
 
 
+def test_a_removed_member_who_takes_the_same_link_again_is_told_of_the_removal(tmp_path: Path) -> None:
+    """It said that no member had confirmed it yet, and what was written went to nobody."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            carol = here.start("carol", link)
+            await until([ann], lambda each: len(private(each).roster.members) == 2)
+            private(ann).remove(carol.node.sender_id)
+            await carol.until(NotAMember)
+            await carol.node.close(0.1)
+            carol = here.start("carol", link)
+            assert "An invite from before lets nobody in" in (await carol.until(NotAMember)).why
+            with pytest.raises(ValueError, match="You are no member"):
+                private(carol).require_voice()
+
+    run(scenario)
+
+
 def test_what_is_meant_for_one_person_opens_no_channel_that_everybody_reads(tmp_path: Path) -> None:
     """`sdschat send @bob TEXT` said it in the open, where `sdschat log @bob` lists what was said to bob alone."""
 

@@ -250,22 +250,22 @@ class PrivateChannel(PassiveExtension):
         self._set_roster(self.operations.folded())
         self._follow()
         self._events.clear()  # as it was when the program last ran
-        if self.record.link and not self.is_member:
-            self._join(session)
-        elif not self.is_member:
+        if not self.is_member and not (self.record.link and self._join()):
+            self._change(replace(self.record, link=""))
             self._tell_that_we_are_out()
 
-    def _join(self, session: ExtendedChannel) -> None:
+    def _join(self) -> bool:
         own = joinings_of(self.own_key, self.operations.in_log.values())
         try:
             link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
         except ValueError:
-            return
+            return True
         join = accept(link, self._gate.identity, silent=self._silent)
         again = any(each.operation.invite == join.invite for each in own)
         if not again:
             self._say(join)
         self._doubt_at = self._mono + (0 if again and self._refusal() else _PATIENCE)
+        return not again or bool(self._refusal())  # else the invite counted, and we were removed since
 
     def next_wake(self) -> int | None:
         due = (self.announcer.due, self._doubt_at, self._mono if self.shown.waits else None)

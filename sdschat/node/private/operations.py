@@ -164,7 +164,7 @@ def is_unanswered(roster: Roster, key: bytes, operation: Operation, why: str) ->
 def removal_words(channel: str) -> str:
     """Say, for a person, that we were removed and what that means."""
     kept = "you have what was written before the key was changed, and nothing of yours is sent"
-    return f"you were removed from {channel}: {kept}"
+    return f"you were removed from {channel}: {kept}. An invite from before lets nobody in; a new one does"
 
 
 def not_answered(channel: str) -> str:
