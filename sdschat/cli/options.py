@@ -5,6 +5,7 @@ Option, variable, project file, user's file, default: the first that has a value
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import getpass
 import os
@@ -22,6 +23,7 @@ from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.profile import database_path
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
+from sdschat.store.errors import StoreError
 from sdschat.transport.address import AddressError, parse_url
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
@@ -45,6 +47,7 @@ WORKED_OUT: Final = frozenset(
         _USER := "the user's name on this machine",
         _NICK := "the nick",
         _ONLY := "the only profile there is",
+        _RENAMED := "the profile that goes by this nick",
         "default",
     }
 )
@@ -279,7 +282,17 @@ def _work_out(general: dict[str, FoundSettings]) -> None:
         except (OSError, KeyError):  # the user has no name, as in some containers
             general["name"] = FoundSettings("me", "default")
     if general["profile"].value is None:
-        general["profile"] = FoundSettings(general["name"].value, _NICK)
+        general["profile"] = _profile_of(Path(str(general["data_dir"].value)), str(general["name"].value))
+
+
+def _profile_of(data_dir: Path, nick: str) -> FoundSettings:
+    """Return the profile of a nick: by name, or the one that took this nick by /nick."""
+    from sdschat.node.profile import profile_called
+
+    with contextlib.suppress(StoreError):
+        if renamed := profile_called(data_dir.expanduser(), nick):
+            return FoundSettings(renamed, _RENAMED)
+    return FoundSettings(nick, _NICK)
 
 
 def _only_profile(data_dir: Path) -> str:

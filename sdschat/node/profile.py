@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from sdschat.identity.keyfile import load_or_create
+from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load, load_or_create
 from sdschat.identity.signing import Identity, by_name
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Codec
@@ -47,6 +48,24 @@ def profile_name(path: Path) -> str:
 def profile_names(data_dir: Path) -> list[str]:
     """The profiles that are there, whether this user may open them or not."""
     return sorted(map(profile_name, data_dir.glob(f"profiles/*/{DATABASE}")), key=by_name)
+
+
+def profile_called(data_dir: Path, nick: str) -> str:
+    """Return the profile that last wrote under a nick which is no profile's name; an empty text if there is none, or
+    more than one. Raises StoreError for a database that cannot be read."""
+    names = profile_names(data_dir)
+    found = [] if nick in names else [one for one in names if _last_nick(database_path(data_dir, one)) == nick]
+    return found[0] if len(found) == 1 else ""
+
+
+def _last_nick(path: Path) -> str:
+    """Return the nick under which a profile last wrote something; empty if it did not, or has no readable key."""
+    with contextlib.suppress(OSError, KeyFileError):
+        own = load(path.parent / KEY_FILE).public_key
+        with contextlib.closing(Store.open_read_only(path, EitherCodec())) as reader:
+            known = reader.keys()
+        return next((nick for key, nick, _ in known if key == own), "")
+    return ""
 
 
 class Profile(NamedTuple):

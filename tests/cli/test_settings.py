@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import PASSWORD_SEEN, Chosen, resolve, written
 from sdschat.cli.session import further_options, mqtt_options
-from sdschat.node.profile import database_path
+from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
 from tests.cli.processes import run
@@ -85,6 +85,24 @@ def test_who_was_here_before_is_so_again(tmp_path: Path, there: tuple[str, ...],
     users = getpass.getuser()
     assert (found.nick, found.profile) == ((name, name) if name else (users, users))
     assert chosen(tmp_path, options={"data_dir": str(tmp_path), "name": "carol"}).profile == "carol"
+
+
+def test_who_took_a_nick_is_the_same_one_under_it(tmp_path: Path) -> None:
+    """Under a new nick one began with a new key, and the chat warned of one's own old key."""
+    path = database_path(tmp_path, "cara")
+    profile = open_profile(path, make_settings({}, "spec"))
+    with profile.store.transaction() as transaction:
+        transaction.put_key(profile.identity.public_key, "carla", 1)
+        transaction.put_key(bytes(32), "dora", 2)
+    profile.store.close()
+
+    def found(nick: str) -> str:
+        return chosen(tmp_path, options={"data_dir": str(tmp_path), "name": nick}).profile
+
+    assert [found(nick) for nick in ("carla", "cara", "dora")] == ["cara", "cara", "dora"]
+    database_path(tmp_path, "carla").parent.mkdir()
+    database_path(tmp_path, "carla").touch()
+    assert found("carla") == "carla", "the name of a profile comes first"
 
 
 def test_a_named_file_stands_in_for_both_others(tmp_path: Path) -> None:
