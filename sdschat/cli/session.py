@@ -143,7 +143,12 @@ async def _session(
 ) -> int:
     found = mqtt_options(chosen) if chosen.text("broker") is not None else None
     profile = _open(chosen, takes_another)
+    origin = chosen.general["profile"].origin
     try:
+        if origin in WORKED_OUT or origin.startswith(IN_USE):
+            for channel in channels:
+                if not profile.store.has_channel(channel):
+                    refuse_namesakes(chosen, channel)
         if data_set is not None:
             _pin(profile.store, channels[0], data_set)
         if found is None:

@@ -118,6 +118,8 @@ def test_the_name_of_another_profiles_private_channel_sends_nothing_in_clear(tmp
     sent = run(tmp_path, "send", "garden", "the gate code", "--name", "an")
     assert sent.returncode == 2
     assert "is a private channel of your profile ann, and an is not in it." in sent.stderr
+    joined = run(tmp_path, "join", "--plain", "garden", "--name", "an", "--broker", "mqtt://127.0.0.1:9")
+    assert (joined.returncode, "is a private channel of your profile ann" in joined.stderr) == (2, True)
     piped = run(tmp_path, "pipe", "garden", "--name", "an")
     assert (piped.returncode, piped.stdout) == (2, "")
     with Store.open(profile(tmp_path, "an") / "sdschat.db", CODEC) as store, store.transaction() as transaction:
