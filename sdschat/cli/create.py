@@ -14,7 +14,7 @@ from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, open_profile
-from sdschat.timber.config import Config
+from sdschat.node.view.user_texts import UserTexts
 
 _NOT_SINCE_JOIN: Final = (
     "--history since-join is for private channels that are no members' channels: what is in a data set, all its "
@@ -90,7 +90,7 @@ def command(
     profile = open_profile(chosen.database, chosen.settings)
     with profile.store as store:
         policy = _Policy(admins_invite, since_join, broker)
-        name = _create_private(profile, channel, policy, chosen.settings.timber if members else None)
+        name = _create_private(chosen, profile, channel, policy, members=members)
         state = private_state(store, name)
         assert state is not None
         made = f"{name} is made, and {chosen.nick} is its creator. {_RIGHTS_OF_POSTS if members else _RIGHTS}"
@@ -110,12 +110,13 @@ class _Policy(NamedTuple):
     broker: str
 
 
-def _create_private(profile: Profile, channel: str, policy: _Policy, timber: Config | None) -> str:
-    """Make a private channel, and a members' channel as well where `timber` is given. Return its full name."""
+def _create_private(chosen: Chosen, profile: Profile, channel: str, policy: _Policy, *, members: bool) -> str:
+    """Make a private channel, and a members' channel as well if `members`. Return its full name."""
     store, identity = profile.store, profile.identity
     invite, since_join, broker = policy
     try:
-        if timber is not None:
+        if members:
+            timber = chosen.settings.timber
             return create_private_members(store, identity, channel, timber, admins_invite=invite, broker=broker)
         return create_private(store, identity, channel, admins_invite=invite, since_join=since_join, broker=broker)
     except ValueError as error:
@@ -132,9 +133,11 @@ def _create_members(chosen: Chosen, channel: str) -> None:
             record = create_members(store, profile.identity, channel, chosen.settings.timber)
         except ValueError as error:
             raise CommandProblem(str(error), WRONG_USE) from error
-    name = record.channel
+        name = record.channel
+        if not embedded:  # so that joining it over another broker says so
+            UserTexts(store).set_value(f"broker {name}", str(options.address))
     say(
         f"{name} is made, and {chosen.nick} is its first member. {_OF_POSTS} "
-        f"Others knock with: sdschat join {name}{where}. This is its data set:"
+        f"You open it, and others knock, with: sdschat join {name}{where}. This is its data set:"
     )
     click.echo(record.data_set.hex())

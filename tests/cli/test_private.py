@@ -139,6 +139,15 @@ def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path)
         assert words in done.stderr
 
 
+def test_where_a_members_channel_was_made_is_known_when_it_is_joined_elsewhere(tmp_path: Path) -> None:
+    """Who made it on a broker, and joined it without naming that, was alone on the one of this machine."""
+    made = run(tmp_path, "create", "yard", "--members", "--name", "ann", "--broker", "mqtt://127.0.0.1:9")
+    assert "You open it, and others knock, with: sdschat join yard --broker mqtt://127.0.0.1:9." in made.stderr
+    here = f"mqtt://127.0.0.1:{free_port()}"
+    joined = run(tmp_path, "join", "yard", "--plain", "--name", "ann", "--broker", here, stdin=b"/quit\n")
+    assert f"yard is on {here} now; the last time it was on mqtt://127.0.0.1:9." in joined.stdout
+
+
 def test_who_wants_to_remove_from_a_members_channel_is_told_how_members_go(tmp_path: Path) -> None:
     """The channel was called an open one."""
     url = f"mqtt://127.0.0.1:{free_port()}"
