@@ -247,15 +247,11 @@ class Refused(NamedTuple):
     rows: list[Quarantine]
 
 
-def standing(lake: Asked) -> str:
-    """Return the query for the rows of the quarantine that still count."""
+def refused_in(lake: Asked, run_id: str | None = None, most: int = MOST) -> Refused:
+    """Return the rows of the quarantine that still count."""
     lake.name(Quarantine, "quarantined")
     lake.name(Whole, "whole")
-    return STANDING
-
-
-def refused_in(lake: Asked, run_id: str | None = None, most: int = MOST) -> Refused:
-    lake.make("refused", standing(lake), once=False)
+    lake.make("refused", STANDING, once=False)
     where, values = ResultScope(run_id).of(columns(Quarantine))
     inputs = lake.rows(
         f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s", *values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 from sdschat.audit.schemas import Journal, Packet, Whole
 from sdschat.lake.duck import connected, parquet_rows
 from sdschat.lake.ingest import ingest
+from sdschat.lake.sources.files import LINES
+from sdschat.lake.sources.folders import within
 from sdschat.lake.tables import Tables
 
-_SUFFIXES: Final = (".jsonl", ".ndjson", ".json", ".parquet")
+_SUFFIXES: Final = (*LINES, ".parquet")
 
 
 class StreamedBatch(NamedTuple):
@@ -55,19 +57,13 @@ class SegmentStream:
         return StreamedBatch(max(0, self._tables.version(Whole) - 1), added["file"], events, packets, refused, at, took)
 
     def _arrived(self) -> Iterator[tuple[int, int, str]]:
-        """Yield time, size and path of what was not taken yet. A name with a dot or _ is still being written."""
-        for folder, folders, names in os.walk(self._folder):
-            folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-            for name in names:
-                path = os.path.join(folder, name)
-                if name.startswith((".", "_")) or not name.endswith(_SUFFIXES):
-                    continue
-                try:
-                    status = os.stat(path)
-                except OSError:
-                    continue  # it was moved away
-                if stat.S_ISREG(status.st_mode) and self._taken.get(path) != (status.st_mtime_ns, status.st_size):
-                    yield status.st_mtime_ns, status.st_size, path
+        """Yield time, size and path of what was not taken yet."""
+        for why, path in within(self._folder):
+            if why is None and path.name.endswith(_SUFFIXES):
+                with suppress(OSError):  # it was moved away
+                    status = path.stat()
+                    if self._taken.get(os.fspath(path)) != (status.st_mtime_ns, status.st_size):
+                        yield status.st_mtime_ns, status.st_size, os.fspath(path)
 
 
 _PACKETS: Final = (

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.output import moment
-from sdschat.cli.spark.watching import TapRecording, batch_line, recording
+from sdschat.cli.spark.watching import batch_line, recording
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.audit.worlds import with_filter
@@ -37,22 +38,22 @@ def test_what_passes_meanwhile_is_in_a_segment_at_the_end(tmp_path: Path, monkey
     async def talk() -> None:
         url = f"mqtt://127.0.0.1:{(port := free_port())}"
         async with embedded(BrokerConfig(port=port)), connected(quick(url)) as (client, _):
-            with recording(["lobby"], folder, url) as tap:
+            with recording(["lobby"], folder, url) as check:
                 async with asyncio.timeout(PATIENCE):
                     while not (folder.is_dir() and any((folder / SPOOL).glob("*"))):
                         client.publish(TOPIC, with_filter("m1", "ann", 1_000, 1))
                         await asyncio.sleep(0.1)
                 await size_of(folder / SPOOL, 0)
-                tap.check()
+                check()
 
     asyncio.run(talk())
     assert set(heard(folder)) == {"m1"}
 
 
-def _until_it_ends(tap: TapRecording) -> None:
+def _until_it_ends(check: Callable[[], None]) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        tap.check()
+        check()
         time.sleep(0.05)
 
 
@@ -62,10 +63,10 @@ def test_a_tap_that_cannot_go_on_ends_the_stream_with_its_reason(
     monkeypatch.setenv("HOME", str(tmp_path))
     url = f"mqtt://127.0.0.1:{free_port()}"
     with (
-        recording(["lobby"], tmp_path / "segments", url) as tap,
+        recording(["lobby"], tmp_path / "segments", url) as check,
         pytest.raises(CommandProblem, match="Nothing listens") as told,
     ):
-        _until_it_ends(tap)
+        _until_it_ends(check)
     assert told.value.exit_code == 3
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,6 +14,10 @@ from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import counted, listed, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_cut_logs, tell_refused
+
+if TYPE_CHECKING:
+    from sdschat.audit.schemas import Quarantine
+    from sdschat.lake.ingest import Added
 
 _NAMED: Final = 3
 
@@ -57,6 +61,18 @@ def skipped_lines(skipped: Mapping[str, Sequence[Path]]) -> Iterator[str]:
     yield f"{count:,} {'file is' if count == 1 else 'files are'} passed over: {'; '.join(told)}"
 
 
+def take_in(paths: Sequence[Path], lake: str, run_id: str) -> tuple[list[Added], list[Quarantine]]:
+    """Take the files into the lake. Return what was added, and what could not be read."""
+    from sdschat.lake.ingest import ingest, quarantined
+
+    there = new_or_old_lake(lake)
+    with step(f"ingest of {counted(len(paths), 'file')}"):
+        added = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+    bad = quarantined(there, paths)
+    tell_cut_logs(paths, bad)
+    return added, bad
+
+
 @click.command("ingest")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…", type=click.Path(path_type=Path))
 @lake_option
@@ -73,14 +89,7 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) ->
     What is there already is not added again: run it as often as you like, with newer copies too. What cannot be read
     goes to the quarantine, with the reason.
     """
-    from sdschat.lake.ingest import ingest, quarantined
-
-    paths = sources_in(sources)
-    there = new_or_old_lake(lake)
-    with step(f"ingest of {counted(len(paths), 'file')}"):
-        found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
-    bad = quarantined(there, paths)
-    tell_cut_logs(paths, bad)
+    found, bad = take_in(sources_in(sources), lake, run_id)
     if as_json:
         tables = {row.table: {"read": row.read, "added": row.added} for row in found}
         click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.audit_report import SHOWN, all_option
 from sdschat.cli.errors import say
-from sdschat.cli.output import counted
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.common import (
     added_lines,
@@ -19,14 +17,13 @@ from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
     milliseconds,
-    new_or_old_lake,
     open_asked,
     settle_option,
     step,
     tell_refused,
     where_options,
 )
-from sdschat.cli.spark.ingest import sources_in
+from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
 
 if TYPE_CHECKING:
@@ -65,19 +62,16 @@ def command(
     """
     from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.figures import measure
-    from sdschat.lake.ingest import ingest, quarantined
     from sdschat.lake.judge import audit_of, places_in, refused_in
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     check_engine(engine, where, lake)
     paths = sources_in(sources)
     if paths:
-        tables = new_or_old_lake(lake)
-        with step(f"ingest of {counted(len(paths), 'file')}"):
-            added = ingest(tables, paths, run_id, time.time_ns() // 1_000_000)
+        added, bad = take_in(paths, lake, run_id)
         for line in added_lines(added):
             say(line)
-        tell_refused(quarantined(tables, paths))
+        tell_refused(bad)
     with open_asked(where, lake, engine) as asked:
         judge(asked, rules)
         with step("metrics"):

@@ -57,13 +57,13 @@ def command(
         raise CommandProblem(f"There is no folder {segments}. Name the one that segments arrive in.", WRONG_USE)
     tables = new_or_old_lake(lake)
     with contextlib.ExitStack() as stack:
-        taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
+        checks = [stack.enter_context(recording(channels, segments, broker))] if channels else []
         asked = stack.enter_context(_asked_to_end())
         watch = Watch(
             SegmentStream(tables, segments.absolute(), run_id, most), tables, f"waiting for segments in {segments}"
         )
         try:
-            watch.until(asked, pause, once, taps)
+            watch.until(asked, pause, once, checks)
         except KeyboardInterrupt:
             say("stopped at once; the same command goes on where it was")
             raise

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted, moment, safe
@@ -26,42 +25,32 @@ if TYPE_CHECKING:
 _GRACE: Final = 10.0  # seconds to put the last packets into a segment
 
 
-class TapRecording:
-    """A tap in a process of its own, so that a busy Spark cannot delay the recording."""
-
-    def __init__(self, arguments: Sequence[str], said: IO[bytes]) -> None:
-        self._said = said
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "sdschat", "tap", *arguments], stdin=subprocess.DEVNULL, stderr=said
-        )
-
-    def check(self) -> None:
-        """Raise Problem if the tap has ended: it does so only if it cannot continue, and its last line says why."""
-        code = self._process.poll()
-        if code:
-            self._said.seek(0)
-            lines = self._said.read().decode(errors="replace").strip().splitlines()
-            raise CommandProblem(lines[-1].removeprefix("sdschat: ") if lines else f"The tap ended with {code}.", code)
-
-    def end(self) -> None:
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()  # its unfinished packets are in its spool, and the next tap recovers them
-
-
 @contextlib.contextmanager
-def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[TapRecording]:
-    """Run a tap meanwhile. Options not given here come from the settings, the environment and the files they name."""
-    at = ("--broker", broker) if broker else ()
-    with tempfile.TemporaryFile() as said:
-        one = TapRecording((*channels, "--to", str(folder), *at), said)
+def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[Callable[[], None]]:
+    """Run a tap meanwhile, in a process of its own, so that a busy Spark cannot delay the recording.
+
+    Options not given here come from the settings, the environment and the files they name. What is yielded raises
+    Problem once the tap has ended: it does so only if it cannot continue, and its last line says why.
+    """
+    command = [sys.executable, "-m", "sdschat", "tap", *channels, "--to", str(folder)]
+    command += ["--broker", broker] if broker else []
+    with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=said) as tap:
+
+        def check() -> None:
+            if code := tap.poll():
+                said.seek(0)
+                lines = said.read().decode(errors="replace").strip().splitlines()
+                why = lines[-1].removeprefix("sdschat: ") if lines else f"The tap ended with {code}."
+                raise CommandProblem(why, code)
+
         try:
-            yield one
+            yield check
         finally:
-            one.end()
+            tap.terminate()
+            try:
+                tap.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                tap.kill()  # its unfinished packets are in its spool, and the next tap recovers them
 
 
 class EndRequest:
@@ -93,7 +82,7 @@ class Watch:
         self._stream, self._tables, self._before = stream, tables, before
         self._next_table = 0.0
 
-    def until(self, asked: EndRequest, every: float, once: bool, taps: Sequence[TapRecording]) -> None:
+    def until(self, asked: EndRequest, every: float, once: bool, checks: Sequence[Callable[[], None]]) -> None:
         """Take batches in until `asked` is made, or with `once` until nothing is left."""
         with self._shown() as live:
             while not asked.made:
@@ -103,8 +92,8 @@ class Watch:
                     continue
                 if once:
                     return
-                for tap in taps:
-                    tap.check()
+                for check in checks:
+                    check()
                 asked.wait(every)
 
     @contextlib.contextmanager

@@ -84,7 +84,4 @@ def rows_of(batch: Batch) -> pyarrow.RecordBatch:
 
 def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
     """Return rows of one table as an Arrow table; there may be no rows."""
-    values = list(zip(*rows, strict=True)) or [()] * len(columns(table))
-    schema = arrow_schema(table)
-    arrays = [pyarrow.array(each, field.type) for each, field in zip(values, schema, strict=True)]
-    return pyarrow.Table.from_arrays(arrays, schema=schema)
+    return pyarrow.Table.from_batches([rows_of(_of_rows(table, rows))] if rows else [], arrow_schema(table))

@@ -31,8 +31,7 @@ class Found(NamedTuple):
 def find(sources: Iterable[Path]) -> Found:
     """Return the named files, and every file in the named folders that looks like a source.
 
-    A file whose name begins with a dot or _ is still being written, and a file that belongs to a database or a profile
-    is no source: these are skipped without a message. Raises FileNotFoundError.
+    Raises FileNotFoundError.
     """
     found: dict[Path, None] = {}
     skipped: dict[str, list[Path]] = defaultdict(list)
@@ -44,19 +43,23 @@ def find(sources: Iterable[Path]) -> Found:
             found[source.resolve()] = None
             continue
         nothing = True
-        for why, path in _within(source):
+        for why, path in within(source):
             if why is None:
-                found[path.resolve()] = None
+                found[Path(path).resolve()] = None
                 nothing = False
             else:
-                skipped[why].append(path)
+                skipped[why].append(Path(path))
         if nothing:
             empty.append(source)
     return Found(list(found), dict(skipped), empty)
 
 
-def _within(folder: Path) -> Iterator[tuple[str | None, Path]]:
-    """Yield each file in order, with the reason if it is skipped."""
+def within(folder: Path) -> Iterator[tuple[str | None, os.DirEntry[str] | Path]]:
+    """Yield each file in order, with the reason if it is skipped.
+
+    A file whose name begins with a dot or _ is still being written, and a file that belongs to a database or a profile
+    is no source: these are not yielded.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -64,13 +67,12 @@ def _within(folder: Path) -> Iterator[tuple[str | None, Path]]:
         return
     names = {entry.name for entry in entries}
     for entry in entries:
-        path = Path(entry.path)
         if entry.name.startswith((".", "_")) or _belongs(entry.name, names):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _within(path)
+            yield from within(Path(entry.path))
         else:
-            yield _why_not(path), path
+            yield _why_not(entry), entry
 
 
 def _belongs(name: str, names: set[str]) -> bool:
@@ -81,13 +83,13 @@ def _belongs(name: str, names: set[str]) -> bool:
     )
 
 
-def _why_not(path: Path) -> str | None:
+def _why_not(entry: os.DirEntry[str]) -> str | None:
     try:
-        mode = path.stat().st_mode
+        mode = entry.stat().st_mode
     except OSError:
-        return DANGLING if path.is_symlink() else None  # the reader of this file reports the error
+        return DANGLING if entry.is_symlink() else None  # the reader of this file reports the error
     if stat.S_ISDIR(mode):
         return LINKED_FOLDER
     if not stat.S_ISREG(mode):
         return SPECIAL
-    return None if path.suffix in SUFFIXES else OTHER_KIND
+    return None if entry.name.endswith(SUFFIXES) else OTHER_KIND

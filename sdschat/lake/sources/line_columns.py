@@ -13,13 +13,12 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.json
 
-from sdschat.audit.schemas import Journal, columns
+from sdschat.audit.schemas import Journal
 from sdschat.audit.sources.databases import Reading
-from sdschat.lake.sources.batch import ARROW, Batch, in_batches
+from sdschat.lake.sources.batch import Batch, arrow_schema, in_batches
 from sdschat.lake.sources.files import line_rows
 
 _BLOCK: Final = 4 << 20
-_SCHEMA: Final = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
 _NEEDED: Final = ("v", "node", "boot", "seq", "ts_ms", "event")
 
 
@@ -57,7 +56,7 @@ def sound_events(block: bytes) -> pyarrow.Table | None:
     if not (block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == lines - 1):
         return None
     reads = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-    parses = pyarrow.json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="error")
+    parses = pyarrow.json.ParseOptions(explicit_schema=arrow_schema(Journal), unexpected_field_behavior="error")
     try:
         block.decode()
         events = pyarrow.json.read_json(pyarrow.BufferReader(block), reads, parses)
@@ -65,18 +64,13 @@ def sound_events(block: bytes) -> pyarrow.Table | None:
         return None
     if events.num_rows != lines or any(events[name].null_count for name in _NEEDED):
         return None
-    return None if pyarrow.compute.list_flatten(events["deps"]).null_count else events.combine_chunks()
+    return None if pyarrow.compute.list_flatten(events["deps"]).null_count else events
 
 
 def _batch(reading: Reading, events: pyarrow.Table) -> Batch:
-    fill = {"run_id": reading.run_id, "channel": "", "mono_us": 0}
-    given: dict[str, Any] = {name: _one(events[name]) for name in events.column_names}
-    for name, value in fill.items():
+    given: dict[str, Any] = {name: events[name].combine_chunks() for name in events.column_names}
+    for name, value in {"run_id": reading.run_id, "channel": "", "mono_us": 0}.items():
         given[name] = pyarrow.compute.fill_null(given[name], value)
     run = given["run_id"]
     given["run_id"] = pyarrow.compute.if_else(pyarrow.compute.equal(run, ""), reading.run_id, run)
     return Batch(Journal, events.num_rows, given)
-
-
-def _one(column: pyarrow.ChunkedArray) -> pyarrow.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pyarrow.concat_arrays(column.chunks)
