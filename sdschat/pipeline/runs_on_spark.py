@@ -27,13 +27,9 @@ def on_spark(session: SparkSession, journal: Path | None, cores: int | None = No
     Spark distributes nothing else evenly.
     """
 
-    @functools.cache
-    def at_once() -> int:
-        return cores or cores_of(session)
-
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
         threads = ThreadPoolExecutor(_AT_ONCE, WAVES)
-        waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, at_once())]
+        waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, cores or cores_of(session))]
         try:
             for wave in as_completed(waves):
                 yield from wave.result()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, ask_there
 from sdschat.pipeline.session import Where, reach, start
-from sdschat.pipeline.session.ask import _answer, ask
+from sdschat.pipeline.session.ask import Answer, answers, ask
 from sdschat.pipeline.session.reach import ConnectAddress, addresses, gone_since, must_answer
 from sdschat.pipeline.session.start import told_what_for
 from tests.needs import needs_module
@@ -142,15 +141,14 @@ def test_the_doctor_waits_no_longer_than_it_says() -> None:
     assert ask(Where("spark://127.0.0.1:1"), 0.05).problem.startswith("after 0.05 s it had not answered")
 
 
-def test_what_is_asked_there_tells_the_versions_of_session_and_task(spark: SparkSession, capsys: Said) -> None:
+def test_what_is_asked_there_tells_the_versions_of_session_and_task(spark: SparkSession) -> None:
     import platform
 
     import pyspark
 
-    _answer(spark)
-    session, task = map(json.loads, capsys.readouterr().out.splitlines())
-    assert session == {"spark": pyspark.__version__}
-    assert task == {"python": platform.python_version(), "executed_by": pyspark.__version__}
+    session, task = answers(spark)
+    assert session == Answer(pyspark.__version__)
+    assert task == Answer(pyspark.__version__, platform.python_version(), pyspark.__version__)
 
 
 def test_whoever_waits_for_long_is_told_what_for() -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.audit.problem import PipelineProblem
-from sdschat.pipeline.session.start import NO_ROOM
+from sdschat.pipeline.session.start import NO_ROOM, spark
 from sdschat.pipeline.session.warm import spark_version
 from sdschat.pipeline.session.where import TargetKind, Where
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
     from pyspark.sql import SparkSession
 
 LIMIT: Final = 60.0  # seconds: the start of Java and of executors may take half of it
@@ -34,58 +36,55 @@ class Answer(NamedTuple):
 
 def ask(where: Where, limit: float = LIMIT) -> Answer:
     """Ask Spark. Return its answer within `limit` seconds, or the problem."""
-    with _asking(where) as process:
-        try:
-            said, wrong = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            told = _told(_ended(process))
-            waited = _nothing_done(where) if told.spark else _not_started(where)
-            return told._replace(problem=f"after {limit:g} s {waited}")
-    found = _told(said)
-    if not found.python and not found.problem:
-        last = wrong.strip().splitlines()[-1:] or ["it ended without a word"]
-        return found._replace(problem=last[0])
-    return found
-
-
-@contextmanager
-def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
-    """Run the asking process in a session of its own, so that it can be ended together with all that it started.
-
-    It never lives longer than we do: it watches its standard input, whose other end is closed when we end in any way.
-    """
-    asked = json.dumps([where.master, where.remote, where.conf, str(where.cache or ""), str(where.log or "")])
-    watched, held = os.pipe()
+    context = get_context("spawn")
+    heard, tell = context.Pipe(duplex=False)
+    process = context.Process(target=_ask, args=(where, tell), daemon=True)
+    found, until = Answer(), time.monotonic() + limit
+    process.start()
+    tell.close()
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sdschat.pipeline.session.ask", asked],
-            stdin=watched,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        except BaseException:  # mostly Ctrl+C: nobody waits for an answer any more
-            _ended(process)
-            raise
+        while heard.poll(max(0.0, until - time.monotonic())):
+            found = Answer(*heard.recv())
+            if found.python or found.problem:
+                return found
+    except EOFError:
+        return found._replace(problem="it ended without a word")
     finally:
-        os.close(watched)
-        os.close(held)
+        _end(process)
+    return found._replace(problem=f"after {limit:g} s {_nothing_done(where) if found.spark else _not_started(where)}")
 
 
-def _ended(process: subprocess.Popen[str]) -> str:
-    """Kill the process, and return what it had printed."""
+def _end(process: SpawnProcess) -> None:
+    """Kill the process, and all that it started: they are a group once it has begun."""
+    assert process.pid is not None
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    return process.communicate()[0]
+    process.kill()
+    process.join()
+
+
+def _ask(where: Where, tell: Connection) -> None:
+    """Tell Spark's answer, in a process of its own that ends with its parent."""
+    os.setsid()
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    found = Answer()
+    try:
+        with spark(where) as session:
+            for found in answers(session):
+                tell.send(found)
+    except Exception as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        tell.send(found._replace(problem=str(error) if isinstance(error, PipelineProblem) else said[-1]))
 
 
 def _end_with_the_parent() -> None:
     """End with the parent, together with Java, which is in the same process group."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
     os.killpg(0, signal.SIGKILL)
 
 
@@ -101,14 +100,6 @@ def _nothing_done(where: Where) -> str:
     return f"it had accepted this program, but given it no executor: {NO_ROOM}"
 
 
-def _told(said: str) -> Answer:
-    found: dict[str, str] = {}
-    for line in said.splitlines():
-        if line.startswith("{"):
-            found |= json.loads(line)
-    return Answer(**found)
-
-
 def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
     """Return the versions on the executor that runs this task."""
     import platform
@@ -120,36 +111,15 @@ def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
         yield pyarrow.RecordBatch.from_pydict({"python": [platform.python_version()], "spark": [pyspark.__version__]})
 
 
-def _say(**told: str) -> None:
-    print(json.dumps(told), flush=True)
-
-
-def _answer(session: SparkSession) -> None:
-    _say(spark=session.version)
+def answers(session: SparkSession) -> Iterator[Answer]:
+    """Yield what the session tells, and then what a task tells too."""
+    found = Answer(session.version)
+    yield found
     try:
         (row,) = session.range(1).mapInArrow(_of_task, "python STRING, spark STRING").collect()
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        _say(problem=f"a task in Python fails there: {next((line for line in lines if 'Error: ' in line), lines[0])}")
+        problem = next((line for line in lines if "Error: " in line), lines[0])
+        yield found._replace(problem=f"a task in Python fails there: {problem}")
     else:
-        _say(python=row["python"], executed_by=row["spark"])
-
-
-def main(asked: str) -> None:
-    from pathlib import Path
-
-    from sdschat.pipeline.session.start import spark
-
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    master, remote, conf, cache, log = json.loads(asked)
-    pairs = tuple((key, value) for key, value in conf)
-    where = Where(master, remote, pairs, Path(cache) if cache else None, Path(log) if log else None)
-    try:
-        with spark(where) as session:
-            _answer(session)
-    except PipelineProblem as error:
-        _say(problem=str(error))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+        yield found._replace(python=row["python"], executed_by=row["spark"])
