@@ -109,12 +109,12 @@ def test_where_the_name_of_the_program_finds_nothing_its_path_is_told(monkeypatc
 
 @staged()
 async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> None:
-    assert "nobody has written anything here yet" in s.text()
+    assert "no message is here yet" in s.text()
     assert f"you          ann, with the key {s.app.node.sender_id[:8]}" in s.text()
     assert "others join  sdschat join lobby" in s.text()
     assert "Ctrl+C twice leaves" in s.text()
     await s.enter("is anybody there?")
-    assert "nobody has written" not in s.text()
+    assert "no message is here" not in s.text()
 
 
 @staged()

@@ -83,7 +83,7 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         assert past[-2:] == ["/delete", "/delete yes"]
         await made.until_text("settled up to here by both")
         assert "there is no post here now" in made.text()
-        assert "nobody has written" not in made.text()
+        assert "no message is here" not in made.text()
         await made.until(
             lambda: _noted(made, "became 0 posts; since the start 1 deleted post gone from the disk here"), "it"
         )

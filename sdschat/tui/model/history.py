@@ -18,7 +18,7 @@ from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean, clock, day, nick_text, short
 
 _ID: Final = 8
-_EMPTY: Final = "nobody has written anything here yet"
+_EMPTY: Final = "no message is here yet"
 _NO_POSTS: Final = "there is no post here now"  # also after the last one was deleted
 _HIDDEN: Final = "there is nothing to read here, of those who are not muted or ignored"
 _RECORDED: Final = "nobody has written anything yet, at this moment of the recording"

@@ -34,7 +34,7 @@ def test_a_deleted_post_vanishes_and_a_silent_member_is_put_out_and_comes_back(t
     with Terminal(command, tmp_path, size=(120, 40)) as terminal:
         _drawn(terminal, "1 member")
         terminal.until_text("knocks. /invite")
-        assert "nobody has written" not in terminal.text()  # nor that one may, since nobody types here
+        assert "no message is here" not in terminal.text()  # nor that one may, since nobody types here
         assert b"wombat" not in terminal.written, "before anybody wrote it"
         _drawn(terminal, '"wombat" is in 3 of the ')
         _drawn(terminal, '"wombat" is in 0 of the ')
