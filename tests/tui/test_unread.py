@@ -48,6 +48,7 @@ def test_what_was_never_on_the_screen_is_unread_after_a_restart(tmp_path: Path) 
             await s.press("alt+u")
             assert _in_sight(s, "number 077")
             assert "to you: Alt+U" not in s.text()
+            assert "not seen yet" not in s.text(), "the line of the press before"
             assert "new: Alt+U" in s.text()
 
     asyncio.run(story())

@@ -66,8 +66,8 @@ def _unread(host: Host, argument: str) -> None:
             unread.drop(message_id)
             continue
         host.log_view.jump_to(shown.key)
-        if (left := unread.mentions - unread.is_mention(message_id)) > 0:
-            host.warn(f"{count(left, 'message')} to you not seen yet: Alt+U goes on to them, /mentions lists them")
+        if unread.mentions > unread.is_mention(message_id):
+            host.warn("Alt+U goes on to messages to you, /mentions lists them")
         return
     line = unread.after
     key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
