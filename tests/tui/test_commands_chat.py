@@ -174,3 +174,11 @@ async def test_own_messages_begin_as_queued_or_unacked(s: Stage) -> None:
     (entry,) = s.app.model.timeline.messages()
     assert entry.fate is not None
     assert entry.fate.phase <= Phase.UNACKED
+
+
+@staged()
+async def test_a_nick_is_kept_for_the_next_start_also_if_nothing_is_said_under_it(s: Stage) -> None:
+    await s.enter("hello")
+    await s.enter("/nick rob")
+    known, key = s.app.node.profile.store.keys(), s.app.node.gate.identity.public_key
+    assert [nick for public_key, nick, _ in known if public_key == key] == ["rob"]

@@ -214,8 +214,11 @@ class Conversations:
     # The user.
 
     def set_nick(self, nick: str) -> None:
-        """Go by another nick. Raises ValueError for an invalid one."""
+        """Go by another nick, also at the next start if this key has one. Raises ValueError for an invalid one."""
         self.node.rename(nick)
+        known = self.node.gate.book.row(self.node.sender_id)
+        if known is not None:
+            self._state.save(lambda transaction: transaction.put_key(known.public_key, nick, known.first_seen))
 
     def value(self, name: str) -> str:
         """Return a text that `set_value` saved."""
