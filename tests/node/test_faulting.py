@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.node.channel.presence import DOUBT
 from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.sds.events import DependenciesMissing, SyncReceived
@@ -103,6 +104,24 @@ def test_who_was_here_is_here_after_a_time_offline(tmp_path: Path) -> None:
                 while ann.of(ConnectionChanged)[-1].state != "connected" or presence._doubted:
                     await asyncio.sleep(0.01)
             assert bob.node.sender_id in presence.online
+
+    asyncio.run(story())
+
+
+def test_who_speaks_by_a_new_connection_is_here_though_their_presence_was_lost(tmp_path: Path) -> None:
+    """They were not here for up to 45 seconds, while they talked."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = await pair(w)
+            session, began = ann.node.sessions["lobby"], ann.node.clock.now()
+            bob.node.send("lobby", "here I am")
+            await ann.until_texts("here I am")
+            for connected_at, here in ((began.wall, True), (began.wall + 60_000, False)):
+                session.reception.connected_at = connected_at
+                session.presence.doubt(began.mono - DOUBT)
+                session.advance()
+                assert (bob.node.sender_id in session.presence.online) == here
 
     asyncio.run(story())
 

@@ -171,6 +171,16 @@ def test_a_clock_that_is_wrong_counts_when_it_is_seen_to_run() -> None:
     assert [other.heard(OTHER.sender_id, one, at(250 + number)) for number, one in enumerate(replayed)] == [None, None]
 
 
+def test_who_is_heard_by_a_new_connection_is_here_though_their_presence_is_lost() -> None:
+    for heard in (frozenset({OTHER.sender_id}), frozenset[str]()):
+        mine = presence(ME)
+        mine.heard(OTHER.sender_id, here(presence(OTHER)), at(0))
+        mine.doubt(at(1).mono)
+        assert mine.advance(at(5).mono) == [], "not yet"
+        assert mine.advance(at(7).mono, heard.__contains__) == ([] if heard else [GONE])
+        assert mine.online.keys() == heard
+
+
 def test_our_presence_is_repeated_and_said_again_when_somebody_overwrites_it() -> None:
     mine = presence(ME)
     first = here(mine)

@@ -265,11 +265,12 @@ class ChannelPresence:
         due = (self._doubt_until, self._say_at, self._sweep_at if self.online else None)
         return min((when for when in due if when is not None), default=None)
 
-    def advance(self, mono: int) -> list[PresenceChanged]:
-        """End the presences whose time is over."""
+    def advance(self, mono: int, heard: Callable[[str], bool] = lambda _: False) -> list[PresenceChanged]:
+        """End the presences whose time is over. `heard`: true for who was heard by this connection."""
         over: set[str] = set()
         if self._doubt_until is not None and self._doubt_until <= mono:
-            over, self._doubted, self._doubt_until = self._doubted, set(), None
+            over = {one for one in self._doubted if not heard(one)}
+            self._doubted, self._doubt_until = set(), None
         if self._sweep_at <= mono:
             self._sweep_at = mono + _SWEEP
             over |= {one for one, seen in self._seen.items() if seen.until is not None and seen.until <= mono}

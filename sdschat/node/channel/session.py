@@ -329,7 +329,7 @@ class ChannelSession:
     def advance(self) -> None:
         """Some deadline may be over."""
         now = self._clock.now()
-        for changed in self.presence.advance(now.mono):
+        for changed in self.presence.advance(now.mono, self._is_heard):
             self._emit_presence(changed)
         if self.presence.must_say(now):
             self.say_presence()
@@ -339,6 +339,10 @@ class ChannelSession:
             if when is not None and when <= now.mono:
                 extension.advance(now)
         self._mark_ready(self)
+
+    def _is_heard(self, sender_id: str) -> bool:
+        """True if a participant said something since this connection began."""
+        return self.reception.last_heard.at(sender_id, self._clock.now()) >= self.reception.connected_at
 
     def next_wake(self) -> int | None:
         wanted = [
