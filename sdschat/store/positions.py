@@ -1,13 +1,14 @@
-"""Approximate positions of messages in a long log, without counting: for scroll bars, and for jumps.
+"""Positions of messages in a log: for scroll bars, and for jumps.
 
-Places of a channel are numbered in order of arrival, which is nearly the order of the log. So the number of a message
-is a good estimate of its position, and costs one search in an index for a log of any length.
+Up to some ten thousand messages they are counted. In a longer log that would take too long: there the number of a
+message in the order of arrival is the estimate, which costs one search in an index. It is wrong for messages that came
+long after they were written, such as what a newcomer fetched.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from typing import Final
+from typing import Any, Final
 
 from sdschat.store.channel_table import load_tallies
 from sdschat.store.display_rows import Key
@@ -15,6 +16,12 @@ from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.reader import Reader
 
+COUNTED: Final = 50_000  # messages that are counted: about 5 ms
+_RANK: Final = (
+    "SELECT count(*) FROM log WHERE channel = ?1 AND (lamport, message_id) <= "
+    "(SELECT lamport, message_id FROM log WHERE channel = ?1 AND message_id = ?2)"
+)
+_AT_RANK: Final = "SELECT lamport, message_id FROM log WHERE channel = ? ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
 _PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
 _NEAR: Final = "SELECT lamport, message_id FROM log WHERE place BETWEEN ? AND ? ORDER BY place LIMIT 1"
 _DATED: Final = (
@@ -23,10 +30,12 @@ _DATED: Final = (
 
 
 class Positions:
-    """Estimated positions in the channels of one reader. A rank is 1 for the message that came first."""
+    """Positions in the channels of one reader. The rank of the oldest message is 1."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, counted: int = COUNTED) -> None:
+        """`counted`: the ranks of a longer log are estimates."""
         self._reader = reader
+        self._counted = counted
         self._connection: sqlite3.Connection = reader.connection
 
     def count(self, channel: str) -> int:
@@ -37,12 +46,18 @@ class Positions:
     def rank(self, channel: str, message_id: str) -> int:
         """Rank of a message; 0 if there is no such message."""
         number = self._number(channel)
+        if self.count(channel) <= self._counted:
+            counted = self._one(_RANK, number, message_id)
+            return 0 if counted is None else int(counted[0])
         found = self._one(_PLACE, number, message_id)
-        return 0 if found is None else found[0] - first_place(number)
+        return 0 if found is None else int(found[0]) - first_place(number)
 
     def at_rank(self, channel: str, rank: int) -> Key | None:
-        """The message that came as number `rank`."""
+        """The message with this rank."""
         number = self._number(channel)
+        if self.count(channel) <= self._counted:
+            counted = self._one(_AT_RANK, number, max(1, rank) - 1)
+            return None if counted is None else (counted[0], counted[1])
         found = self._one(_NEAR, first_place(number) + max(1, rank), last_place(number))
         return None if found is None else (found[0], found[1])
 
@@ -55,7 +70,7 @@ class Positions:
         found = self._one("SELECT id FROM channel WHERE name = ?", channel)
         return -1 if found is None else int(found[0])
 
-    def _one(self, query: str, *values: int | str) -> tuple[int, str] | None:
+    def _one(self, query: str, *values: int | str) -> tuple[Any, ...] | None:
         with as_store_error(self._reader.path):
-            found: tuple[int, str] | None = self._connection.execute(query, values).fetchone()
+            found: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
         return found

@@ -179,7 +179,7 @@ def test_a_log_says_its_keys_and_no_message_of_another_channel(filled: tuple[Sto
     assert tuple(found.key) == keys[0]
 
 
-def test_a_position_is_the_order_of_arrival(filled: tuple[Store, list[Key]]) -> None:
+def test_a_position_is_that_in_the_log_whenever_a_message_came(filled: tuple[Store, list[Key]]) -> None:
     store, keys = filled
     with Store.open_read_only(store.path, CODEC) as reader:
         positions = Positions(reader)
@@ -194,6 +194,22 @@ def test_a_position_is_the_order_of_arrival(filled: tuple[Store, list[Key]]) -> 
         assert positions.dated("lobby", keys[4][0] + 1) == keys[5]
         assert positions.dated("lobby", keys[-1][0] + 1) is None
         assert positions.dated("nowhere", 0) is None
+
+
+@pytest.mark.parametrize("counted", [0, COUNT])
+def test_only_a_long_log_has_estimates_of_positions_by_the_order_of_arrival(tmp_path: Path, counted: int) -> None:
+    """A newcomer has the newest messages first, and fetches the older ones."""
+    talk = Talk()
+    steps = [talk.step(with_buffers=False)[0] for _ in range(COUNT)]
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        for step in steps[COUNT // 2 :] + steps[: COUNT // 2]:
+            store.commit([("lobby", step)])
+        keys = sorted((message.lamport_timestamp or 0, message.message_id) for message in talk.messages)
+        ordered = keys if counted else keys[COUNT // 2 :] + keys[: COUNT // 2]
+        with Store.open_read_only(store.path, CODEC) as reader:
+            positions = Positions(reader, counted)
+            assert [positions.rank("lobby", name) for _, name in ordered] == list(range(1, COUNT + 1))
+            assert [positions.at_rank("lobby", rank) for rank in range(1, COUNT + 1)] == ordered
 
 
 @pytest.mark.parametrize("newest_first", [False, True])

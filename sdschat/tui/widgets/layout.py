@@ -49,14 +49,16 @@ class Layout:
         self.above = 0  # number of lines before the rows in memory
         self.below = 0
         self.version = -1  # version of the timeline that was laid out
-        self._first: Key | None = None
+        self._first: Key | None = None  # the first message in memory when `above` was set
+        self._last: Key | None = None
+        self._rank_of_last = 0
         self._around = Surroundings()  # that were drawn for
         self._cache: dict[Place, Drawn] = {}
 
     def clear(self) -> None:
         """Forget all drawn rows."""
         self._cache.clear()
-        self._first = None
+        self._first = self._last = None
         self.version = -1
 
     def forget(self, place: Place) -> None:
@@ -143,7 +145,9 @@ class Layout:
         self._first = first
         self.below = 0
         if not timeline.at_end and last is not None:
-            self.below = max(1, model.total - model.conversation.rank(last[1]))
+            if last != self._last:
+                self._last, self._rank_of_last = last, model.conversation.rank(last[1])
+            self.below = max(1, model.total - self._rank_of_last)
 
 
 def _lead(item: Item, before: Item | None, day: bool, unread: bool) -> Lead:
