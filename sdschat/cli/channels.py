@@ -15,7 +15,7 @@ from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.timber import in_a_line, private_object, removal_words, statuses
 from sdschat.node.members.saved import ChannelStatus
 from sdschat.node.private.record import PrivateState, private_channels, private_state
-from sdschat.store.display_rows import ChannelInfo
+from sdschat.store.display_rows import UNREAD_COUNTED, ChannelInfo
 
 _DATE: Final = 10  # columns
 
@@ -57,8 +57,9 @@ def command(chosen: Chosen, as_json: bool) -> None:
     today = moment(time.time_ns() // 1_000_000)[:_DATE]
     for info in found:
         waiting = f"  {info.held:7}" if waits else ""
+        unread = f"{info.unread}{'+' if info.unread >= UNREAD_COUNTED else ''}"
         click.echo(
-            f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}{waiting}  "
+            f"{safe(info.channel):{width}}  {info.messages:8}  {unread:>6}  {info.open_outgoing:7}{waiting}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info, today):{_DATE}}  {info.fingerprint[:8]}"
             f"{_words(private.get(info.channel), members.get(info.channel), me)}"
         )

@@ -11,6 +11,8 @@ from sdschat.store.columns import LOG_COLUMNS, body_sum, log_entry, row_sum
 
 Key = tuple[int, str]  # Lamport time and id: the order of the log
 
+UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
+
 _LOG: Final = ", ".join(f"log.{name}" for name in LOG_COLUMNS.split(", "))
 _WIDTH: Final = LOG_COLUMNS.count(",") + 1
 _TEXT: Final = "text.nick, text.text, text.verdict, text.sent_at, text.sum"

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.store.columns import row_sum
+from sdschat.store.display_rows import UNREAD_COUNTED
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import last_place
 from sdschat.store.query import NOT_HIDDEN, WITH_BODY
-
-UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
 
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 _TIMBER_CHANNELS: Final = "SELECT name FROM channel WHERE id IN (SELECT channel FROM timber_row) ORDER BY name"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sdschat.sds.values import AckState, Append, Drop, Evidence, GapRow, OutgoingRow, Put, Table
+from sdschat.store.display_rows import UNREAD_COUNTED
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
-from sdschat.store.user_state import UNREAD_COUNTED
 from tests.fingerprints import fingerprint_of
 from tests.store.samples import CODEC, START, Talk, log_row, packet_of, state_row
 

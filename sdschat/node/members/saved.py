@@ -16,10 +16,10 @@ from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.node.members.record import MembersRecord, load_record, pinned
 from sdschat.node.private.record import full_name, new_private
 from sdschat.node.private.record import load_record as load_private
+from sdschat.store.display_rows import UNREAD_COUNTED
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.timber import load_timber, save_timber
-from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import Ready, TimberEngine

@@ -10,8 +10,8 @@ from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.values import AckState, ContentKind, Key, OwnFate, Participant, Shown, SyncStatus, Verdict
+from sdschat.store.display_rows import UNREAD_COUNTED
 from sdschat.store.reader import Reader
-from sdschat.store.user_state import UNREAD_COUNTED
 from sdschat.timber.values import Reason, sender_of
 from sdschat.timber.views import MemberStanding
 

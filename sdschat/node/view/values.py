@@ -16,9 +16,11 @@ from sdschat.identity.suggest import did_you_mean
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
 from sdschat.sds.values import AckState, Evidence, Message, MessageKind, Refusal
+from sdschat.store.display_rows import UNREAD_COUNTED
 
 # From the layers below: an interface imports these here, and knows no other module under the node.
 __all__ = [
+    "UNREAD_COUNTED",
     "AckState",
     "ContentKind",
     "Evidence",
@@ -267,4 +269,5 @@ class Conversation(Protocol):
     def mark_read(self, key: Key) -> bool:
         """Save that everything here by now is read; the line is drawn below this message."""
 
-    def unread(self) -> int: ...
+    def unread(self) -> int:
+        """Return the number of unread messages, at most `UNREAD_COUNTED`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from sdschat.node.view.values import Conversation, Key
+from sdschat.node.view.values import UNREAD_COUNTED, Conversation, Key
 from sdschat.tui.model.items import MessageItem
 
 _NOTHING_READ: Final = (0, "")
@@ -31,12 +31,14 @@ class UnreadLine:
         self.mentions = 0  # among them: counted, since each message asks for it
         self._drawn_next: dict[str, Unseen] = {}  # came in at the end that the user sees: likely to be on the screen
         self.more = 0  # unread messages that are not known one by one
+        self._most = False  # there may be more of them than were counted
         self._led = False  # to the first of them, since the line is drawn
 
     def start(self, rows: Iterable[MessageItem], unread: int) -> None:
         """Draw the line where the user left the log, above these messages, if any are unread."""
         self._put({row.message_id: Unseen(row.key, row.mention) for row in rows if not row.own})
         self.more = max(0, unread - len(self._unseen))
+        self._most = unread >= UNREAD_COUNTED
         if unread:
             self.after = self._left
 
@@ -61,7 +63,7 @@ class UnreadLine:
             self._put(passed)
         seen = [each for each in ids if self._drop_unseen(each)]
         cleared = bool(self.more) and not self._unseen
-        self.more = 0 if cleared else self.more
+        self.more, self._most = 0 if cleared else self.more, self._most and not cleared
         return bool(passed or seen or cleared)
 
     def drop(self, message_id: str) -> None:
@@ -84,7 +86,7 @@ class UnreadLine:
     def see_all(self) -> bool:
         """Count everything as read. Return True if anything was not."""
         found = self.unread > 0
-        self._unseen, self._drawn_next, self.mentions, self.more = {}, {}, 0, 0
+        self._unseen, self._drawn_next, self.mentions, self.more, self._most = {}, {}, 0, 0, False
         return found
 
     def _draw_above(self, key: Key, rows: Iterable[MessageItem]) -> None:
@@ -125,11 +127,12 @@ class UnreadLine:
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return what was not seen, what of it is to the user, and the key that leads there: as it is, then shorter;
-        empty if there is nothing."""
+        empty if there is nothing. A + stands behind a number where not all are counted."""
         if not self.unread:
             return ()
-        short = f"{self.unread} new: {key}"
-        return (f"{self.unread} new, {self.mentions} to you: {key}", short) if self.mentions else (short,)
+        new = f"{self.unread}{'+' if self._most else ''} new"
+        to_user = f", {self.mentions}{'+' if self.more else ''} to you"
+        return (f"{new}{to_user}: {key}", f"{new}: {key}") if self.mentions else (f"{new}: {key}",)
 
     def forget(self) -> None:
         """Draw no line, and forget the place where the user left the log the last time."""

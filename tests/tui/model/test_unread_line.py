@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from sdschat.node.view.values import UNREAD_COUNTED
 from sdschat.tui.model.unread_line import UnreadLine
 from tests.tui.model.samples import NOON, entry
 
@@ -42,3 +43,14 @@ def test_what_is_unread_and_what_of_it_is_to_the_user_is_counted_right(seed: int
                 line.see_all()
                 unseen, waits = set(), set()
         assert (line.unread, line.mentions) == (len(unseen), sum(rows[one].mention for one in unseen))
+
+
+def test_numbers_that_are_not_counted_to_the_end_have_a_plus() -> None:
+    rows = [replace(entry(number), mention=number == 3) for number in range(9)]
+    line = UnreadLine(rows[0].key, NOON)
+    line.start(rows[1:], UNREAD_COUNTED)
+    line.see([rows[1].message_id], rows)
+    assert line.words("Alt+U") == (f"{UNREAD_COUNTED - 1}+ new, 1+ to you: Alt+U", f"{UNREAD_COUNTED - 1}+ new: Alt+U")
+    line.see_all()
+    line.add(rows[3], rows, looking=False)
+    assert line.words("Alt+U")[0] == "1 new, 1 to you: Alt+U"
