@@ -100,7 +100,7 @@ def test_s_081_what_another_requests_we_do_not() -> None:
     """Spec: "the participant MUST remove entries matching the repair message ID from its own outgoing repair request
     buffer."
 
-    Here: dropped, and a new entry made for T_max later in case nobody answers."""
+    Here: dropped once between two requests of our own, and a new entry made for T_max later, in case nobody answers."""
     group = missing("m1")
     asked(group, "a")
     group.tick(QUIET.t_max)
@@ -115,6 +115,17 @@ def test_s_081_if_nothing_comes_of_it_we_ask_after_all() -> None:
     asked(group, "a")
     group.tick(2 * QUIET.t_max + 1)
     assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("m1",)]
+
+
+def test_s_081_who_asks_again_and_again_does_not_keep_us_from_asking() -> None:
+    """Spec: "the participant MUST remove entries matching the repair message ID from its own outgoing repair request
+    buffer."
+    """
+    group = missing("m1")
+    for _ in range(20):
+        asked(group, "a")
+        group.tick(QUIET.t_max // 10)
+    assert len(requests(group)) == 1
 
 
 def test_s_081_all_items_count_however_few_we_would_request_ourselves() -> None:
