@@ -22,6 +22,7 @@ from sdschat.node.events import (
     MembersChanged,
     MessageDelivered,
     MessageWithheld,
+    NotAMember,
     OperationsReworded,
     OverLimit,
     PresenceChanged,
@@ -34,7 +35,7 @@ from sdschat.node.sync.extension import sync_part
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
-from sdschat.sds.values import Draft, Message
+from sdschat.sds.values import Draft, HistoryEntry, Message
 from sdschat.wire.private_codec import Genesis, encode_operation
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.test_private import link_of, private, said, say, until_said
@@ -61,15 +62,20 @@ async def used_up(here: World) -> tuple[Member, Member, str]:
 
 
 def packet(
-    member: Member, key: Identity, text: str, kind: ContentKind = ContentKind.TEXT, lamport: int | None = 0
+    member: Member,
+    key: Identity,
+    text: str,
+    kind: ContentKind = ContentKind.TEXT,
+    lamport: int | None = 0,
+    history: tuple[HistoryEntry, ...] = (),
 ) -> bytes:
     """Return a message by this key, dated now. Without a Lamport time it is ephemeral."""
     (name,) = member.node.sessions
     lamport = member.node.clock.now().wall if lamport == 0 else lamport
-    place = place_of(secrets.token_bytes(8), 1, "", Draft(lamport, (), None))
+    place = place_of(secrets.token_bytes(8), 1, "", Draft(lamport, history, None))
     nonce = secrets.token_bytes(8)
     content = seal(key, name, text, nick="mal", sent_time=1, nonce=nonce, place=place, kind=kind)
-    return CODEC.encode(Message(key.sender_id, content_id(content), name, lamport, content=content))
+    return CODEC.encode(Message(key.sender_id, content_id(content), name, lamport, history, content=content))
 
 
 def hear(members: list[Member], heard: bytes) -> None:
@@ -98,7 +104,11 @@ def test_an_outsider_is_not_named_and_acknowledges_nothing(tmp_path: Path) -> No
             mal = here.start("mal", link, before=extension.install)
             outsider = mal.node.sender_id
             await ann.until(PresenceChanged, lambda body: body.sender_id == outsider)
-            say(ann, "who has this?")
+            await mal.until(NotAMember)  # from here on an honest program says nothing
+            own = ann.node.send(next(iter(ann.node.sessions)), "who has this?")
+            has_it = (HistoryEntry(own.message_id, None, own.sender_id),)
+            later = (own.lamport_timestamp or 0) + 1
+            hear([ann], packet(ann, mal.node.gate.identity, "I have", lamport=later, history=has_it))
             await ann.until(StateChanged, lambda body: outsider in body.unproven)
             assert not [body for body in ann.of(StateChanged) if outsider in body.by]
             assert {body.nick for body in ann.of(PresenceChanged) if body.sender_id == outsider} == {""}
