@@ -129,6 +129,16 @@ def test_what_was_asked_for_in_vain_gives_its_place_to_another_one() -> None:
     assert "two" not in state.refetch
 
 
+def test_what_the_log_has_let_go_of_is_asked_for_no_more() -> None:
+    group = Group("a", config=Config(sync_interval=400, t_min=500, t_max=2000))
+    group.give("a", FALSE)
+    group["a"].channel.doubt(group.now, ID)
+    group["a"].channel.forget_bodies(group.now, [ID])
+    group.tick(60_000)
+    assert not group["a"].of(RepairRequested)
+    assert not group["a"].channel.state.refetch
+
+
 def test_nobody_is_asked_for_what_makes_its_id() -> None:
     group = Group("a", config=Config(sync_interval=4000, t_min=500, t_max=2000))
     group.give("a", Message("c", "no digest", "lobby", START + 6, content=b"foreign"))

@@ -184,9 +184,11 @@ def test_whose_filter_cannot_be_read_has_an_unknown_format() -> None:
 
 
 def test_all_that_the_disk_altered_is_asked_for_again_later() -> None:
-    state = Group("a")["a"].channel.state
+    group = Group("a")
+    state = group["a"].channel.state
     now = state.now.mono
-    for name in ("one", "two", "three"):
+    for place, name in enumerate(("one", "two", "three")):
+        group.give("a", forge("b", name, START + place))
         state.refetch.want(HistoryEntry(name, None, "b"), now)
     asked = eligible_requests(state)
     assert {entry.message_id for entry in asked} == {"one", "two", "three"}

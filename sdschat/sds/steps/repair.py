@@ -15,7 +15,7 @@ from sdschat.sds.repair import (
 )
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.owed import call_off_push, send_due
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import WITHOUT_A_BODY, HistoryEntry, Message
 
 
 def note_missing(s: ChannelState, entry: HistoryEntry, charged_to: str, ask: bool = True, awaited: bool = True) -> bool:
@@ -106,11 +106,21 @@ def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
     """SDS-R send message: the eligible entries (T_req <= now) with the lowest T_req, up to the maximum."""
     most = s.config.max_requests
     ids = s.requests.requests.first_due(s.now.mono, most)
-    refetched = s.refetch.due(s.now.mono, most - len(ids)) if s.refetch else ()
+    refetched = _refetched(s, most - len(ids)) if s.refetch else ()
     if not ids:
         return refetched
     entries = (s.requests.missing[message_id] for message_id in ids)
     return (*(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries), *refetched)
+
+
+def _refetched(s: ChannelState, most: int) -> tuple[HistoryEntry, ...]:
+    """Return what is to be asked for again. What the log has let go of since, or its text, is not."""
+    found = s.refetch.due(s.now.mono, most)
+    for entry in found:
+        known = s.delivered(entry.message_id)
+        if known is None or known.generation == WITHOUT_A_BODY:
+            s.refetch.take(entry.message_id)
+    return tuple(entry for entry in found if entry.message_id in s.refetch)
 
 
 def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
