@@ -313,8 +313,10 @@ class World:
 
     def start(self) -> None:
         first, *others = self.members
-        data_set = first.engine.found(b"%d" % self.seed, first.now(0))
-        self.carry(first)
+        data_set = b""
+        while not first.engine.data_set:  # a crash may come before it is saved
+            data_set = first.engine.found(b"%d" % self.seed, first.now(0))
+            self.carry(first)
         for member in others:
             member.joins = (data_set, [one.id for one in self.members if one is not member])
             member.engine.join(*member.joins, member.now(0))
