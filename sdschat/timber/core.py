@@ -97,6 +97,7 @@ class EngineState:
         self.wrote_at = now.mono  # our newest operation
         self.answer_at: int | None = None  # when the first answer after a start is due, if it was not written yet
         self.prepare_at = now.mono  # when we may open a ballot
+        self.promise_at: dict[int, int] = {}  # by slot: when we may promise its next ballot
         self.idle_writes = 0  # empty operations of ours since the last one with an event was held
         self.admitted: list[bytes] = []  # member ids of those let in just now
         self.unsent: list[Operation] = []  # our operations since the last push

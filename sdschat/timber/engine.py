@@ -218,7 +218,7 @@ class TimberEngine:
         times = [core.routing.next() if core.replica.me is not None else None, core.writing.next()]
         times += [heartbeat_due(core), self._sync.next_at]
         spared_until = (since + core.config.heartbeat for since in core.silent_since.values())
-        times += [end for end in spared_until if core.mono < end]
+        times += [end for end in (*spared_until, *core.promise_at.values()) if core.mono < end]
         return min(time for time in times if time is not None)
 
     def take(self) -> Ready:

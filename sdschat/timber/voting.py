@@ -36,8 +36,10 @@ def may_accept(replica: Replica, proposal: Proposal) -> bool:
     return not replica.turn.contradicts(proposal, replica.voters(), replica.turn.least(replica.committee))
 
 
-def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Statements:
-    """Return what we have to say. Nothing where all is said."""
+def statements(
+    replica: Replica, rounds: int, spared: frozenset[int] = frozenset(), put_off: frozenset[int] = frozenset()
+) -> Statements:
+    """Return what we have to say. Nothing where all is said. Nothing is promised to those who are `put_off`."""
     me, turn = replica.me, replica.turn
     voters = replica.voters()
     if me is None or me not in voters or replica.committee.slots[me].leaving is not None:
@@ -51,7 +53,7 @@ def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset
     promised = turn.promise(me)
     last = turn.last_accept(me)
     mine = max((one for one in turn.prepared if one.slot == me), default=None)
-    highest = max(turn.prepared, default=promised)
+    highest = max((one for one in turn.prepared if one.slot not in put_off), default=promised)
     promise = highest if highest > promised else None
     promised = max(promised, highest)
     accept = None

@@ -24,6 +24,7 @@ from sdschat.timber.voting import statements
 
 BACKOFF_AFTER = 16  # empty operations in a row before the heartbeat slows down
 BACKOFF_MOST = 6  # doublings
+PROMISES = 2  # ballots of one member that are promised in a heartbeat: honest ones open one
 
 
 def ranked(core: EngineState, event: bytes) -> list[Slot]:
@@ -241,13 +242,17 @@ def _in_order(core: EngineState, event: SignedEvent) -> bool:
 
 def to_say(core: EngineState) -> Statements:
     """Return what we have to say on a ballot. Answers are given at once, but one ballot a heartbeat is opened: each
-    makes everybody write, and where it cannot succeed that would never end."""
+    makes everybody write, and where it cannot succeed that would never end. Whoever opens more waits for our promise: a
+    promise that comes late is never wrong."""
     core.look_for_silence()
-    said = statements(core.replica, core.config.rounds, core.spared())
+    core.promise_at = {slot: at for slot, at in core.promise_at.items() if core.mono < at}
+    said = statements(core.replica, core.config.rounds, core.spared(), frozenset(core.promise_at))
     if said.prepare is not None:
         if core.mono < core.prepare_at:
             return Statements()
         core.prepare_at = core.mono + core.config.heartbeat
+    elif said.promise is not None:
+        core.promise_at[said.promise.slot] = core.mono + core.config.heartbeat // PROMISES
     return said
 
 
