@@ -19,6 +19,7 @@ from sdschat.node.view.user_texts import silent_nicks
 from sdschat.tui.manual import TOPICS
 from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.plain.host import PlainHost
+from sdschat.tui.plain.lens import SHOWN_AT_START
 from sdschat.tui.plain.lines import StateLines
 from sdschat.tui.preferences import Preferences
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
@@ -337,6 +338,42 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
         assert s.host.ended.is_set()
 
     plain(tmp_path, story)
+
+
+def test_what_was_not_written_here_stays_unread(tmp_path: Path) -> None:
+    """Twenty are written at first. The others were read for the next run, though nobody had heard them."""
+
+    async def story(s: Lines) -> None:
+        for number in range(SHOWN_AT_START + 15):
+            s.bob.node.send("dev", f"news {number}.")
+        await s.until(f"news {SHOWN_AT_START + 14}.")
+        assert await s.enter("/go dev")
+        await s.until("15 unread above these: /unread")
+        s.bob.node.send("dev", "one more")
+        await s.until("one more")
+        s.host.save()
+        assert s.host.conversation.unread() == SHOWN_AT_START + 16, "the line goes below the first of them"
+        assert await s.enter("/unread")
+        assert s.host.model.unread == 5
+        assert await s.enter("/more")
+        assert s.host.model.unread == 0
+        s.host.save()
+        assert s.host.conversation.unread() == 0
+
+    plain(tmp_path, story, "lobby", "dev")
+
+
+def test_the_end_of_the_log_counts_all_as_read(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        for number in range(SHOWN_AT_START + 15):
+            s.bob.node.send("dev", f"news {number}.")
+        await s.until(f"news {SHOWN_AT_START + 14}.")
+        assert await s.enter("/go dev")
+        assert s.host.model.unread == 15
+        assert await s.enter("/end")
+        assert s.host.model.unread == 0
+
+    plain(tmp_path, story, "lobby", "dev")
 
 
 def test_a_list_of_hits_says_how_to_come_to_one(tmp_path: Path) -> None:

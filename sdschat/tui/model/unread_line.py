@@ -66,6 +66,10 @@ class UnreadLine:
         self.more, self._most = 0 if cleared else self.more, self._most and not cleared
         return bool(passed or seen or cleared)
 
+    def see_drawn(self) -> None:
+        """Count as read what came in at the end that the user sees: it is written there, whatever stands above it."""
+        self._drawn_next = {}
+
     def drop(self, message_id: str) -> None:
         """Forget a message that is not shown any more."""
         self._drop_unseen(message_id)
@@ -99,6 +103,11 @@ class UnreadLine:
     def unread(self) -> int:
         return len(self._unseen) + self.more
 
+    @property
+    def counted(self) -> str:
+        """The number of unread messages. A + stands behind it where not all are counted."""
+        return f"{self.unread}{'+' if self._most else ''}"
+
     def is_mention(self, message_id: str) -> bool:
         found = self._unseen.get(message_id)
         return found is not None and found.mention
@@ -127,10 +136,10 @@ class UnreadLine:
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return what was not seen, what of it is to the user, and the key that leads there: as it is, then shorter;
-        empty if there is nothing. A + stands behind a number where not all are counted."""
+        empty if there is nothing."""
         if not self.unread:
             return ()
-        new = f"{self.unread}{'+' if self._most else ''} new"
+        new = f"{self.counted} new"
         to_user = f", {self.mentions}{'+' if self.more else ''} to you"
         return (f"{new}{to_user}: {key}", f"{new}: {key}") if self.mentions else (f"{new}: {key}",)
 

@@ -118,7 +118,7 @@ class PlainHost(Host):
         model = self.desktop.show(name)
         if not model.loaded:
             model.open_at_end()
-        unread = f", {model.unread} unread" if model.unread else ""
+        unread = f", {model.unread_line.counted} unread" if model.unread else ""
         peer = model.conversation.peer
         kind = "conversation" if peer else "channel"
         self.show_notice(f"{kind} {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
@@ -128,11 +128,14 @@ class PlainHost(Host):
         elif len(self.order) > 1:
             self.show_notice(f"You write in {self.label(name)} now.")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
-        model.seen()
+        if model.unread:
+            left = f"{model.unread_line.counted} unread above these"
+            self.show_notice(f"{left}: /unread lists them from the first, /end counts all as read.")
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         shown = self.conversation.message(reply_to) if reply_to else None
         super().send(text, action=action, reply_to=reply_to)
+        self.model.seen()
         self.save()  # whoever writes has read: a killed program remembers it too
         self.model.selected = None  # no mark on the screen would say that later commands still mean it
         if shown is not None:
@@ -187,6 +190,7 @@ class PlainHost(Host):
         """Write messages that were asked for, with the beginnings of their ids."""
         for entry in entries:
             self._say_entry(entry, "", with_id=True)
+        self.model.see({entry.message_id for entry in entries})
 
     def _say_entry(self, entry: MessageItem, channel: str, *, with_id: bool = False) -> None:
         if day_number(entry.at) != self._day:
@@ -222,7 +226,7 @@ class PlainHost(Host):
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
         self.desktop.hear(event, lambda name: name == self.desktop.shown, is_there=False)
-        self.model.seen()
+        self.model.unread_line.see_drawn()
         self.text_log.hear(event)
         body = event.body
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None

@@ -46,6 +46,7 @@ class PlainLog:
     def jump_to_end(self) -> None:
         self._host.model.selected = None
         self._list(self._host.conversation.messages(limit=_AROUND))
+        self._host.model.seen()
 
     def action_start(self) -> None:
         self.jump_to((0, ""))
