@@ -298,7 +298,10 @@ class AuditMissing(NamedTuple):
 
 
 class AuditFinding(NamedTuple):
-    """Any other finding. `kind` is one of `FINDINGS`; `other` is another message or version that it refers to."""
+    """Any other finding. `kind` is one of `FAULTS`, or gap: the node itself says that it does not have this.
+
+    `other` is another message or version that it refers to.
+    """
 
     run_id: str
     channel: str
@@ -334,18 +337,16 @@ class AuditBase(NamedTuple):
     versions: str | None = None  # the commit of each table that was read or written
 
 
-FAULTS: Final[Mapping[str, str]] = {
-    "extra": "is in nobody else's log, and its sender does not know it",
-    "apart": "has databases that went different ways",
-    "order": "stands in another place than in the canonical log",
-    "content": "is another message under the same id",
-    "altered": "is not as it was written",
-    "count": "the log is not what its own count says",
-    "causal": "was shown before a message it depends on",
-    "clock": "breaks a rule of the clock",
+FAULTS: Final[Mapping[str, tuple[str, str]]] = {  # kinds of a finding, with the words for one and for several
+    "extra": ("message that nobody sent", "messages that nobody sent"),
+    "apart": ("pair of databases that went apart", "pairs of databases that went apart"),
+    "order": ("place in another order", "places in another order"),
+    "content": ("id with two contents", "ids with two contents"),
+    "altered": ("altered row", "altered rows"),
+    "count": ("log that is not what its own count says", "logs that are not what their own counts say"),
+    "causal": ("message shown before its cause", "messages shown before their causes"),
+    "clock": ("broken clock rule", "broken clock rules"),
 }
-TOLD: Final[Mapping[str, str]] = {"gap": "the node says that it does not have this"}
-FINDINGS: Final = (*FAULTS, *TOLD)
 
 
 def columns(table: type) -> dict[str, tuple[type, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -74,16 +74,6 @@ def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
     return lambda channel: parts[channel.run_id, channel.channel]
 
 
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "extra": ("message that nobody sent", "messages that nobody sent"),
-    "apart": ("pair of databases that went apart", "pairs of databases that went apart"),
-    "order": ("place in another order", "places in another order"),
-    "content": ("id with two contents", "ids with two contents"),
-    "altered": ("altered row", "altered rows"),
-    "count": ("log that is not what its own count says", "logs that are not what their own counts say"),
-    "causal": ("message shown before its cause", "messages shown before their causes"),
-    "clock": ("broken clock rule", "broken clock rules"),
-}
 _SHORT_ID: Final = re.compile("<[0-9a-f]{8}>")  # a nick with it would look like another participant
 AGREES = "agrees"
 NO_FAULT: Final = "no fault"  # of the only node, which agrees with nobody
@@ -135,7 +125,7 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
     words = []
     if node.missing:
         words.append(f"lacks {counted(node.missing, 'message', 'messages')}")
-    words += [counted(kinds[kind], *_WORDS[kind]) for kind in FAULTS if kinds[kind]]
+    words += [counted(kinds[kind], *words_for) for kind, words_for in FAULTS.items() if kinds[kind]]
     if node.lagging:
         words.append(f"ended before {counted(node.lagging, 'message', 'messages')} could arrive")
     if node.excused:

@@ -237,7 +237,9 @@ class _Channel:
                 detail = "given up; others have it" if row.message_id in self.log else "given up; nobody here has it"
                 yield self._finding(row.node, "gap", row.message_id, None, detail)
         for message, name in self.extra:
-            yield self._finding(name, "extra", message, None, t.FAULTS["extra"])
+            yield self._finding(
+                name, "extra", message, None, "is in nobody else's log, and its sender does not know it"
+            )
         for name in self.names:
             yield from self._contents(name)
             yield from self._causes(name)

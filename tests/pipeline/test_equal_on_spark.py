@@ -17,7 +17,7 @@ import pytest
 from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
 from sdschat.audit.schemas import (
-    FINDINGS,
+    FAULTS,
     AuditChannel,
     AuditFinding,
     AuditJournal,
@@ -100,7 +100,7 @@ def _seen(spark: SparkSession, lake: Lake) -> Seen:
 
 
 def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
-    assert {row.kind for row in both.audit.findings} == set(FINDINGS) - {"apart"}  # takes two databases of one node
+    assert {row.kind for row in both.audit.findings} == {*FAULTS, "gap"} - {"apart"}  # takes two databases of one node
     assert {row.reason for row in both.audit.missing} == {LOST, LAGGING, JOINED_LATER, RETENTION}
     assert any(row.lost for row in both.audit.journals)
     assert {True, False} == {row.converged for row in both.audit.channels}
