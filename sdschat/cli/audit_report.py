@@ -56,20 +56,12 @@ def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
     lagging: Counter[tuple[str, str]] = Counter()
     for node in found.nodes:
         lagging[node.run_id, node.channel] += node.lagging
-    return {
-        "agreed": found.agreed,
-        "verdict": sentence(found.channels),
-        "channels": [
-            row._asdict() | {"lagging": late, "excused": row.excused - late}
-            for row in found.channels
-            for late in (lagging[row.run_id, row.channel],)
-        ],
-        "nodes": [row._asdict() for row in found.nodes],
-        "missing": [row._asdict() for row in found.missing],
-        "findings": [row._asdict() for row in found.findings],
-        "journals": [row._asdict() for row in found.journals],
-        "unreadable": [row._asdict() for row in quarantine],
-    }
+    tables = {**found._asdict(), "unreadable": quarantine}
+    report = {name: [row._asdict() for row in rows] for name, rows in tables.items()}
+    for row in report["channels"]:
+        row["lagging"] = lagging[row["run_id"], row["channel"]]
+        row["excused"] -= row["lagging"]
+    return {"agreed": found.agreed, "verdict": sentence(found.channels), **report}
 
 
 def lines(found: Audit, most: int | None) -> Iterator[str]:
