@@ -12,7 +12,7 @@ from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sound import SharedPackets, read_sound
-from sdschat.audit.sources.databases import PacketMemory, Reading, Row, read_database
+from sdschat.audit.sources.databases import Reading, Row, packet_memory, read_database
 from sdschat.audit.verdict import Audit, Rules
 from sdschat.audit.witness import (
     Channel,
@@ -66,7 +66,7 @@ def compare(
 
 
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
-    memory = PacketMemory()
+    memory = packet_memory()
     return [Reading(FIELD, path, read_ms, memory) for path in paths]
 
 

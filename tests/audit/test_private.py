@@ -11,7 +11,7 @@ from sdschat.audit.compare import compare
 from sdschat.audit.outsiders import with_outsiders
 from sdschat.audit.schemas import Message
 from sdschat.audit.sound import SharedPackets, read_sound
-from sdschat.audit.sources.databases import PacketMemory, Reading, read_database
+from sdschat.audit.sources.databases import Reading, packet_memory, read_database
 from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit import rosters
 from sdschat.node.events import MessageWithheld
@@ -44,7 +44,7 @@ def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Pa
     assert found.return_value == 0, found.stdout
     assert "everybody has everything" in found.stdout
     for path in files:
-        reading = Reading("", path, 0, PacketMemory())
+        reading = Reading("", path, 0, packet_memory())
         assert read_sound(reading, SharedPackets()) is not None, "it is not read by the column"
         rows = [row for row in read_database(reading) if isinstance(row, Message)]
         assert [row.damage for row in rows] == [None] * len(rows)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Quarantine
-from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
@@ -46,7 +46,7 @@ def by_column(path: Path, *tables: type) -> Counter[Any]:
 
 
 def by_row(path: Path) -> Counter[Any]:
-    return Counter(read_file(Reading(FIELD, path, 1, PacketMemory())))
+    return Counter(read_file(Reading(FIELD, path, 1, packet_memory())))
 
 
 @pytest.mark.parametrize("name", ["ann", "bob", "cleo"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
-from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.catchup.values import Frame, Nudge
 from sdschat.lake.sources.batch import rows_of
 from sdschat.lake.sources.file_batches import ParsedInput, file_batches
@@ -34,7 +34,7 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(path: Path) -> list[Any]:
-    return list(read_file(Reading(FIELD, path, 1, PacketMemory())))
+    return list(read_file(Reading(FIELD, path, 1, packet_memory())))
 
 
 def refused(path: Path) -> list[tuple[str, str]]:
@@ -91,7 +91,7 @@ def test_a_recorded_packet_dated_beyond_the_bound_is_refused_and_the_others_are_
         tmp_path / "capture.jsonl",
         *(head | {"seq": at, "raw": base64.b64encode(raw).decode()} for at, raw in enumerate(packets)),
     )
-    (batch,) = file_batches(Reading(FIELD, path, 1, PacketMemory()), {Packet}, ParsedInput())
+    (batch,) = file_batches(Reading(FIELD, path, 1, packet_memory()), {Packet}, ParsedInput())
     found = rows_of(batch).select(["kind", "reason", "sender", "lamport"]).to_pylist()
     assert [tuple(row.values()) for row in found] == [
         ("refused", "clock_too_large", "eve", None),

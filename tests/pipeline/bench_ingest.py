@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from sdschat.audit.schemas import FIELD, Packet
-from sdschat.audit.sources.databases import PacketMemory, Reading
+from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.lake.ingest import ingest
 from sdschat.lake.tables import Tables
 from sdschat.store.journal import json_lines
@@ -64,5 +64,5 @@ def _rows_of(paths: Sequence[Path]) -> int:
 
 
 def _read(paths: Sequence[Path]) -> int:
-    memory = PacketMemory()
+    memory = packet_memory()
     return sum(1 for path in paths for row in read_file(Reading(FIELD, path, 1, memory)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -92,19 +93,9 @@ class Reading(NamedTuple):
     open: Open
 
 
-class PacketMemory:
-    """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, Opened] = {}
-
-    def __call__(self, raw: bytes) -> Opened:
-        found = self._known.get(raw)
-        if found is None:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            found = self._known[raw] = opened(raw)
-        return found
+def packet_memory() -> Open:
+    """Return `opened` with a memory: most nodes hold the same packets, so each is decoded once."""
+    return lru_cache(REMEMBERED)(opened)
 
 
 def encodable(text: str) -> bool:

@@ -20,7 +20,6 @@ from sdschat.audit.sources.databases import (
     REMEMBERED,
     SEQ_MASK,
     UNREADABLE,
-    PacketMemory,
     Reading,
     Row,
     damage_told,
@@ -28,6 +27,7 @@ from sdschat.audit.sources.databases import (
     journal_rows,
     message_row,
     node_row,
+    packet_memory,
     refused,
     why_unread,
 )
@@ -52,7 +52,7 @@ class ParsedInput:
     _here: ClassVar[ParsedInput | None] = None
 
     def __init__(self) -> None:
-        self.open = PacketMemory()
+        self.open = packet_memory()
         self.packets = Packets(REMEMBERED, lambda raw: (len(raw), *parts(raw)))
         self.lists = IdLists()
 
