@@ -23,7 +23,7 @@ from sdschat.audit.report.data import (
     size,
 )
 from sdschat.audit.report.embed import Pictures, document
-from sdschat.audit.report.tables import table
+from sdschat.audit.report.tables import short_id, table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
 from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, sentence
@@ -148,7 +148,7 @@ def _answers(part: _Part) -> Iterator[str]:
     told = truth(found.acknowledged, found.untrue, named)
     yield section("Did acknowledgements tell the truth?", truth_note(found.acknowledged), told)
     if found.unproven:
-        rows = [[escape(named(row.node)), escape(named(row.peer)), f"{row.messages:,}"] for row in found.unproven]
+        rows = [[named(row.node), named(row.peer), row.messages] for row in found.unproven]
         listed = table(("Messages of", "Said by", "Number"), rows, (2,))
         yield section("Unproven", unproven_note(found.unproven), listed)
 
@@ -200,9 +200,7 @@ def everybody_note(spread: Sequence[Spread]) -> str:
 
 def last_ones(rows: Sequence[LastOne], named: Named) -> str:
     ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
-    found = [
-        [escape(named(row.last_node)), escape(row.why), f"{row.messages:,}", duration(row.longest)] for row in ordered
-    ]
+    found = [[named(row.last_node), row.why, row.messages, duration(row.longest)] for row in ordered]
     return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
 
 
@@ -210,8 +208,8 @@ def wire(rows: Sequence[Wire]) -> str:
     ordered = sorted(rows, key=lambda row: -row.bytes)
     cells = [
         [
-            escape(row.cause or "other"),
-            f"{row.packets:,}",
+            row.cause or "other",
+            row.packets,
             size(row.bytes),
             NOTHING if row.per_byte is None else f"{row.per_byte:,.2f}",
         ]
@@ -251,21 +249,11 @@ def unproven_note(rows: Sequence[Unproven]) -> str:
 
 
 def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Named) -> str:
-    kinds = [
-        [escape(row.state.replace("_", " ")), escape(row.how), f"{row.n:,}", f"{row.wrong:,}", f"{row.undecided:,}"]
-        for row in rows
-    ]
-    worst = [
-        [
-            f'<code class="id">{escape(row.message_id[:12])}</code>',
-            escape(row.state.replace("_", " ")),
-            escape(row.how),
-            escape(named(row.node)),
-            escape(named(row.peer)),
-            moment(row.said_ms),
-            moment(row.had_ms) if row.had_ms else "never",
-        ]
-        for row in sorted(untrue, key=lambda row: (row.state, row.said_ms))
-    ]
+    kinds = [[row.state.replace("_", " "), row.how, row.n, row.wrong, row.undecided] for row in rows]
+    worst = []
+    for one in sorted(untrue, key=lambda row: (row.state, row.said_ms)):
+        said = (one.state.replace("_", " "), one.how, named(one.node), named(one.peer))
+        there = moment(one.had_ms) if one.had_ms else "never"
+        worst.append([short_id(one.message_id), *said, moment(one.said_ms), there])
     headings = ("Message", "Said to be", "By", "At", "By whom", "Then (UTC)", "There (UTC)")
     return table(("State", "Drawn from", "Number", "Wrong", "Undecided"), kinds, (2, 3, 4)) + table(headings, worst)

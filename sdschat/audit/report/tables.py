@@ -18,14 +18,30 @@ def naming(data: ReportData) -> Named:
     return names_of(data.audit.nodes)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    """Return a table. Cells are HTML already; columns in `numbers` are aligned to the right."""
+class Html(str):
+    """HTML, of which nothing is to be escaped."""
+
+    __slots__ = ()
+
+
+def short_id(message_id: str) -> Html:
+    return Html(f'<code class="id">{escape(message_id[:12])}</code>')
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return value if isinstance(value, Html) else escape(str(value))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: Iterable[int] = ()) -> str:
+    """Return a table. Columns in `numbers` are aligned to the right."""
     if not rows:
         return ""
     right = set(numbers)
     head = "".join(f"<th{_side(at, right)}>{escape(name)}</th>" for at, name in enumerate(headings))
     body = "".join(
-        "<tr>" + "".join(f"<td{_side(at, right)}>{cell}</td>" for at, cell in enumerate(row)) + "</tr>"
+        "<tr>" + "".join(f"<td{_side(at, right)}>{_cell(cell)}</td>" for at, cell in enumerate(row)) + "</tr>"
         for row in rows[:_SHOWN]
     )
     more = f'<p class="legend">{len(rows) - _SHOWN:,} more in the tables.</p>' if len(rows) > _SHOWN else ""
@@ -36,30 +52,22 @@ def _side(at: int, right: set[int]) -> str:
     return ' class="n"' if at in right else ""
 
 
-def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterable[str]) -> str:
+def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterable[str]) -> str | Html:
     """Describe how to see the message at the first of these nodes with a known database, preferably by a command."""
     if row.message_id is None:
         return ""
     sources = [data.sources.get((row.run_id, row.channel, node)) for node in holders]
     best = best_look(filter(None, sources), row.channel, row.message_id)
-    return "" if best is None else f"<code>{escape(best.text)}</code>" if best.runs else escape(best.text)
+    return "" if best is None else Html(f"<code>{escape(best.text)}</code>") if best.runs else best.text
 
 
 def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str:
     lacking = Lacking(rows)
     found = []
     for at, row in enumerate(row for row in first_rows(rows) if row.reason == LOST):
-        found.append(
-            [
-                escape(named(row.node)),
-                f"{row.position:,}",
-                moment(row.lamport),
-                f'<code class="id">{escape(row.message_id[:12])}</code>',
-                escape(named(row.sender)),
-                escape(row.detail),
-                look_at(data, row, _holders(data, row, lacking)) if at < _SHOWN else "",
-            ]
-        )
+        look = look_at(data, row, _holders(data, row, lacking)) if at < _SHOWN else ""
+        place = (row.position, moment(row.lamport), short_id(row.message_id))
+        found.append([named(row.node), *place, named(row.sender), row.detail, look])
     headings = ("Node", "Place", "Dated (UTC)", "Message", "Of", "What is known", "Look at it")
     return table(headings, found, (1,))
 
@@ -75,12 +83,12 @@ def _holders(data: ReportData, row: AuditMissing, lacking: Lacking) -> list[str]
 def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> str:
     found = [
         [
-            escape(named(row.node)),
-            escape(row.kind),
-            NOTHING if row.position is None else f"{row.position:,}",
+            named(row.node),
+            row.kind,
+            NOTHING if row.position is None else row.position,
             moment(row.lamport),
-            f'<code class="id">{escape((row.message_id or NOTHING)[:12])}</code>',
-            escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else ""),
+            short_id(row.message_id or NOTHING),
+            Html(escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else "")),
             look_at(data, row, (row.node,)),
         ]
         for row in rows
@@ -94,18 +102,17 @@ def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named
     for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
         said = node_words(row, found)
         said = ALONE if alone and said == AGREES else said
-        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(said)}</span>'
+        pill = Html(f'<span class="pill{"" if row.agrees else " bad"}">{escape(said)}</span>')
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
-        seen = f'<span class="t">{times}</span>'
-        told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", seen, pill])
+        told.append([named(row.node), row.messages, row.owed, Html(f'<span class="t">{times}</span>'), pill])
     return table(("Node", "Messages", "Should have", "Seen (UTC)", "Verdict"), told, (1, 2))
 
 
 def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
     found = [
         [
-            escape(named(row.node)),
-            escape(named(row.peer)),
+            named(row.node),
+            named(row.peer),
             f"{row.out:,} / {row.back:,}",
             _ahead(row),
             NOTHING if row.uncertainty_ms is None else f"± {abs(row.uncertainty_ms):,.1f} ms",
@@ -124,9 +131,7 @@ def _ahead(row: MetricsClock) -> str:
 
 def rejected(rows: Sequence[MetricsRejected], named: Named) -> str:
     told = sorted(rows, key=lambda row: -row.packets)
-    return table(
-        ("Node", "Reason", "Packets"), [[escape(named(r.node)), escape(r.reason), f"{r.packets:,}"] for r in told], (2,)
-    )
+    return table(("Node", "Reason", "Packets"), [[named(row.node), row.reason, row.packets] for row in told], (2,))
 
 
 def latency_note(rows: Sequence[MetricsDelivery]) -> str:
@@ -188,11 +193,7 @@ def filter_note(rows: Sequence[MetricsFilter]) -> str:
 
 def provenance(data: ReportData) -> str:
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in data.provenance.items())
-    lost = [row for row in data.audit.journals if row.lost]
-    named = naming(data)
-    told = [
-        [escape(named(row.node)), f"<code>{escape(row.boot[:8])}</code>", f"{row.rows:,}", f"{row.lost:,}"]
-        for row in lost
-    ]
+    named, lost = naming(data), [row for row in data.audit.journals if row.lost]
+    told = [[named(row.node), Html(f"<code>{escape(row.boot[:8])}</code>"), row.rows, row.lost] for row in lost]
     gaps = table(("Journal of", "Boot", "Events", "Lost"), told, (2, 3))
     return f"<dl>{listed}</dl>{gaps}"

@@ -107,6 +107,6 @@ def _compared_table(found: Sequence[Compared]) -> str:
         (one, other, margin), figure = item.found, ABOUT[item.figure]
         share = f"{margin / abs(one):.1%}" if one else ""
         about = f"{figure.says} ({figure.unit})"
-        rows.append([item.figure, escape(about), f"{one:.4g}", f"{other:.4g}", f"\u00b1{margin:.2g}", share])
+        rows.append([item.figure, about, f"{one:.4g}", f"{other:.4g}", f"\u00b1{margin:.2g}", share])
         rows[-1].append("" if item.agrees else "differs")
     return table(("Figure", "", "Engine", "Model", "Error bars", "Of it", ""), rows, (2, 3, 4, 5))

@@ -144,6 +144,6 @@ def _table(sweep: Sweep, points: Sequence[Point]) -> str:
     for point in points:
         cells = [point.text, point.line, str(max((found.n for found in point.figures.values()), default=0))]
         cells += [spoken(point.figures.get(name)) for name in sweep.figures]
-        rows.append([escape(cell) for cell in cells])
+        rows.append(cells)
     headings = (sweep.axis, ", ".join(sweep.lines), "seeds", *sweep.figures)
     return f"<details><summary>figures</summary>{table(headings, rows, range(len(headings)))}</details>"
