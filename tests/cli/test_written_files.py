@@ -10,7 +10,7 @@ from typing import Final
 import click
 import pytest
 
-from sdschat.audit.report.start import PAGE_START
+from sdschat.audit.report import PAGE_START
 from sdschat.cli.program import program
 from tests.audit.field import database, talk
 from tests.cli.processes import run
