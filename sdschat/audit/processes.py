@@ -1,17 +1,19 @@
-"""Faster work on many rows: in copies of this process, and without Python's cyclic garbage collector."""
+"""Work in copies of this process, without Python's cyclic garbage collector, and by one process alone."""
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from signal import SIGKILL
+from typing import IO, Final, TypeVar
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+from sdschat.audit.problem import PipelineProblem
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,34 +32,30 @@ def side_by_side(work: Callable[[Sequence[T]], R], portions: Sequence[Sequence[T
         found = [work(portion) for portion in portions[:1]]
         for portion, answer in zip(portions[1:], answers, strict=True):
             try:
-                found.append(answer.recv())
-            except (EOFError, OSError):
+                found.append(pickle.load(answer))
+            except (EOFError, OSError, pickle.UnpicklingError):
                 found.append(work(portion))
     return found
 
 
 @contextmanager
-def _beside(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> Iterator[Connection]:
+def _beside(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> Iterator[IO[bytes]]:
     """Work in a copy of this process, which is killed when nobody wants its answer any more."""
-    from multiprocessing import get_context  # seldom needed
-
-    copies = get_context("fork")
-    answer, given = copies.Pipe(duplex=False)
-    process = copies.Process(target=_give, args=(given, work, portion))
-    try:
-        with given, suppress(OSError):  # where no copy can be made, there is no answer
-            process.start()
+    reading, writing = os.pipe()
+    with open(reading, "rb") as answer, ExitStack() as stack:
+        with open(writing, "wb") as given, suppress(OSError):  # where no copy can be made, there is no answer
+            child = os.fork()
+            if not child:
+                _give(given, work, portion)
+            stack.callback(os.waitpid, child, 0)
+            stack.callback(os.kill, child, SIGKILL)
         yield answer
-    finally:
-        answer.close()
-        if process.pid is not None:
-            process.kill()
-            process.join()
 
 
-def _give(given: Connection, work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> None:
+def _give(given: IO[bytes], work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> None:
     try:
-        given.send(work(portion))
+        pickle.dump(work(portion), given)
+        given.flush()
     finally:  # in any case: a copy must not run the clean-up of the first process a second time, nor tell of an error
         os._exit(0)
 
@@ -93,3 +91,17 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def alone(file: Path, otherwise: str) -> Iterator[None]:
+    """Hold a lock on this file, for work that two processes would repeat, and remove each other's files.
+
+    The lock ends with the process. Raises PipelineProblem with this text if another process holds it.
+    """
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PipelineProblem(otherwise) from error
+        yield

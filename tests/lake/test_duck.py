@@ -12,8 +12,8 @@ import pytest
 
 from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
-from sdschat.audit.lock import alone
 from sdschat.audit.problem import install_command
+from sdschat.audit.processes import alone
 from sdschat.audit.schemas import (
     AuditChannel,
     AuditFinding,

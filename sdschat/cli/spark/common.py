@@ -284,7 +284,7 @@ def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
 @contextmanager
 def _alone(folder: Path | None) -> Iterator[None]:
     """Lock the answers of a lake in a folder: of two audits at once, one would remove what the other wrote."""
-    from sdschat.audit.lock import alone
+    from sdschat.audit.processes import alone
 
     if folder is None:
         yield

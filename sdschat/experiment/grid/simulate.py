@@ -24,8 +24,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.lock import alone
 from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.processes import alone
 from sdschat.audit.schemas import columns
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
