@@ -125,24 +125,10 @@ def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[
     for row in journal:
         if row.event == DELIVERED and row.message_id is not None and member_of(row) not in logged:
             delivered.setdefault((member_of(row), row.message_id), row)
-    found += [
-        Copy(
-            row.run_id,
-            row.channel,
-            row.node,
-            row.message_id or "",
-            row.lamport or 0,
-            row.sender or "",
-            row.deps or (),
-            "",
-            row.sender == row.node,
-            row.cause,
-            row.ts_ms,
-            "journal",
-            None,
-        )
-        for row in delivered.values()
-    ]
+    for (member, message_id), row in delivered.items():
+        version = (row.lamport or 0, row.sender or "", row.deps or (), "")
+        come = (row.sender == row.node, row.cause, row.ts_ms)
+        found.append(Copy._make((*member, message_id, *version, *come, "journal", None)))
     return found
 
 
@@ -263,15 +249,9 @@ def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
     boots: dict[tuple[str, str, str], list[Journal]] = defaultdict(list)
     for row in journal:
         boots[row.run_id, row.node, row.boot].append(row)
-    return [
-        AuditJournal(
-            *boot,
-            first := min(row.seq for row in rows),
-            last := max(row.seq for row in rows),
-            len(rows),
-            last - first + 1 - len(rows),
-            min(row.ts_ms for row in rows),
-            max(row.ts_ms for row in rows),
-        )
-        for boot, rows in sorted(boots.items())
-    ]
+    found = []
+    for boot, rows in sorted(boots.items()):
+        numbers, moments = [row.seq for row in rows], [row.ts_ms for row in rows]
+        first, last, count = min(numbers), max(numbers), len(rows)
+        found.append(AuditJournal(*boot, first, last, count, last - first + 1 - count, min(moments), max(moments)))
+    return found

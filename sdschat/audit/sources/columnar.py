@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from operator import xor
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -165,22 +165,9 @@ class Columnar(Telling):
         left = dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT)
         while some := list(islice(left, ROWS)):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
-            nothing, zeros = (None,) * len(some), (0,) * len(some)
-            yield Logged(
-                lamports,
-                ids,
-                senders,
-                tuple(map(dump_ids, dependencies)),
-                zeros,
-                ("live",) * len(some),
-                lamports,
-                nothing,
-                nothing,
-                nothing,
-                nothing,
-                nothing,
-                nothing,
-            )
+            own, via, nothing = (0,) * len(some), ("live",) * len(some), (None,) * len(some)
+            known = (lamports, ids, senders, tuple(map(dump_ids, dependencies)), own, via, lamports)
+            yield Logged(*known, *repeat(nothing, 6))
 
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
         """Split the rows into parts, so that large packets do not use much memory."""
@@ -323,17 +310,9 @@ class Packets:
         envelope = decode_envelope(content)
         deps = tuple([entry.message_id for entry in message.causal_history])
         name, lamport, sender = message.message_id, message.lamport_timestamp, message.sender_id
-        return Known(
-            name,
-            lamport,
-            sender,
-            dump_ids(deps),
-            Version(lamport, sender, deps, digest_of(content)),
-            common_text(envelope),
-            body_sum(name, raw),
-            fingerprint_step(0, lamport, name),
-            self._sizes(raw),
-        )
+        version = Version(lamport, sender, deps, digest_of(content))
+        sums = (body_sum(name, raw), fingerprint_step(0, lamport, name))
+        return Known(name, lamport, sender, dump_ids(deps), version, common_text(envelope), *sums, self._sizes(raw))
 
 
 def _without_packet(log: Logged, at: int) -> Known | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from sdschat.audit.problem import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
@@ -73,6 +73,8 @@ Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
 _told: Final = attrgetter(*(name for name in Journal._fields[3:] if name in JournalRow._fields))
+_key_of: Final = attrgetter("message_id", "lamport", "sender_id")
+_text_of: Final = attrgetter("own", "via", "received_at", "nick", "text", "sent_at")
 _WRONG_USE: Final = 2
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it never connected"
@@ -181,29 +183,10 @@ def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, a
             damage = "its text is not that of its packet"
     deps = found.dependencies if are_ids(found.dependencies) else ()  # if they are not ids, there is damage too
     sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
-    return Message(
-        reading.run_id,
-        node,
-        channel,
-        found.message_id,
-        found.lamport,
-        found.sender_id,
-        deps,
-        found.own,
-        found.via,
-        found.received_at,
-        found.nick,
-        found.text,
-        found.sent_at,
-        None if found.state is None else found.state.name.lower(),
-        "" if known is None else known.digest,
-        *sizes,
-        found.raw,
-        damage or None,
-        False,
-        as_of,
-        reading.read_ms,
-    )
+    state = None if found.state is None else found.state.name.lower()
+    row: list[Any] = [reading.run_id, node, channel, *_key_of(found), deps, *_text_of(found), state]
+    row += ["" if known is None else known.digest, *sizes, found.raw, damage or None, False, as_of, reading.read_ms]
+    return Message(*row)
 
 
 def refused(reading: Reading, place: str, reason: str, sample: str = "") -> Quarantine:
