@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,7 +11,7 @@ from sdschat.node.view.roles import roles_of
 from sdschat.node.view.values import Participant, peer_of
 from sdschat.tui.commands.details import roles_words
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, quoted_words
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import clean, count, fitted, nick_text, short, tagged_nick
 from sdschat.tui.preferences import LEVELS
@@ -38,14 +37,6 @@ async def _join(host: Host, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(opened[0])
-
-
-def quoted_words(argument: str, hint: str) -> list[str]:
-    """Return the words of an argument, which may stand in quotes as in a shell."""
-    try:
-        return shlex.split(argument)
-    except ValueError:
-        raise CommandError(f"A quote is not closed. {hint}") from None
 
 
 async def _part(host: Host, argument: str) -> None:

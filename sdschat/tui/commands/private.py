@@ -6,10 +6,9 @@ from sdschat.node.settings import duration
 from sdschat.node.view import members, private
 from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines
-from sdschat.tui.commands.channels import quoted_words
 from sdschat.tui.commands.talk import people
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, quoted_words
 from sdschat.tui.model.words import ASCII, clean_name
 
 _SINCE_JOIN = "since-join"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,3 +32,11 @@ def switched(name: str, argument: str, now: bool) -> bool:
     if word not in ("", "on", "off"):
         raise CommandError(f"/{name} takes on or off; alone it changes from one to the other.")
     return not now if not word else word == "on"
+
+
+def quoted_words(argument: str, hint: str) -> list[str]:
+    """Return the words of an argument, which may stand in quotes as in a shell."""
+    try:
+        return shlex.split(argument)
+    except ValueError:
+        raise CommandError(f"A quote is not closed. {hint}") from None
