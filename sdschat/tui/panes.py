@@ -22,7 +22,7 @@ from sdschat.tui.model.status import (
     offline_words,
     provenance,
 )
-from sdschat.tui.model.words import clean, clean_name, fitted, key_words, short, when, whole_parts, wrapped
+from sdschat.tui.model.words import HIT, clean, clean_name, fitted, key_words, short, when, whole_parts, wrapped
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, health_sign, unread_mark
 from sdschat.tui.window import Window
 
@@ -230,6 +230,11 @@ class Panes:
 
     def draw_details(self) -> None:
         self._put(self.details, Text(self._details()), hide=True)
+        model = self._screen.desktop.models.get(self._screen.desktop.shown)
+        if model is not None and self.said("hint").startswith(f"{HIT} "):
+            hit = [message_id for _, message_id in model.hits[model.hit_at : model.hit_at + 1]]
+            if hit != [model.selected]:
+                self.hint("")
 
     def _details(self) -> str:
         screen, name = self._screen, self._screen.desktop.shown

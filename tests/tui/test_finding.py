@@ -151,6 +151,18 @@ async def test_of_very_many_hits_it_is_said_that_there_may_be_older_ones(s: Stag
     assert s.hint() == ("That was the oldest hit of the newest 200. before:TIME among the words finds older ones.")
 
 
+@staged(size=(110, 20))
+async def test_the_line_about_a_hit_goes_with_it(s: Stage) -> None:
+    """It stood below the sentence about another message, with another author and time."""
+    await _harbour(s)
+    await s.enter("/search rope")
+    assert s.hint().startswith("hit 1 of 3")
+    await s.press("alt+up")
+    assert s.hint() == ""
+    await s.enter("/hit")
+    assert s.hint().startswith("hit 2 of 3")
+
+
 @staged(peers=("bob",), size=(110, 20))
 async def test_a_search_by_author_and_time(s: Stage) -> None:
     s.say("a rope of bob")

@@ -12,7 +12,7 @@ from sdschat.tui.host import Command, Host
 from sdschat.tui.model.from_events import mention_of
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.words import clean, count, when
+from sdschat.tui.model.words import HIT, clean, count, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
@@ -76,7 +76,7 @@ def step_hit(host: Host, step: int) -> None:
     host.model.hit_at = at
     host.log_view.jump_to(hits[at], choose=True)
     keys = "F6, then n older, N newer; or /hit, /hit back" if host.has_keys else "/hit older, /hit back newer"
-    host.warn(f"hit {hit_words(host)}, newest first: {said_by(host)} | {keys}; /hits lists")
+    host.warn(f"{HIT} {hit_words(host)}, newest first: {said_by(host)} | {keys}; /hits lists")
 
 
 def hit_words(host: Host) -> str:

@@ -19,6 +19,7 @@ from sdschat.node.view.values import harmless
 
 TEXT_LIMIT: Final = 16_384  # characters of a message that are drawn; all of them are kept, searched and copied
 NAME_LIMIT: Final = 40
+HIT: Final = "hit"  # begins the line about a hit of a search
 _ID_SHOWN: Final = 4
 _REASON: Final = 400
 _SECOND: Final = 1000
