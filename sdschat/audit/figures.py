@@ -15,7 +15,7 @@ from sdschat.audit.engine import answer
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import CODEC
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Copy, Member, Silver
+from sdschat.audit.witness import Held, Member, Silver
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.values import Message as Packet
 
@@ -98,10 +98,10 @@ def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[
     return {
         "rule": [(grain, QUIET)],
         "event": (_event(moment, row) for moment, row in enumerate(silver.journal)),
-        "had": ((*row[:4], row.received_ms) for row in silver.copies),
+        "had": ((*member, name, at) for member, one in silver.held.items() for name, at in one.received.items()),
         "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
         "packet": (_packet(row) for row in silver.messages if row.bytes is not None and not row.gone),
-        "trial": _trials(silver.copies, silver.messages),
+        "trial": _trials(silver.held, silver.messages),
         "lacked": ((row.run_id, row.channel, row.node, row.position, row.until, row.reason) for row in audit.missing),
         "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
     }
@@ -118,17 +118,14 @@ def _packet(row: Message) -> tuple[Any, ...]:
     return row.run_id, row.channel, "log", "message", row.message_id, *(size or 0 for size in sizes)
 
 
-def _trials(copies: Iterable[Copy], messages: Iterable[Message]) -> Iterator[FilterTrial]:
+def _trials(held: Mapping[Member, Held], messages: Iterable[Message]) -> Iterator[FilterTrial]:
     """Yield the trial of the filters that each node sent."""
-    had: dict[Member, dict[str, int]] = defaultdict(dict)
-    for copy in copies:
-        had[copy.run_id, copy.channel, copy.node][copy.message_id] = copy.received_ms
     packets: dict[Member, dict[str, bytes]] = defaultdict(dict)
     for row in messages:
         if row.own and not row.gone and row.raw is not None and row.damage is None:
             packets[row.run_id, row.channel, row.node][row.message_id] = row.raw
     for member, own in packets.items():
-        ordered = sorted((at, name) for name, at in had.get(member, {}).items())
+        ordered = sorted((at, name) for name, at in held[member].received.items()) if member in held else []
         times, names = [at for at, _ in ordered], [name for _, name in ordered]
         starts = {name: bisect_right(times, at) for at, name in ordered}
         asked = ((raw, names[starts[name] : starts[name] + LATER]) for name, raw in own.items() if name in starts)

@@ -10,31 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sdschat.audit.schemas import AuditJournal, Declared, Ids, Journal, Message, Node, Presence, Quarantine
+from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
-
-
-class Copy(NamedTuple):
-    """A message that a node has: from the log of its database, or without one from the deliveries in its journal."""
-
-    run_id: str
-    channel: str
-    node: str
-    message_id: str
-    lamport: int
-    sender: str
-    deps: Ids
-    digest: str
-    own: bool
-    via: str | None
-    received_ms: int
-    origin: str  # log or journal
-    damage: str | None
 
 
 @dataclass(slots=True)
@@ -65,14 +46,22 @@ Reading = Message | Node | Declared
 R = TypeVar("R", Message, Node)
 
 DELIVERED: Final = "delivered"
-_said: Final = attrgetter(*(name for name in Copy._fields if name not in ("origin", "damage")))
+
+
+class Held(NamedTuple):
+    """The log of a node in one channel, by message id."""
+
+    versions: dict[str, Version]
+    received: dict[str, int]
+    own: set[str]
+    damage: dict[str, str]  # id: description of the damage; a damaged message has a version too
 
 
 @dataclass(slots=True)
 class Silver:
     journal: list[Journal]  # per node, in the order of writing
     messages: list[Message]  # of the latest readings only
-    copies: list[Copy]
+    held: dict[Member, Held]
     presences: list[Presence]
     declared: list[Declared]
     nodes: list[Node]
@@ -84,8 +73,8 @@ def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
     newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
     declared = {row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)}
     messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
-    copies = _copies(messages, journal, newest.keys())
-    return Silver(journal, messages, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
+    held = _held(messages, journal, newest.keys())
+    return Silver(journal, messages, held, presences(nodes, journal, held, rules), sorted(declared), nodes)
 
 
 def in_order(rows: Iterable[Journal]) -> list[Journal]:
@@ -103,7 +92,7 @@ def in_order(rows: Iterable[Journal]) -> list[Journal]:
     )
 
 
-def member_of(row: Copy | Presence | Reading | Journal) -> Member:
+def member_of(row: Presence | Reading | Journal) -> Member:
     return (row.run_id, row.channel, row.node)
 
 
@@ -116,28 +105,36 @@ def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
     return list(kept.values())
 
 
-def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
+def _held(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> dict[Member, Held]:
+    """Return what each node has: the log of its database, or without one the deliveries in its journal."""
     logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
-    found = [
-        Copy._make((*_said(row), "log", row.damage)) for row in messages if not row.gone and member_of(row) in logged
-    ]
-    delivered: dict[tuple[Member, str], Journal] = {}
-    for row in journal:
-        if row.event == DELIVERED and row.message_id is not None and member_of(row) not in logged:
-            delivered.setdefault((member_of(row), row.message_id), row)
-    for (member, message_id), row in delivered.items():
-        version = (row.lamport or 0, row.sender or "", row.deps or (), "")
-        come = (row.sender == row.node, row.cause, row.ts_ms)
-        found.append(Copy._make((*member, message_id, *version, *come, "journal", None)))
-    return found
+    found: dict[Member, Held] = defaultdict(lambda: Held({}, {}, set(), {}))
+    for row in messages:
+        if not row.gone and member_of(row) in logged:
+            held, name = found[member_of(row)], row.message_id
+            held.versions[name] = Version(row.lamport, row.sender, row.deps, row.digest)
+            held.received[name] = row.received_ms
+            if row.own:
+                held.own.add(name)
+            if row.damage is not None:
+                held.damage[name] = row.damage
+    for told in journal:
+        if told.event == DELIVERED and told.message_id is not None and member_of(told) not in logged:
+            held, name = found[member_of(told)], told.message_id
+            if name not in held.versions:
+                held.versions[name] = Version(told.lamport or 0, told.sender or "", told.deps or (), "")
+                held.received[name] = told.ts_ms
+                if told.sender == told.node:
+                    held.own.add(name)
+    return dict(found)
 
 
-def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rules: Rules) -> list[Presence]:
+def presences(nodes: list[Node], journal: list[Journal], held: dict[Member, Held], rules: Rules) -> list[Presence]:
     """Return the presences: a node is in a channel if its database or its journal names the channel."""
     seen: dict[Member, tuple[int, int]] = {}
     for member, at in [
         *((member_of(row), row.ts_ms) for row in journal if row.channel),
-        *((member_of(row), row.received_ms) for row in copies),
+        *((member, at) for member, one in held.items() for at in one.received.values()),
     ]:
         first, last = seen.get(member, (at, at))
         seen[member] = (min(first, at), max(last, at))
@@ -161,15 +158,6 @@ def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rul
 LOST: Final = "lost"
 GAP_CLOSED: Final = "gap_closed"
 MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events whose order matters
-
-
-class Held(NamedTuple):
-    """The log of a node in one channel, by message id."""
-
-    versions: dict[str, Version]
-    received: dict[str, int]
-    own: set[str]
-    damage: dict[str, str]  # id: description of the damage; a damaged message has a version too
 
 
 class ChannelJournal(NamedTuple):
@@ -202,26 +190,13 @@ class Testimony(NamedTuple):
 
 
 def testimony(silver: Silver) -> Testimony:
-    held, told = holdings(silver.copies), journals_say(silver.journal)
+    told = journals_say(silver.journal)
     there: dict[Channel, list[Witness]] = defaultdict(list)
     for presence in silver.presences:
         member = member_of(presence)
-        has = held.get(member, _NOTHING_HELD)
+        has = silver.held.get(member, _NOTHING_HELD)
         there[member[:2]].append(Witness(presence, has, told.get(member, _NOTHING_TOLD)))
     return Testimony(dict(there), silver.nodes, silver.declared, journals(silver.journal), [])
-
-
-def holdings(copies: Iterable[Copy]) -> dict[Member, Held]:
-    found: dict[Member, Held] = {}
-    for copy in copies:
-        held = found.setdefault(member_of(copy), Held({}, {}, set(), {}))
-        held.versions[copy.message_id] = Version(copy.lamport, copy.sender, copy.deps, copy.digest)
-        held.received[copy.message_id] = copy.received_ms
-        if copy.own:
-            held.own.add(copy.message_id)
-        if copy.damage is not None:
-            held.damage[copy.message_id] = copy.damage
-    return found
 
 
 def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:

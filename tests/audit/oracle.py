@@ -11,7 +11,7 @@ from typing import Any
 
 from sdschat.audit import schemas as t
 from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Audit, Rules
-from sdschat.audit.witness import Copy, Taken
+from sdschat.audit.witness import Held, Member, Taken
 
 NEVER = float("inf")
 
@@ -81,15 +81,17 @@ def running(log: dict[str, Any]) -> str:
     return f"{value:032x}"
 
 
-def consolidate(copies: list[Copy]) -> list[t.Log]:
-    """Return the canonical logs of these copies."""
+def consolidate(every: dict[Member, Held]) -> list[t.Log]:
+    """Return the canonical logs of what nodes have."""
     found: list[t.Log] = []
-    for key in sorted({(row.run_id, row.channel) for row in copies}):
+    for key in sorted({(run_id, channel) for run_id, channel, _ in every}):
         held: dict[str, dict[str, Any]] = {}
-        for row in copies:
-            if (row.run_id, row.channel) == key:
-                value = (row.lamport, row.sender, row.deps, row.digest, row.own, row.received_ms, row.damage)
-                held.setdefault(row.node, {})[row.message_id] = value
+        for (*of, node), one in every.items():
+            if tuple(of) == key:
+                held[node] = {
+                    name: (*version, name in one.own, one.received[name], one.damage.get(name))
+                    for name, version in one.versions.items()
+                }
         so_far: dict[str, Any] = {}
         for at, (message, version) in enumerate(agreed(held).items(), 1):
             so_far[message] = version

@@ -68,7 +68,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     folder = bronze(tmp_path_factory.mktemp("lake {1} it's"), every.taken)
     judged(folder)
     silver = conform(every.taken)
-    return Judged(folder, silver, consolidate(silver.copies), every.audit, figures(silver, every.audit))
+    return Judged(folder, silver, consolidate(silver.held), every.audit, figures(silver, every.audit))
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.schemas import FIELD, KnownVersion, Message, Node
-from sdschat.audit.witness import Copy
+from sdschat.audit.schemas import FIELD, Ids, KnownVersion, Message, Node
 from sdschat.sds.values import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings
@@ -20,6 +19,25 @@ from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 
 if TYPE_CHECKING:
     from sdschat.lake.tables import Tables
+
+
+class Copy(NamedTuple):
+    """A message that a node has."""
+
+    run_id: str
+    channel: str
+    node: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    own: bool
+    via: str | None
+    received_ms: int
+    origin: str  # log or journal
+    damage: str | None
+
 
 NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sdschat.audit.schemas import ddl
-from sdschat.audit.witness import Copy
-from tests.pipeline.bench_data import NODES
+from tests.pipeline.bench_data import NODES, Copy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -81,7 +81,7 @@ def both(
 def _answers(spark: SparkSession, folder: Path) -> Both:
     taken, wanted = together(SEEDS)
     silver = conform(taken)
-    log = consolidate(silver.copies)
+    log = consolidate(silver.held)
     lake = lake_of(spark, folder, taken)
     before = _seen(spark, lake)
     judge.refine(lake)

@@ -104,10 +104,11 @@ def of_channel(figures: Figures, key: Channel) -> Figures:
 
 
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
+    copies = sum(len(one.versions) for one in silver.held.values())
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
         "Databases": ", ".join(sorted({*found.sources.values()})),
-        "Rows": f"{counted(len(silver.copies), 'copy of a message', 'copies of messages')}, "
+        "Rows": f"{counted(copies, 'copy of a message', 'copies of messages')}, "
         f"{counted(len(silver.journal), 'event', 'events')}",
         "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
