@@ -14,17 +14,7 @@ from sdschat.audit.several import logs_that_count, refuse_contradictions, search
 from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import Reading, Row, packet_memory, read_database
 from sdschat.audit.verdict import Audit, Rules
-from sdschat.audit.witness import (
-    Channel,
-    Member,
-    Silver,
-    Taken,
-    Testimony,
-    Witness,
-    conform,
-    member_of,
-    testimony,
-)
+from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, member_of, testimony
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start

@@ -87,8 +87,7 @@ def in_order(rows: Iterable[Journal]) -> list[Journal]:
         boot = (row.run_id, row.node, row.boot)
         began[boot] = min(row.ts_ms, began.get(boot, row.ts_ms))
     return sorted(
-        once.values(),
-        key=lambda row: (row.run_id, row.node, began[row.run_id, row.node, row.boot], row.boot, row.seq),
+        once.values(), key=lambda row: (row.run_id, row.node, began[row.run_id, row.node, row.boot], row.boot, row.seq)
     )
 
 

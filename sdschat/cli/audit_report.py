@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.audit.schemas import (
-    FAULTS,
-    AuditChannel,
-    AuditFinding,
-    AuditMissing,
-    AuditNode,
-    Quarantine,
-)
+from sdschat.audit.schemas import FAULTS, AuditChannel, AuditFinding, AuditMissing, AuditNode, Quarantine
 from sdschat.audit.verdict import (
     AGREES,
     LOST,

@@ -12,16 +12,7 @@ from typing import Final, NamedTuple
 
 from sdschat.audit.answers import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
 from sdschat.audit.report import pictures, tables
-from sdschat.audit.report.data import (
-    NOTHING,
-    Named,
-    ReportData,
-    duration,
-    moment,
-    of_channel,
-    shown_channels,
-    size,
-)
+from sdschat.audit.report.data import NOTHING, Named, ReportData, duration, moment, of_channel, shown_channels, size
 from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import short_id, table
 from sdschat.audit.report.timeline import Scene, timeline
@@ -127,9 +118,7 @@ def _agreement(part: _Part) -> Iterator[str]:
             "Who has what",
             "Each row is a node, each cell a stretch of the log that all should have, the oldest messages at the left. "
             "Not owed: dated before the node joined, or too late for it. Diamonds are faults.",
-            part.drawn.place(
-                pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named),
-            ),
+            part.drawn.place(pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named)),
         )
     yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
     yield section("Faults", "What breaks a promise.", tables.findings(data, faults, named))
