@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.audit_report import SHOWN, all_option, channel_option, full_channel, only
+from sdschat.cli.audit_report import (
+    SHOWN,
+    all_option,
+    as_object,
+    channel_option,
+    closer_lines,
+    full_channel,
+    lines,
+    only,
+    refused_lines,
+    unsearchable_lines,
+)
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.report_file import report_file
@@ -198,8 +209,6 @@ def _can_draw() -> bool:
 def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
     import json
 
-    from sdschat.cli.audit_report import as_object
-
     report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
     report["members"] = _members_object(members)
     report["agreed"] = found.audit.agreed and not any(one.findings for one in members)
@@ -212,8 +221,6 @@ def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver 
 
 
 def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
-    from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
-
     for line in (
         *_members_lines(members, most),
         *(lines(found.audit, most) if found.audit.channels or not members else ()),
@@ -310,7 +317,7 @@ def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
 
 def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
     """Describe the figures of each channel."""
-    from sdschat.audit.report.page import everybody_note, truth_note, unproven_note, wire_note
+    from sdschat.audit.report.tables import everybody_note, truth_note, unproven_note, wire_note
 
     for (_, channel), found in by_channel.items():
         yield ""

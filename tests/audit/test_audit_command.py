@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -336,6 +337,17 @@ def test_figures_say_who_was_last_what_text_cost_and_which_acknowledgements_were
     assert len(found["reached"]) == len(WORDS)
     assert {row["cause"] for row in found["wire"]} >= {"message"}
     assert found["untrue"] == []
+
+
+def test_figures_need_no_extra(
+    field: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("sdschat.audit.report.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run(["audit", str(field), "--figures"]) == 0
+    assert "Figures of lobby:" in capsys.readouterr().out
 
 
 def test_without_its_extra_a_report_is_not_written_and_the_verdict_is_printed(

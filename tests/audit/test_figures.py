@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.audit.answers import Figures
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
-from sdschat.audit.report.page import unproven_note
+from sdschat.audit.report.tables import unproven_note
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.witness import conform
 from tests.audit.worlds import event, message, node, taken

@@ -1,20 +1,17 @@
-"""The page of a report: first the verdict, then its evidence, channel by channel, and tables that answer.
-
-Until when did everybody have it, what did text cost, did acknowledgements tell the truth?
-"""
+"""The page of a report: first the verdict, then its evidence, channel by channel, and tables that answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.audit.answers import AckCount, Acknowledgement, Figures, LastOne, Spread, Unproven, Wire
+from sdschat.audit.answers import Figures
 from sdschat.audit.report import pictures, tables
-from sdschat.audit.report.data import NOTHING, Named, ReportData, duration, moment, of_channel, shown_channels, size
+from sdschat.audit.report.data import NOTHING, Named, ReportData, duration, of_channel, shown_channels, size
 from sdschat.audit.report.embed import Pictures, document
-from sdschat.audit.report.tables import short_id, table
+from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
 from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, sentence
@@ -80,7 +77,7 @@ def _channel(part: _Part, alone: bool) -> Iterator[str]:
 
 def _tiles(part: _Part) -> str:
     channel, figures = part.channel, part.figures
-    delivered = spread_of(figures.spread, "delivered")
+    delivered = tables.spread_of(figures.spread, "delivered")
     heal = [row.heal_p95 for row in figures.repair if row.heal_p95 is not None]
     duplicates, deliveries = sum(row.duplicates for row in figures.repair), delivered.n if delivered else 0
     tiles = [
@@ -131,15 +128,15 @@ def _agreement(part: _Part) -> Iterator[str]:
 
 def _answers(part: _Part) -> Iterator[str]:
     found, named = part.figures, part.named
-    note = everybody_note(found.spread)
-    yield section("How long until everybody had it", note, last_ones(found.last, named))
-    yield section("What text cost on the wire", wire_note(found.wire), wire(found.wire))
-    told = truth(found.acknowledged, found.untrue, named)
-    yield section("Did acknowledgements tell the truth?", truth_note(found.acknowledged), told)
+    note = tables.everybody_note(found.spread)
+    yield section("How long until everybody had it", note, tables.last_ones(found.last, named))
+    yield section("What text cost on the wire", tables.wire_note(found.wire), tables.wire(found.wire))
+    told = tables.truth(found.acknowledged, found.untrue, named)
+    yield section("Did acknowledgements tell the truth?", tables.truth_note(found.acknowledged), told)
     if found.unproven:
         rows = [[named(row.node), named(row.peer), row.messages] for row in found.unproven]
         listed = table(("Messages of", "Said by", "Number"), rows, (2,))
-        yield section("Unproven", unproven_note(found.unproven), listed)
+        yield section("Unproven", tables.unproven_note(found.unproven), listed)
 
 
 def _figures(part: _Part) -> Iterator[str]:
@@ -168,81 +165,3 @@ def _figures(part: _Part) -> Iterator[str]:
         "sent, and how sure that is. Times are corrected only where the difference is larger than its uncertainty.",
         tables.clocks(figures.clock, named),
     )
-
-
-def spread_of(spread: Sequence[Spread], figure: str) -> Spread | None:
-    """Return the spread of a figure of which a channel has one."""
-    return next((row for row in spread if row.figure == figure), None)
-
-
-def everybody_note(spread: Sequence[Spread]) -> str:
-    whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
-    reached = 0 if any_node is None else any_node.n
-    if whole is None:
-        return f"Of {counted(reached, 'message', 'messages')} none is in the journals of all nodes." if reached else ""
-    return (
-        f"Everybody had {whole.n:,} of {counted(reached, 'message', 'messages')} that were delivered at all: half of "
-        f"them within {duration(whole.p50)}, 95 % within {duration(whole.p95)}, the slowest within "
-        f"{duration(whole.longest)}."
-    )
-
-
-def last_ones(rows: Sequence[LastOne], named: Named) -> str:
-    ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
-    found = [[named(row.last_node), row.why, row.messages, duration(row.longest)] for row in ordered]
-    return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
-
-
-def wire(rows: Sequence[Wire]) -> str:
-    ordered = sorted(rows, key=lambda row: -row.bytes)
-    cells = [
-        [
-            row.cause or "other",
-            row.packets,
-            size(row.bytes),
-            NOTHING if row.per_byte is None else f"{row.per_byte:,.2f}",
-        ]
-        for row in ordered
-    ]
-    return table(("Sent as", "Packets", "Bytes", "For each byte of text"), cells, (1, 2, 3))
-
-
-def wire_note(rows: Sequence[Wire]) -> str:
-    text = next((row.text_bytes for row in rows if row.text_bytes), None)
-    if text is None:
-        return "By all nodes, by why it was sent."
-    total = sum(row.bytes for row in rows)
-    return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
-
-
-def truth_note(rows: Sequence[AckCount]) -> str:
-    every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
-    undecided = sum(row.undecided for row in rows)
-    by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
-    untrue = f"{wrong:,} of them" if wrong else "Not one"
-    untrue += f" {'were' if wrong > 1 else 'was'} wrong (the node did not have the message yet)."
-    close = f" Of {undecided:,} it cannot be told: clocks are not exact enough." if undecided else ""
-    return f"{by} {untrue}{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
-
-
-def unproven_note(rows: Sequence[Unproven]) -> str:
-    """Return nothing where all signed."""
-    if not rows:
-        return ""
-    who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)
-    return (
-        f"{counted(who, 'participant', 'participants')} said {counted(claims, 'time', 'times')} without a signature to "
-        f"have a message: unproven, as anybody may have said it in {'that name' if who == 1 else 'those names'}, and "
-        "no acknowledgement."
-    )
-
-
-def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Named) -> str:
-    kinds = [[row.state.replace("_", " "), row.how, row.n, row.wrong, row.undecided] for row in rows]
-    worst = []
-    for one in sorted(untrue, key=lambda row: (row.state, row.said_ms)):
-        said = (one.state.replace("_", " "), one.how, named(one.node), named(one.peer))
-        there = moment(one.had_ms) if one.had_ms else "never"
-        worst.append([short_id(one.message_id), *said, moment(one.said_ms), there])
-    headings = ("Message", "Said to be", "By", "At", "By whom", "Then (UTC)", "There (UTC)")
-    return table(("State", "Drawn from", "Number", "Wrong", "Undecided"), kinds, (2, 3, 4)) + table(headings, worst)

@@ -6,8 +6,20 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from sdschat.audit.answers import MetricsClock, MetricsDelivery, MetricsFilter, MetricsRejected, MetricsRepair
-from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment
+from sdschat.audit.answers import (
+    AckCount,
+    Acknowledgement,
+    LastOne,
+    MetricsClock,
+    MetricsDelivery,
+    MetricsFilter,
+    MetricsRejected,
+    MetricsRepair,
+    Spread,
+    Unproven,
+    Wire,
+)
+from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment, size
 from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, names_of, node_words
 
@@ -189,6 +201,84 @@ def filter_note(rows: Sequence[MetricsFilter]) -> str:
         f"Of {counted(claims, 'acknowledgement', 'acknowledgements')} drawn from filters "
         f"{counted(wrong, 'was', 'were')} wrong, and {undecided:,} too close for the clocks to tell."
     )
+
+
+def spread_of(spread: Sequence[Spread], figure: str) -> Spread | None:
+    """Return the spread of a figure of which a channel has one."""
+    return next((row for row in spread if row.figure == figure), None)
+
+
+def everybody_note(spread: Sequence[Spread]) -> str:
+    whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
+    reached = 0 if any_node is None else any_node.n
+    if whole is None:
+        return f"Of {counted(reached, 'message', 'messages')} none is in the journals of all nodes." if reached else ""
+    return (
+        f"Everybody had {whole.n:,} of {counted(reached, 'message', 'messages')} that were delivered at all: half of "
+        f"them within {duration(whole.p50)}, 95 % within {duration(whole.p95)}, the slowest within "
+        f"{duration(whole.longest)}."
+    )
+
+
+def wire_note(rows: Sequence[Wire]) -> str:
+    text = next((row.text_bytes for row in rows if row.text_bytes), None)
+    if text is None:
+        return "By all nodes, by why it was sent."
+    total = sum(row.bytes for row in rows)
+    return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
+
+
+def truth_note(rows: Sequence[AckCount]) -> str:
+    every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
+    undecided = sum(row.undecided for row in rows)
+    by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
+    untrue = f"{wrong:,} of them" if wrong else "Not one"
+    untrue += f" {'were' if wrong > 1 else 'was'} wrong (the node did not have the message yet)."
+    close = f" Of {undecided:,} it cannot be told: clocks are not exact enough." if undecided else ""
+    return f"{by} {untrue}{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
+
+
+def unproven_note(rows: Sequence[Unproven]) -> str:
+    """Return nothing where all signed."""
+    if not rows:
+        return ""
+    who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)
+    return (
+        f"{counted(who, 'participant', 'participants')} said {counted(claims, 'time', 'times')} without a signature to "
+        f"have a message: unproven, as anybody may have said it in {'that name' if who == 1 else 'those names'}, and "
+        "no acknowledgement."
+    )
+
+
+def last_ones(rows: Sequence[LastOne], named: Named) -> str:
+    ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
+    found = [[named(row.last_node), row.why, row.messages, duration(row.longest)] for row in ordered]
+    return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
+
+
+def wire(rows: Sequence[Wire]) -> str:
+    ordered = sorted(rows, key=lambda row: -row.bytes)
+    cells = [
+        [
+            row.cause or "other",
+            row.packets,
+            size(row.bytes),
+            NOTHING if row.per_byte is None else f"{row.per_byte:,.2f}",
+        ]
+        for row in ordered
+    ]
+    return table(("Sent as", "Packets", "Bytes", "For each byte of text"), cells, (1, 2, 3))
+
+
+def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Named) -> str:
+    kinds = [[row.state.replace("_", " "), row.how, row.n, row.wrong, row.undecided] for row in rows]
+    worst = []
+    for one in sorted(untrue, key=lambda row: (row.state, row.said_ms)):
+        said = (one.state.replace("_", " "), one.how, named(one.node), named(one.peer))
+        there = moment(one.had_ms) if one.had_ms else "never"
+        worst.append([short_id(one.message_id), *said, moment(one.said_ms), there])
+    headings = ("Message", "Said to be", "By", "At", "By whom", "Then (UTC)", "There (UTC)")
+    return table(("State", "Drawn from", "Number", "Wrong", "Undecided"), kinds, (2, 3, 4)) + table(headings, worst)
 
 
 def provenance(data: ReportData) -> str:
