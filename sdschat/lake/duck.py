@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,31 +48,21 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
     """Open the lake in this folder."""
     import duckdb
 
-    with (
-        TemporaryDirectory(prefix="sdschat-") as scratch,
-        connected(scratch) as connection,
-        ThreadPoolExecutor(1) as writer,
-    ):
+    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         connection.execute(_CONV)
         try:
-            lake = DuckLake(connection, Tables(str(folder)), writer)
-            yield lake
-            lake.wait()
+            yield DuckLake(connection, Tables(str(folder)))
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
             raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
-        finally:
-            writer.shutdown(cancel_futures=True)
 
 
 class DuckLake(Asked):
     words: ClassVar = "_duckdb"
 
-    def __init__(self, connection: DuckDBPyConnection, tables: Tables, writer: Executor) -> None:
+    def __init__(self, connection: DuckDBPyConnection, tables: Tables) -> None:
         super().__init__(tables)
         self._connection = connection
-        self._writer = writer  # of one thread: answers are written while the next ones are made
-        self._written: list[tuple[type, Future[None]]] = []
         self._made: dict[str, str] = {}  # name: a table or a view
 
     @property
@@ -83,7 +72,6 @@ class DuckLake(Asked):
         return f"DuckDB {duckdb.__version__}"
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
-        self.wait(table)
         rows = parquet_rows(self._connection, table, self.tables.files(table) if files is None else files)
         self.make(name, f"SELECT * FROM ({rows}) AS every_row WHERE {where}", once=False)
 
@@ -94,14 +82,6 @@ class DuckLake(Asked):
             self._connection.execute(f"DROP {before} {name}")
         self._made[name] = kind
         self._connection.execute(f"CREATE OR REPLACE {kind} {name} AS {query}")
-
-    def has(self, table: type) -> bool:
-        self.wait(table)
-        return super().has(table)
-
-    def note_whole(self) -> None:
-        self.wait()
-        super().note_whole()
 
     def begin(self) -> None:
         """Do nothing: all is ready with the connection."""
@@ -114,14 +94,7 @@ class DuckLake(Asked):
             channels = f"SELECT DISTINCT run_id, channel FROM {name}"
             keys = f"SELECT run_id, channel, {BUCKET_OF} AS {BUCKET} FROM ({channels}) AS channels"
             rows = f"SELECT {typed}, {BUCKET} FROM {name} JOIN ({keys}) AS keys USING (run_id, channel)"
-        beside, buckets = self._connection.cursor(), self.buckets
-        write = self._writer.submit(lambda: self.tables.replace(table, beside.sql(rows), buckets))
-        self._written.append((table, write))
-
-    def wait(self, table: type | None = None) -> None:
-        """Wait until all answers are in the lake, or those of one table. Raises what went wrong there."""
-        while self._written and (table is None or any(each is table for each, _ in self._written)):
-            self._written.pop(0)[1].result()
+        self.tables.replace(table, self._connection.sql(rows), self.buckets)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
         import pyarrow
