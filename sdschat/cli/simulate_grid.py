@@ -22,8 +22,7 @@ from sdschat.cli.spark.common import must_be_folder, open_spark
 if TYPE_CHECKING:
     from sdschat.experiment.grid.compare import Case, Compared
     from sdschat.experiment.grid.gridfile import Grid
-    from sdschat.experiment.grid.progress import Progress
-    from sdschat.experiment.grid.simulate import Work
+    from sdschat.experiment.grid.simulate import Progress, Work
     from sdschat.experiment.runs import SimRun
     from sdschat.experiment.setting import GroupSetting
     from sdschat.pipeline.session import Where
@@ -244,8 +243,6 @@ def _lines(wanted: Sequence[Case], found: Sequence[Compared]) -> list[str]:
     for item in found:
         if item.setting != shown:
             shown = item.setting
-            with_it = "with" if shown.push else "without"
-            said += ["", f"{shown.participants} participants, {shown.loss:.0%} loss, {with_it} anti-entropy"]
-            said.append(f"{'':20} {'engine':>12} {'model':>12}  error bars")
+            said += ["", shown.in_words(), f"{'':20} {'engine':>12} {'model':>12}  error bars"]
         said.append(item.line())
     return [*said, "", verdict_on(wanted, found), could_have_found(found)]

@@ -16,7 +16,7 @@ needs_module("pyarrow")
 
 from sdschat.cli.simulate_grid import told
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.grid.progress import Progress
+from sdschat.experiment.grid.simulate import Progress
 from sdschat.experiment.runs import SimRun
 from sdschat.experiment.setting import GroupSetting
 

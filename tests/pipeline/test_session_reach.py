@@ -13,9 +13,8 @@ import pytest
 
 from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
-from sdschat.pipeline.doctor import BAD, ask_there
+from sdschat.pipeline.doctor import BAD, Answer, answers, ask, ask_there
 from sdschat.pipeline.session import Where, reach, start
-from sdschat.pipeline.session.ask import Answer, answers, ask
 from sdschat.pipeline.session.reach import ConnectAddress, addresses, gone_since, must_answer
 from sdschat.pipeline.session.start import told_what_for
 from tests.needs import needs_module

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.common import lake_option, open_lake, step, where_options
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import Where
 
 
 @click.command("archive")

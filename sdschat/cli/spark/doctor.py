@@ -10,10 +10,10 @@ import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
+from sdschat.pipeline.session import Where
 
 if TYPE_CHECKING:
     from sdschat.pipeline.doctor import Finding
-    from sdschat.pipeline.session import Where
 
 
 def _print(found: Iterable[Finding], as_json: bool) -> None:
@@ -41,8 +41,7 @@ def command(as_json: bool, where: Where) -> int:
     Exit code 3 where Spark cannot run.
     """
     from sdschat.audit.problem import NO_SPARK
-    from sdschat.pipeline.doctor import BAD, ask_there, elsewhere, examine
-    from sdschat.pipeline.session.ask import LIMIT
+    from sdschat.pipeline.doctor import BAD, LIMIT, ask_there, elsewhere, examine
 
     found = examine(where)
     _print(found, as_json)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from sdschat.cli.output import counted
 from sdschat.cli.spark.common import engine_option, lake_option, open_asked, step, where_options
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import Where
 
 
 @click.command("metrics")

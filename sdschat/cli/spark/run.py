@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -25,9 +24,7 @@ from sdschat.cli.spark.common import (
 )
 from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import Where
 
 
 @click.command("run")

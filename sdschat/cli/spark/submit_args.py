@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
 from sdschat.identity.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import Where
 
 WITHOUT_SPARK: Final = frozenset({"get", "doctor", "warmup", "submit-args", "init-sdp"})
 _WHERE: Final = {"master": "--master", "remote": "--remote", "pairs": "--conf"}

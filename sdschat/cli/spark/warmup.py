@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
-
-if TYPE_CHECKING:
-    from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import Where
 
 
 @click.command("warmup")

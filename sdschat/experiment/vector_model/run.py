@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from sdschat.experiment.vector_model.requests import (
     time_requests,
 )
 from sdschat.experiment.vector_model.sending import arm_resend, resend, send_copy, send_message, send_syncs, wake
-from sdschat.experiment.vector_model.wheel import Item
 
 
 def hear(g: Group, step: Step) -> None:
@@ -232,8 +231,8 @@ def run_model(setting: GroupSetting, seed: int) -> Record:
         g.now, items = due
         step = Step()
         while items:
-            for item in _merged(items):
-                _do(g, step, item)
+            for item in items:
+                _do(g, step, *item)
             items = g.wheel.more(g.now)
         if step.sent:
             g.wheel.put(g.now + setting.latency, "hear", -1, step)
@@ -241,23 +240,7 @@ def run_model(setting: GroupSetting, seed: int) -> Record:
     return g.record
 
 
-def _merged(items: list[Item]) -> Iterator[Item]:
-    """Merge the items of one time: receptions first, then sends, then equal items of all participants together."""
-    together: dict[tuple[str, int], list[Array]] = {}
-    for what, message, content in items:
-        if what == "hear":
-            yield what, message, content
-        elif what not in ("send", "resend"):
-            together.setdefault((what, message), []).append(content)
-    for what, message, content in items:
-        if what in ("send", "resend"):
-            yield what, message, content
-    for (what, message), parts in together.items():
-        yield what, message, parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _do(g: Group, step: Step, item: Item) -> None:
-    what, message, content = item
+def _do(g: Group, step: Step, what: str, message: int, content: Any) -> None:
     if what == "hear":
         hear(g, content)
     elif what == "sync":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -15,6 +15,21 @@ from sdschat.experiment.vector_model.rules import NEVER
 Indices = npt.NDArray[np.int64]
 Item = tuple[str, int, Any]  # kind, message, and the participants or another content
 NOBODY: Final[npt.NDArray[np.int64]] = np.zeros(0, dtype=np.int64)
+
+
+def _merged(items: list[Item]) -> Iterator[Item]:
+    """Merge the items of one time: receptions first, then sends, then equal items of all participants together."""
+    together: dict[tuple[str, int], list[Indices]] = {}
+    for what, message, content in items:
+        if what == "hear":
+            yield what, message, content
+        elif what not in ("send", "resend"):
+            together.setdefault((what, message), []).append(content)
+    for what, message, content in items:
+        if what in ("send", "resend"):
+            yield what, message, content
+    for (what, message), whose in together.items():
+        yield what, message, whose[0] if len(whose) == 1 else np.concatenate(whose)
 
 
 class Wheel:
@@ -45,7 +60,7 @@ class Wheel:
         if not self._heap or self._heap[0] * self.step > until:
             return None
         slot = heappop(self._heap)
-        return slot * self.step, self._items.pop(slot)
+        return slot * self.step, list(_merged(self._items.pop(slot)))
 
     def more(self, at: int) -> list[Item]:
         """Return the items added to the present step since it was returned."""
