@@ -58,6 +58,26 @@ async def test_a_selected_message_stays_on_a_smaller_screen(s: Stage) -> None:
         assert _marked(s), f"{size}:\n" + s.text()
 
 
+@staged(peers=("bob",), size=(100, 30))
+async def test_a_selected_message_stays_while_others_come_in(s: Stage) -> None:
+    """The sentence on it, and the keys that answer or copy it, were about a message out of sight."""
+    sent = await _write(s, [f"word {number}" for number in range(60)])
+    await s.press("alt+up", "alt+up", "alt+up")
+    for number in range(40):
+        s.say(f"news {number}")
+    await s.until(lambda: any("news 5" in line for line in s.log()))
+    assert s.app.model.selected == sent[-3]
+    _assert_at(s, 57, "while they come in")
+    assert not s.follows()
+    await s.until(lambda: s.app.model.unread > 0)
+    await s.press("alt+end")
+    assert s.follows()
+    assert not _marked(s)
+    s.say("the last one")
+    await s.until(lambda: any("the last one" in line for line in s.log()))
+    assert s.follows(), "it may go out of sight now"
+
+
 @staged(size=(100, 30))
 async def test_a_message_that_was_scrolled_away_stays_away_on_a_smaller_screen(s: Stage) -> None:
     sent = await _write(s, [f"word {number}" for number in range(100)])

@@ -2,89 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from rich.segment import Segment
-from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.selection import Selection
-from textual.strip import Strip
 
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.status import first_sentence
-from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, LEFT_TO_RIGHT
 from sdschat.tui.themes import LineStyle
-from sdschat.tui.widgets.layout import Layout
-
-_LEAST_WIDTH: Final = 18
-_INVISIBLE: Final = re.compile(f"[{ISOLATE}{LEFT_TO_RIGHT}{END_OF_ISOLATE}]")
-
-
-class LogLines(ScrollView, can_focus=True):
-    """Draws the visible lines of a layout. `LogView` decides which lines are visible."""
-
-    def __init__(self, line_style: LineStyle, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.line_style = line_style
-        self.model: ChannelModel | None = None
-        self._layout_of_rows = Layout()
-
-    def render_line(self, y: int) -> Strip:
-        line, width, base = round(self.scroll_y) + y, self.size.width, self.rich_style
-        at, offset = self._layout_of_rows.row_at(line)
-        if at is None or self.model is None:
-            return Strip.blank(width, base)
-        drawn = self._layout_of_rows.rows[at]
-        strip, message_id = drawn.strips[offset], drawn.item.message_id
-        if not y:
-            strip = self._layout_of_rows.top_strip(at, offset, self._drawn_width(), self.line_style)
-        if message_id and message_id == self.model.selected and offset >= drawn.lead.day + drawn.lead.unread:
-            mark = Segment(self.line_style.glyphs.chosen, Style(bold=True))
-            strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
-            base += self.line_style.style("chosen")
-        strip = strip.crop_extend(0, width, base).apply_style(base)
-        return self._with_selection(strip, line).apply_offsets(0, line)
-
-    def _drawn_width(self) -> int:
-        """Return the width for which rows are drawn."""
-        return max(_LEAST_WIDTH, self.scrollable_content_region.width)
-
-    def _with_selection(self, strip: Strip, line: int) -> Strip:
-        selection = self.text_selection
-        span = None if selection is None else selection.get_span(line)
-        if span is None:
-            return strip
-        start, end = span[0], strip.cell_length if span[1] < 0 else min(span[1], strip.cell_length)
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end)])
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text marked with the mouse, of the rows in memory."""
-        layout = self._layout_of_rows
-        low = 0 if selection.start is None else selection.start.y
-        high = layout.end if selection.end is None else selection.end.y + 1
-        lines = []
-        for line in range(max(low, layout.above), min(high, layout.end)):
-            at, offset = layout.row_at(line)
-            text = "" if at is None else layout.rows[at].strips[offset].text
-            span = selection.get_span(line)
-            if span is not None:
-                lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
-        return _INVISIBLE.sub("", "\n".join(lines)), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
-
+from sdschat.tui.widgets.log_lines import LogLines
 
 _MARGIN: Final = 40  # lines above and below the viewport that are kept in memory
 _FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
@@ -138,6 +71,7 @@ class LogView(LogLines, can_focus=True):
         self.following = True
         self._moving = False
         self._height = 0  # lines of the viewport
+        self._may_leave: str | None = None  # the selected message, if it may go out of sight
         self._pointed: Item | None = None  # the row below the mouse
 
     def takes(self, key: str) -> bool:
@@ -182,17 +116,31 @@ class LogView(LogLines, can_focus=True):
         self.refresh_rows()
 
     def refresh_rows(self) -> None:
-        """Draw changed rows. Visible lines stay where they are."""
+        """Draw changed rows. Visible lines stay where they are; at the end of the log, the selected message stays in
+        sight: then the end is not followed any more."""
         model = self.model
         if model is None or not self.size.width:
             return
         anchor = None if self.following else self._anchor()
+        held = model.selected if self.following and self._sees_chosen(model) else None
         model.refresh_gaps()
         if self.following:
             model.timeline.trim(len(model.timeline), len(model.timeline), _FOLLOWED)
         self._lay_out(model)
         self._settle(model, anchor)
+        at = None if held is None else model.timeline.index_of_message(held)
+        if at is not None and (line := self._layout_of_rows.first_line(at)) < round(self.scroll_y):
+            self._follow(False)
+            self._move_to(line)
         self.refresh()
+
+    def _sees_chosen(self, model: ChannelModel) -> bool:
+        """True if the first line of the selected message is on the screen, and has to stay there."""
+        rows, chosen = self._layout_of_rows.rows, model.selected
+        at = next((at for at, row in enumerate(rows) if row.item.message_id == chosen), None) if chosen else None
+        if at is None or chosen == self._may_leave:
+            return False
+        return 0 <= self._layout_of_rows.first_line(at) - round(self.scroll_y) < self.size.height
 
     def tick(self) -> None:
         """Draw the countdowns of gaps again, once a second."""
@@ -304,6 +252,7 @@ class LogView(LogLines, can_focus=True):
             if not model.timeline.at_end:
                 model.open_at_end()
             self._follow(True)
+            self._may_leave = model.selected
             self.refresh_rows()
             model.seen()
 
@@ -350,6 +299,7 @@ class LogView(LogLines, can_focus=True):
 
     def _choose(self, message_id: str | None) -> None:
         assert self.model is not None
+        self._may_leave = None
         if self.model.selected != message_id:
             self.model.selected = message_id
             self.post_message(self.Chosen(self, message_id))
