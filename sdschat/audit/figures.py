@@ -100,7 +100,7 @@ def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[
         "event": (_event(moment, row) for moment, row in enumerate(silver.journal)),
         "had": ((*member, name, at) for member, one in silver.held.items() for name, at in one.received.items()),
         "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
-        "packet": (_packet(row) for row in silver.messages if row.bytes is not None and not row.gone),
+        "packet": (_packet(row) for row in silver.messages if row.bytes is not None),
         "trial": _trials(silver.held, silver.messages),
         "lacked": ((row.run_id, row.channel, row.node, row.position, row.until, row.reason) for row in audit.missing),
         "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
@@ -122,7 +122,7 @@ def _trials(held: Mapping[Member, Held], messages: Iterable[Message]) -> Iterato
     """Yield the trial of the filters that each node sent."""
     packets: dict[Member, dict[str, bytes]] = defaultdict(dict)
     for row in messages:
-        if row.own and not row.gone and row.raw is not None and row.damage is None:
+        if row.own and row.raw is not None and row.damage is None:
             packets[row.run_id, row.channel, row.node][row.message_id] = row.raw
     for member, own in packets.items():
         ordered = sorted((at, name) for name, at in held[member].received.items()) if member in held else []

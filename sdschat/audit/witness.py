@@ -1,16 +1,15 @@
-"""The evidence of each node for an audit: its log and its journal, the same from a lake and from databases.
+"""The evidence of each node for an audit: its log and its journal.
 
-From bronze to silver. Bronze has all rows read from the sources, by table. Silver has each event once, only the latest
-of several readings of a database, one copy for each message of a node, and for each node the first and last time at
-which it was seen.
+From bronze to silver. Bronze has all rows read from the databases that count, by table. Silver has each event once, and
+for each node what it has, and the first and last time at which it was seen.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.columnar import Version
@@ -20,7 +19,7 @@ from sdschat.audit.verdict import DEFAULT, Rules
 
 @dataclass(slots=True)
 class Taken:
-    """The bronze tables. A row may occur twice, and in several readings of a database."""
+    """The bronze tables. An event may be in several databases of a node."""
 
     journal: list[Journal] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -43,7 +42,6 @@ class Taken:
 Channel = tuple[str, str]  # run_id, channel
 Member = tuple[str, str, str]  # run_id, channel, node
 Reading = Message | Node | Declared
-R = TypeVar("R", Message, Node)
 
 DELIVERED: Final = "delivered"
 
@@ -60,7 +58,7 @@ class Held(NamedTuple):
 @dataclass(slots=True)
 class Silver:
     journal: list[Journal]  # per node, in the order of writing
-    messages: list[Message]  # of the latest readings only
+    messages: list[Message]
     held: dict[Member, Held]
     presences: list[Presence]
     declared: list[Declared]
@@ -68,13 +66,10 @@ class Silver:
 
 
 def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
-    journal = in_order(taken.journal)
-    nodes = _latest(taken.nodes, member_of)
-    newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
-    declared = {row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)}
-    messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
-    held = _held(messages, journal, newest.keys())
-    return Silver(journal, messages, held, presences(nodes, journal, held, rules), sorted(declared), nodes)
+    journal, nodes = in_order(taken.journal), taken.nodes
+    held = _held(taken.messages, journal, {member_of(row) for row in nodes})
+    there = presences(nodes, journal, held, rules)
+    return Silver(journal, taken.messages, held, there, sorted(set(taken.declared)), nodes)
 
 
 def in_order(rows: Iterable[Journal]) -> list[Journal]:
@@ -95,21 +90,14 @@ def member_of(row: Presence | Reading | Journal) -> Member:
     return (row.run_id, row.channel, row.node)
 
 
-def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
-    kept: dict[Any, R] = {}
-    for row in rows:
-        old = kept.get(key(row))
-        if old is None or (row.as_of, row.read_ms) > (old.as_of, old.read_ms):
-            kept[key(row)] = row
-    return list(kept.values())
+def _held(messages: list[Message], journal: list[Journal], logged: set[Member]) -> dict[Member, Held]:
+    """Return what each node has: the log of its database, or without one the deliveries in its journal.
 
-
-def _held(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> dict[Member, Held]:
-    """Return what each node has: the log of its database, or without one the deliveries in its journal."""
-    logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
+    A log that was never read to its end does not count: then the journal is used.
+    """
     found: dict[Member, Held] = defaultdict(lambda: Held({}, {}, set(), {}))
     for row in messages:
-        if not row.gone and member_of(row) in logged:
+        if member_of(row) in logged:
             held, name = found[member_of(row)], row.message_id
             held.versions[name] = Version(row.lamport, row.sender, row.deps, row.digest)
             held.received[name] = row.received_ms

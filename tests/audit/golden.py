@@ -16,7 +16,7 @@ from sdschat.audit.verdict import DEFAULT, Audit
 from sdschat.audit.witness import Taken, conform, testimony
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines
-from tests.audit.worlds import drawn
+from tests.audit.worlds import drawn, read_once
 
 SEEDS: Final = range(60)
 FILE: Final = Path(__file__).with_name("golden.txt")
@@ -25,7 +25,7 @@ FEW: Final = 3  # rows of each list before the others are counted
 
 def answer(taken: Taken) -> Audit:
     """Return the verdict on these rows, by the embedded engine."""
-    return by_views(testimony(conform(taken)), DEFAULT)
+    return by_views(testimony(conform(read_once(taken))), DEFAULT)
 
 
 def group(seed: int, judge: Callable[[Taken], Audit]) -> Iterator[str]:

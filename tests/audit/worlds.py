@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node
-from sdschat.audit.witness import Taken
+from sdschat.audit.witness import Taken, member_of
 from sdschat.sds import values as sds
 from sdschat.sds.bloom.compact import Shape, encode_window
 from sdschat.wire.sds_codec import SdsCodec
 
+R = TypeVar("R", Message, Node)
 BOOT = "boot-1"
 LOBBY = "lobby"
 
@@ -271,3 +272,21 @@ class _Drawn:
 
 def drawn(seed: int) -> Taken:
     return _Drawn(seed).run()
+
+
+def read_once(taken: Taken) -> Taken:
+    """Return the rows of the latest reading of each node alone: an audit of a few databases reads each once."""
+    nodes = _latest(taken.nodes, member_of)
+    messages = _latest(taken.messages, lambda row: (*member_of(row), row.message_id))
+    newest = {member_of(row): (row.as_of, row.read_ms) for row in nodes}
+    declared = [row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)]
+    return Taken(taken.journal, [row for row in messages if not row.gone], nodes, declared)
+
+
+def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
+    kept: dict[Any, R] = {}
+    for row in rows:
+        old = kept.get(key(row))
+        if old is None or (row.as_of, row.read_ms) > (old.as_of, old.read_ms):
+            kept[key(row)] = row
+    return list(kept.values())

@@ -35,7 +35,7 @@ from sdschat.lake.judge import ResultScope, audit_of, names_in
 from sdschat.lake.tables import Tables
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
-from tests.audit.worlds import everybody_has, message, node, taken
+from tests.audit.worlds import everybody_has, message, node, read_once, taken
 from tests.lake.bronze import bronze, rows_in
 from tests.needs import needs_module
 
@@ -67,7 +67,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     every = together(GROUPS)
     folder = bronze(tmp_path_factory.mktemp("lake {1} it's"), every.taken)
     judged(folder)
-    silver = conform(every.taken)
+    silver = conform(read_once(every.taken))
     return Judged(folder, silver, consolidate(silver.held), every.audit, figures(silver, every.audit))
 
 

@@ -13,7 +13,7 @@ from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
 from sdschat.lake.figures import measure, report_data
 from tests.audit.golden import answer
-from tests.audit.worlds import event, everybody_has, taken
+from tests.audit.worlds import event, everybody_has, read_once, taken
 from tests.lake.bronze import bronze
 from tests.lake.test_duck import judged
 from tests.needs import needs_module
@@ -40,7 +40,7 @@ def killed() -> Taken:
 
 
 def test_it_is_the_page_of_an_audit_of_the_databases(killed: Taken, tmp_path: Path) -> None:
-    silver, audit = conform(killed), answer(killed)
+    silver, audit = conform(read_once(killed)), answer(killed)
     wanted = ReportData(audit, figures(silver, audit), {}, {member_of(row): row.source for row in silver.nodes})
     bronze(tmp_path, killed)
     judged(tmp_path)

@@ -34,6 +34,7 @@ from sdschat.lake import judge
 from sdschat.pipeline.lake import MANY
 from tests.audit.oracle import consolidate
 from tests.audit.together import together
+from tests.audit.worlds import read_once
 from tests.needs import needs_module
 from tests.pipeline.frames import lake_of, rows
 
@@ -80,7 +81,7 @@ def both(
 
 def _answers(spark: SparkSession, folder: Path) -> Both:
     taken, wanted = together(SEEDS)
-    silver = conform(taken)
+    silver = conform(read_once(taken))
     log = consolidate(silver.held)
     lake = lake_of(spark, folder, taken)
     before = _seen(spark, lake)
