@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,20 +33,22 @@ def logs_that_count(rows: Mapping[Reading, list[Row]]) -> dict[Reading, list[Row
     A log that could not be read to its end does not count; the quarantine names its database. Events count from all
     databases.
     """
-    furthest: dict[tuple[str, str], tuple[int, Reading]] = {}
+    furthest = {member: max(readings, key=itemgetter(0))[1] for member, readings in _logs(rows).items()}
+
+    def counts(row: Row, reading: Reading) -> bool:
+        return not isinstance(row, Message | Node | Declared) or furthest.get(member_of(row)) == reading
+
+    return {each: [row for row in found if counts(row, each)] for each, found in rows.items()}
+
+
+def _logs(rows: Mapping[Reading, list[Row]]) -> dict[Member, list[tuple[int, Reading]]]:
+    """Return all readings of each log, and how far they go, in the order of their paths."""
+    found: dict[Member, list[tuple[int, Reading]]] = defaultdict(list)
     for each in sorted(rows, key=lambda each: str(each.path.resolve())):
         for row in rows[each]:
             if isinstance(row, Node):
-                member = (row.node, row.channel)
-                if member not in furthest or row.as_of > furthest[member][0]:
-                    furthest[member] = (row.as_of, each)
-
-    def counts(row: Row, reading: Reading) -> bool:
-        if not isinstance(row, Message | Node | Declared):
-            return True
-        return (row.node, row.channel) in furthest and furthest[row.node, row.channel][1] == reading
-
-    return {each: [row for row in found if counts(row, each)] for each, found in rows.items()}
+                found[member_of(row)].append((row.as_of, each))
+    return found
 
 
 def refuse_contradictions(taken: Taken, read_ms: int) -> None:
@@ -68,14 +71,9 @@ def went_apart(rows: Mapping[Reading, list[Row]]) -> list[tuple[Member, str]]:
     A run of the program writes to one database. So where each has runs that the other lacks, two copies of one profile
     were used, and no log of this node tells all that it did.
     """
-    members: dict[Member, list[Reading]] = defaultdict(list)
-    for each in sorted(rows, key=lambda each: str(each.path.resolve())):
-        for row in rows[each]:
-            if isinstance(row, Node):
-                members[member_of(row)].append(each)
     found = []
-    for member, readings in sorted(members.items()):
-        runs = {each: _runs(each) for each in readings} if len(readings) > 1 else {}
+    for member, readings in sorted(_logs(rows).items()):
+        runs = {each: _runs(each) for _, each in readings} if len(readings) > 1 else {}
         for one, other in combinations(runs, 2):
             if runs[one] - runs[other] and runs[other] - runs[one]:
                 found.append((member, f"its databases {one.path} and {other.path} {_APART}"))
@@ -108,16 +106,14 @@ def search_is_damaged(path: Path) -> bool:
         connection = open_reader(path)
     except StoreError:  # the reader of this database reports the error
         return False
-    with closing(connection):
-        try:
-            require_readable(connection, path)  # anybody may have made it
-        except StoreError:
-            return False
+    with closing(connection), suppress(StoreError):
+        require_readable(connection, path)  # anybody may have made it
         try:
             with as_store_error(path):
                 return not _is_whole(connection)
-        except StoreError as error:
-            return isinstance(error, StoreDamaged)
+        except StoreDamaged:
+            return True
+    return False
 
 
 def _is_whole(connection: Any) -> bool:
