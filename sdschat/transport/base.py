@@ -341,6 +341,12 @@ def place(topic: str, prefix: str = DEFAULT_PREFIX) -> ParsedTopic | None:
     return None
 
 
+def is_presence(topic: str) -> bool:
+    """True for the topic of a presence, under any prefix."""
+    *_, level, last = "/", *topic.split("/")
+    return level == "who" and last not in ("msg", "timber")  # those of a channel called who
+
+
 def matches(topic_filter: str, topic: str) -> bool:
     """True if a subscription to this filter receives this topic, as in MQTT 4.7."""
     wanted, levels = topic_filter.split("/"), topic.split("/")

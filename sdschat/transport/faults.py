@@ -111,7 +111,11 @@ class FaultyTransport:
     def _heard(self, event: base.Event) -> None:
         match event:
             case base.Received():
-                if not self._faults.offline and not self._sifted(Direction.IN, event.topic, event.payload):
+                if self._faults.offline or self._sifted(Direction.IN, event.topic, event.payload):
+                    pass
+                elif base.is_presence(event.topic):
+                    self._notifier.put(event)
+                else:
                     faults, lane = self._faults.incoming, self.lanes[Direction.IN]
                     came = event._replace(payload=lane.spoil(faults, event.payload))
                     lane.carry(faults, lambda: self._deliver(came), lambda: None)

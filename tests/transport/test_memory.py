@@ -19,6 +19,7 @@ from sdschat.transport.base import (
     Published,
     PublishFailed,
     Received,
+    Topics,
     Transport,
     Why,
 )
@@ -226,6 +227,21 @@ def test_the_same_seed_gives_the_same_faults() -> None:
     faults = Faults(loss=0.2, duplicate=0.1, reorder=0.1, delay=0.05)
     assert faulty(7, faults)[:2] == faulty(7, faults)[:2]
     assert faulty(7, faults)[:2] != faulty(8, faults)[:2]
+
+
+def test_loss_takes_packets_and_no_presence() -> None:
+    """In the demonstration somebody who talked was not here for up to 45 s."""
+    network, clock, facts, topics = MemoryNetwork(), Clock(), Recorder(), Topics("who")
+    alice = FaultyTransport(network.transport(), clock, Faults(loss=1))
+    alice.listen(facts)
+    alice.subscribe(topics.everything)
+    alice.start()
+    bob, _ = joined(network, presence=topics.who("bob"))
+    bob.set_presence(b"here", b"left")
+    for topic in (topics.msg, topics.announcement, topics.sync("alice", "bob")):
+        bob.publish(topic, b"lost")
+    clock.run(network)
+    assert payloads(facts) == [b"here"]
 
 
 def test_offline_and_back() -> None:
