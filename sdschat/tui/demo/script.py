@@ -91,7 +91,7 @@ SCENES: Final[tuple[list[Act], ...]] = (
     ],
     [
         Act(1.0, Verb.LEAVE, 1),
-        Act(0.1, Verb.TELL, text="bob has no connection now, and goes on writing: he is not here."),
+        Act(0.1, Verb.TELL, text="bob has no connection now, and goes on writing."),
         *_talk((1, "nobody hears this yet"), (0, "has anybody seen bob?"), (1, "nor this"), (2, "he will be back")),
         Act(1.5, Verb.RETURN, 1),
         Act(3.0, Verb.SAY, 1, "here I am: what I wrote took its place above"),
