@@ -98,6 +98,13 @@ async def test_nick_changes_the_name_and_nothing_else(s: Stage) -> None:
     await s.until_text("ann is now known as anna")
 
 
+@staged(peers=("bob",))
+async def test_a_nick_that_another_key_goes_by_is_told_to_who_takes_it(s: Stage) -> None:
+    await s.until(lambda: s.peers["bob"].node.sender_id in s.app.node.sessions["lobby"].presence.online)
+    await s.enter("/nick bob")
+    assert "Another key goes by this nick" in s.hint()
+
+
 @staged()
 async def test_nick_refuses_what_is_none(s: Stage) -> None:
     await s.enter("/nick " + "x" * 300)

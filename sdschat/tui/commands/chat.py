@@ -52,6 +52,8 @@ def _nick(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     host.desktop.watch_words()
     host.show_notice(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
+    if any(host.view.is_namesake(person.sender_id, person.nick) for person in host.conversation.people()):
+        host.warn("Another key goes by this nick: ids stand beside both, and others are warned. /nick changes yours.")
 
 
 def _outbox(host: Host, argument: str) -> None:
