@@ -9,7 +9,15 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
-from sdschat.node.events import CatchingUp, DirectRefused, EventBody, MessageDelivered, NodeEvent, PresenceChanged
+from sdschat.node.events import (
+    CatchingUp,
+    DirectRefused,
+    EventBody,
+    HandedOver,
+    MessageDelivered,
+    NodeEvent,
+    PresenceChanged,
+)
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.tools.fault_injection import Injection
@@ -296,7 +304,7 @@ def test_why_calls_a_message_queued_that_was_never_sent(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
             said = look.say("ann", "what time is it?")
-            await look.own.until_texts("what time is it?")
+            await look.own.until(HandedOver)
             seen = look.eye._view_input(ROOM, said, "", 100, UNICODE)
             waits = seen._replace(fate=lambda _: OwnFate(AckState.UNACKED, 0, 0, ()))
             assert f"{UNICODE.queued} queued, not sent yet" in "\n".join(map(plain, why.view(waits)))
