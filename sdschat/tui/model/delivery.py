@@ -119,7 +119,7 @@ def _reason(person: Participant, written_at: int, now: int) -> str:
         return "not heard yet"
     heard = f"last heard {ago(now - person.heard_at)}"
     if person.heard_at < written_at:
-        return f"{heard}, before this was sent"
+        return f"{heard}, before this was written"
     return f"{heard}, with no word of it"
 
 

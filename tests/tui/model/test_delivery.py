@@ -30,7 +30,7 @@ def sentence(*others: Participant, known: tuple[str, ...] = (), perhaps: tuple[s
 def test_it_says_who_was_not_heard_since_and_when_the_next_chance_is() -> None:
     found = sentence(person("bob", 5), person("carol", -2000, 12_000), known=("bob",))
     assert found == (
-        "carol has not confirmed: last heard 43s ago, before this was sent; next chance in about 12s. "
+        "carol has not confirmed: last heard 43s ago, before this was written; next chance in about 12s. "
         "bob is known to have it."
     )
 
@@ -141,12 +141,12 @@ def test_the_sentence_for_a_post_says_who_lacks_it_why_and_when_the_next_chance_
         return PostJourney("written", ME, (carol,), next_at=NOW + 4000)
 
     assert post_sentence(written(person("carol", -2000))) == (
-        "carol has not shown yet to have it: last heard 43s ago, before this was sent; next chance in about 4s. "
+        "carol has not shown yet to have it: last heard 43s ago, before this was written; next chance in about 4s. "
         "Written into the log by you."
     )
     assert post_sentence(written(person("carol", -2000, here=False))) == (
-        "carol has not shown yet to have it: not here, last heard 43s ago, before this was sent; next chance once they "
-        "are here. Written into the log by you."
+        "carol has not shown yet to have it: not here, last heard 43s ago, before this was written; next chance once "
+        "they are here. Written into the log by you."
     )
     assert post_sentence(PostJourney("known", person("bob"), (person("carol", 5000), person("dave")))) == (
         "carol and dave have not shown yet to have it: carol last heard 36s ago, with no word of it, dave not heard "
