@@ -120,7 +120,7 @@ class Company(WatchedGroup):
             await self.group.restart(nick, self._present, _AWAY)
         finally:
             self.away.discard(nick)
-        self.tell(f"The program of {nick} runs again: it fetches what was said meanwhile.")
+        self.tell(f"The program of {nick} runs again: it asks for what was said meanwhile.")
 
     # What is seen of them.
 
