@@ -9,9 +9,11 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.node.events import ConnectionChanged, NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.model.own_keys import key_problem, written_key
 from sdschat.tui.model.words import clean, unread_words
@@ -162,19 +164,24 @@ def _take(found: Preferences, values: Mapping[str, Any], where: str, problems: l
 
 
 def moved_words(view: Conversations, channels: Sequence[str]) -> list[str]:
-    """Return what to say where a channel is opened over another broker than the last time, and keep the one of now."""
+    """Return what to say where a channel is opened over another broker than the last time. From now on, keep the broker
+    of each channel that is connected."""
     if view.guest or view.recorded:
         return []
     now = view.node.broker
     found = dict[str, str]()
     for channel in channels:
-        name = f"broker {channel}"
-        last = view.value(name)
+        last = view.value(f"broker {channel}")
         if last and last != (now or _HERE):
             found.setdefault(last, channel)
-        if last != (now or _HERE):
-            view.set_value(name, now or _HERE)
+    view.node.listen(partial(_keep_broker, view, now or _HERE))
     return [_moved(last, now, channel) for last, channel in found.items()]
+
+
+def _keep_broker(view: Conversations, broker: str, event: NodeEvent) -> None:
+    connected = isinstance(event.body, ConnectionChanged) and event.body.state == "connected"
+    if connected and view.value(name := f"broker {event.channel}") != broker:
+        view.set_value(name, broker)
 
 
 def _moved(last: str, now: str, channel: str) -> str:

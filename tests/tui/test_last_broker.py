@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.node.events import ConnectionChanged
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui.preferences import moved_words
 from tests.tui.stage import Stage, staged
@@ -18,12 +19,26 @@ async def test_another_broker_than_the_last_time_is_named_with_the_way_back(s: S
         f"lobby is on {FAR} now; the last time it was on the broker of this machine. Whoever is there is not here: "
         "sdschat join lobby leads there."
     ]
+    connect(s)
     assert moved_words(view, ["lobby"]) == []
     node.broker = ""
     assert moved_words(view, ["dev", "lobby"]) == [
         f"lobby is on the broker of this machine now; the last time it was on {FAR}. Whoever is there is not here: "
         f"sdschat join lobby --broker {FAR} leads there."
     ]
+
+
+@staged("lobby")
+async def test_a_broker_that_was_never_reached_is_none_of_the_last_time(s: Stage) -> None:
+    """Whoever mistyped the address was told at the next start that the others may be there."""
+    s.app.node.broker = "mqtt://mistyped.example"
+    moved_words(s.app.view, ["lobby"])
+    s.app.node.broker = ""
+    assert moved_words(s.app.view, ["lobby"]) == []
+
+
+def connect(s: Stage) -> None:
+    s.app.node._emit("lobby", ConnectionChanged("connected", FAR))
 
 
 @staged("lobby", guest=True)
