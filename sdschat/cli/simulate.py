@@ -101,7 +101,9 @@ def command(
 
         return simulate_grid.run_one(changes, seed, lake)
     _only(context, "checking promises")
-    return _invariants(seeds or 200, first, profile, [*["--show"] * show, *["--reach"] * reach], jobs)
+    from sdschat.sim.runner import tell_seeds
+
+    return tell_seeds(range(first, first + (seeds or 200)), jobs, profile, show=show, reach=reach)
 
 
 def _only(context: click.Context, way: str) -> None:
@@ -121,11 +123,3 @@ def _numbers(text: str) -> list[int]:
     if any(number < 2 for number in found):
         raise click.UsageError("--participants: a group has two or more.")
     return list(dict.fromkeys(found))
-
-
-def _invariants(seeds: int, first: int, profile: str, flags: list[str], jobs: int) -> int:
-    """Check the engine's promises over many seeds."""
-    from sdschat.sim.runner import main
-
-    given = ["--seeds", str(seeds), "--first", str(first), "--profile", profile, "--jobs", str(jobs)]
-    return main([*given, *flags])

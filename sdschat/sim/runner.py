@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 
@@ -103,9 +101,6 @@ def _seeds(number: int) -> str:
     return f"{number:,} seed{'' if number == 1 else 's'}"
 
 
-PROFILES = ("mixed", "plain", "varied", "equivalence")
-
-
 def story(seed: int, profile: str) -> Scenario:
     """The scenario that a seed stands for: of every two in a row, `mixed` takes a plain and a varied one."""
     return varied(seed) if profile == "varied" or (profile == "mixed" and seed % 2) else generate(seed)
@@ -178,25 +173,16 @@ def _broken(outcome: Outcome) -> str:
     return f"{outcome.variant} seed {outcome.seed} breaks {outcome.rule}: {outcome.what}".lstrip()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """`sdschat simulate`: 0 where every invariant held, 1 where one did not."""
-    parser = argparse.ArgumentParser(prog="sdschat simulate", description="simulate groups, one seed each")
-    parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
-    parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
-    parser.add_argument("--profile", choices=PROFILES, default="mixed")
-    parser.add_argument("--show", action="store_true", help="print the seed's conversation instead of running it")
-    parser.add_argument("--reach", action="store_true", help="print how many seeds met each rare situation")
-    options = parser.parse_args(argv)
-    seeds = range(options.first, options.first + options.seeds)
-    if options.show:
+def tell_seeds(seeds: range, jobs: int, profile: str, *, show: bool, reach: bool) -> int:
+    """Print what comes of these seeds, or show them. Return 0 where every invariant held, 1 where one did not."""
+    if show:
         for seed in seeds:
-            print(*describe(story(seed, options.profile)), sep="\n")
+            print(*describe(story(seed, profile)), sep="\n")
         return 0
-    summary = run_seeds(seeds, min(options.jobs, len(seeds)), profile=options.profile, progress=sys.stderr.isatty())
+    summary = run_seeds(seeds, min(jobs, len(seeds)), profile=profile, progress=sys.stderr.isatty())
     for line in summary.lines():
         print(line)
-    for line in summary.reach_lines() if options.reach else ():
+    for line in summary.reach_lines() if reach else ():
         print(line)
     for outcome in summary.failures[:_SHOWN]:
         print(*explain(outcome), sep="\n")

@@ -16,7 +16,7 @@ import pytest
 from sdschat.sim.generate import generate
 from sdschat.sim.phases import run
 from sdschat.sim.reach import SITUATIONS
-from sdschat.sim.runner import equivalence, explain, main, run_seed, run_seeds
+from sdschat.sim.runner import equivalence, explain, run_seed, run_seeds, tell_seeds
 from sdschat.sim.scenario import Scenario, describe
 from sdschat.sim.shrink import shrink
 from sdschat.sim.varied import TWISTS, varied
@@ -149,7 +149,7 @@ def test_a_varied_failure_is_cut_down_and_explained_by_its_own_story() -> None:
 
 
 def test_a_run_tells_which_rare_situations_it_met(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seeds", "20", "--jobs", "1", "--reach"]) == 0
+    assert tell_seeds(range(20), 1, "mixed", show=False, reach=True) == 0
     lines = capsys.readouterr().out.splitlines()
     counts = {line[10:]: int(line[:8].replace(",", "")) for line in lines if line[10:] in SITUATIONS}
     assert list(counts) == list(SITUATIONS)
@@ -158,10 +158,10 @@ def test_a_run_tells_which_rare_situations_it_met(capsys: pytest.CaptureFixture[
 
 
 def test_the_command_prints_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seeds", "3", "--jobs", "1"]) == 0
+    assert tell_seeds(range(3), 1, "mixed", show=False, reach=False) == 0
     assert capsys.readouterr().out.startswith("3 seeds, 0 failed\n")
     with DEFECTS["one_bloom_hit_is_an_ack"]():
-        assert main(["--seeds", "1", "--first", "3", "--jobs", "1"]) == 1
+        assert tell_seeds(range(3, 4), 1, "mixed", show=False, reach=False) == 1
     assert "seed 3 breaks I7" in capsys.readouterr().out
 
 
