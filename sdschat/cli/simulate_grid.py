@@ -6,7 +6,6 @@ And `--compare`: a comparison of the model of large groups with the engine.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 import threading
 import time
@@ -231,8 +230,7 @@ def _base(changes: tuple[str, ...]) -> GroupSetting | None:
     for name in ("by", "participants", "push", "journal"):
         if any(change.partition("=")[0].strip() == name for change in changes):
             raise CommandProblem(f"--compare sees to {name} itself; leave --with {name}=… out.", WRONG_USE)
-    base = setting_from((*changes, "by=engine"))
-    return dataclasses.replace(base, by="model")
+    return setting_from((*changes, "by=engine"))
 
 
 def _lines(wanted: Sequence[Case], found: Sequence[Compared]) -> list[str]:

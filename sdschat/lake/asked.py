@@ -60,10 +60,6 @@ class Asked(ABC):
         """Give a table of the lake a name for statements, or these files of it. One that was never written is empty."""
 
     @abstractmethod
-    def begin(self) -> None:
-        """Get ready for the statements of an audit."""
-
-    @abstractmethod
     def make(self, name: str, query: str, *, once: bool) -> None:
         """Give a query a name for statements. With `once` it is computed once, without it where it is used."""
 

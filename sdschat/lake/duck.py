@@ -83,9 +83,6 @@ class DuckLake(Asked):
         self._made[name] = kind
         self._connection.execute(f"CREATE OR REPLACE {kind} {name} AS {query}")
 
-    def begin(self) -> None:
-        """Do nothing: all is ready with the connection."""
-
     def keep_answer(self, table: type, name: str, query: str) -> None:
         self.make(name, query, once=True)
         typed = ", ".join(f"CAST({each} AS {kind}) AS {each}" for each, kind in duck_columns(table).items())

@@ -36,7 +36,7 @@ _OF_ALL = frozenset({"spread", "course", "curve", "cell"})  # a part of them wou
 
 def measure(lake: Asked, *, keep: bool) -> int:
     """Make the answers from silver and the verdict, and return the grain. With `keep` the lake keeps its metrics."""
-    lake.begin()
+    lake.forget()
     for table, name in _NEEDED.items():
         lake.name(table, name)
     grain = grain_of(at for at in lake.rows("SELECT MIN(ts_ms), MAX(ts_ms) FROM silver_event")[0] if at is not None)

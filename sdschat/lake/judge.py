@@ -46,7 +46,7 @@ VERDICT: Final = (("sdschat.audit", "views"), ("sdschat.lake", "gold"))
 
 def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
     """Make silver from bronze: of all channels, or of those alone whose verdict may be another one now."""
-    lake.begin()
+    lake.forget()
     limits = rule_query(rules)
     by = rules_digest(limits)
     new = _came_since_verdict(lake, by)

@@ -55,14 +55,10 @@ def staged_file(folder: Path, table: type, number: int) -> Path:
 
 
 def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> StagedSource:
-    memory = ParsedInput.of_process()
-    counts = _write(Reading(run_id, Path(source.path), read_ms, memory.open), source, folder, memory)
-    return StagedSource(source, counts, bool(counts.get(Quarantine.__name__)))
-
-
-def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) -> dict[str, int]:
     import pyarrow.parquet
 
+    memory = ParsedInput.of_process()
+    reading = Reading(run_id, Path(source.path), read_ms, memory.open)
     counts: dict[str, int] = {}
     writers: dict[type, pyarrow.parquet.ParquetWriter] = {}
     with ExitStack() as stack:
@@ -76,4 +72,4 @@ def _write(reading: Reading, source: Source, folder: Path, memory: ParsedInput) 
                 writers[batch.table] = stack.enter_context(writer)
             writers[batch.table].write_batch(rows_of(batch))
             counts[batch.table.__name__] = counts.get(batch.table.__name__, 0) + batch.size
-    return counts
+    return StagedSource(source, counts, bool(counts.get(Quarantine.__name__)))

@@ -83,9 +83,6 @@ class Lake(Asked):
         self._is(name, large=bool(found) and self.tables.rows(table) > FEW)
         table_rows(self.spark, table, found).where(where).createOrReplaceTempView(name)
 
-    def begin(self) -> None:
-        self.forget()
-
     def make(self, name: str, query: str, *, once: bool) -> None:
         large = self._is_about_large(query)
         made = self._asked(query, large)
