@@ -5,6 +5,8 @@ Time and loss are as in `sdschat.sim`: the loss of a packet follows from the see
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from heapq import heappop, heappush
 from random import Random
@@ -19,9 +21,6 @@ from sdschat.sds.values import AckState, Message, Refusal
 from sdschat.sim.node import CHANNEL, SharedCodec, SimNetwork, SimNode
 from sdschat.sim.scenario import Plan, Rates, Violation
 from sdschat.store.journal import JournalRow, journal_of
-
-_BOOT, _SEND, _WAKE, _ARRIVAL = range(4)
-_Sent = tuple[int, int, bytes, Message, int, str]  # packet number, sender, raw, message, our message number, kind
 
 
 def _name(seed: int, at: int) -> str:
@@ -42,37 +41,30 @@ class EngineGroup:
         self.lamports: dict[str, int] = {}
         self.journal: list[JournalRow] = []
         self._seqs = [0] * setting.participants
-        self._heap: list[tuple[int, int, int, int, _Sent | None]] = []
+        self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
         self._counts: dict[str, int] = {}
         draw = Random(f"boots and senders {seed}")
-        for at in range(setting.participants):
-            self._schedule(draw.randrange(setting.warm_up + 1) if setting.warm_up else 0, _BOOT, at)
+        for node in self.nodes:
+            self._schedule(draw.randrange(setting.warm_up + 1) if setting.warm_up else 0, partial(self._boot, node))
         self.authors = [draw.randrange(setting.participants) for _ in range(setting.messages)]
         for message, author in enumerate(self.authors):
-            self._schedule(setting.sent_at(message), _SEND, author)
+            self._schedule(setting.sent_at(message), partial(self._send, self.nodes[author]))
 
-    def _schedule(self, at: int, kind: int, node: int, what: _Sent | None = None) -> None:
+    def _schedule(self, at: int, act: Callable[[], None]) -> None:
         self._order += 1
-        heappush(self._heap, (at, self._order, kind, node, what))
+        heappush(self._heap, (at, self._order, act))
 
     def run(self) -> Record:
-        heap, until = self._heap, self.setting.until
-        while heap and heap[0][0] <= until:
-            self.time, _, kind, at, sent = heappop(heap)
-            if kind == _ARRIVAL:
-                assert sent is not None
-                self._arrive(sent)
-            elif kind == _WAKE:
-                self._wake(self.nodes[at])
-            elif kind == _SEND:
-                self._send(self.nodes[at])
-            else:
-                node = self.nodes[at]
-                node.gone = False
-                node.boot(self.time, self.codec)
-                self._settle(node)
+        while self._heap and self._heap[0][0] <= self.setting.until:
+            self.time, _, act = heappop(self._heap)
+            act()
         return self.record
+
+    def _boot(self, node: SimNode) -> None:
+        node.gone = False
+        node.boot(self.time, self.codec)
+        self._settle(node)
 
     def _send(self, node: SimNode) -> None:
         channel = node.channel
@@ -117,7 +109,7 @@ class EngineGroup:
             at = max(due - node.mono_base, self.time)
             if node.wake_at is None or at < node.wake_at:
                 node.wake_at = at
-                self._schedule(at, _WAKE, node.index)
+                self._schedule(at, partial(self._wake, node))
 
     def _keep(self, node: SimNode, ready: Ready) -> None:
         for row in journal_of(CHANNEL, ready, node.now(self.time)):
@@ -151,12 +143,10 @@ class EngineGroup:
             self.record.sent(packet.kind, len(packet.raw))
             if packet.kind in self.record.copies:
                 self.record.copies[packet.kind][number] += 1
-        self._schedule(
-            self.time + self.setting.latency, _ARRIVAL, sender, (fate, sender, packet.raw, message, number, packet.kind)
-        )
+        arrive = partial(self._arrive, fate, sender, packet.raw, message, number, packet.kind)
+        self._schedule(self.time + self.setting.latency, arrive)
 
-    def _arrive(self, sent: _Sent) -> None:
-        fate, sender, raw, message, number, why = sent
+    def _arrive(self, fate: int, sender: int, raw: bytes, message: Message, number: int, why: str) -> None:
         record, fates = self.record, self.network.fates
         for node in self.nodes:
             channel = node.channel
