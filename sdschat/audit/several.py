@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar
-from sdschat.audit.sources.databases import UNREADABLE, Reading, Row
+from sdschat.audit.sources.databases import Reading, Row
 from sdschat.audit.witness import Member, Taken, member_of
 from sdschat.store.connection import open_reader
-from sdschat.store.errors import StoreDamaged, StoreError, as_store_error
+from sdschat.store.errors import UNREADABLE, StoreDamaged, StoreError, as_store_error
 from sdschat.store.migrate import require_readable
 
 _APART: Final = (  # as in lake/presence.sql

@@ -11,9 +11,9 @@ from itertools import compress
 
 from sdschat.audit.schemas import AuditJournal, Node, Presence
 from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets
-from sdschat.audit.sources.databases import SEQ_MASK, UNREADABLE, Reading, declared_rows, node_row
+from sdschat.audit.sources.databases import SEQ_MASK, Reading, declared_rows, node_row
 from sdschat.audit.witness import MOMENTS, ChannelJournal, Held, Testimony, Witness, note
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import UNREADABLE, StoreError
 
 
 class SharedPackets:

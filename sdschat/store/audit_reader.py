@@ -16,7 +16,7 @@ from sdschat.store import dropped_packets
 from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
 from sdschat.store.columns import LOG_COLUMNS, body_sum, load_ids, row_sum
 from sdschat.store.connection import open_reader
-from sdschat.store.errors import StoreDamaged, as_store_error
+from sdschat.store.errors import UNREADABLE, StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS, journal_row
@@ -39,6 +39,7 @@ _DECLARED: Final = (
     "UNION ALL SELECT message_id, 'held', received_at FROM held WHERE channel = :channel"
 )
 _WIDTH: Final = LOG_COLUMNS.count(",") + 1
+_UNCOUNTABLE: Final = "SELECT message_id FROM log WHERE lamport < 0 ORDER BY place LIMIT 1"
 _OWN_SENDER: Final = "SELECT sender_id FROM log WHERE own = 1 LIMIT 1"
 _SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
@@ -93,7 +94,10 @@ class AlteredRow(NamedTuple):
 
 
 class AuditReader:
-    """One database at one moment, also while its node is writing. Raises StoreError if it cannot be read."""
+    """One database at one moment, also while its node is writing. Raises StoreError if it cannot be read.
+
+    Raises ValueError, with the name of the message or event, for a value that no row can have.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,9 +134,14 @@ class AuditReader:
     def standings(self) -> list[ChannelCounts]:
         found = []
         for name, tally in sorted(self._tallies.items()):
-            with as_store_error(self.path):
-                counted = count_again(self._connection, tally)
-                horizon = self._horizon(tally.number)
+            try:
+                with as_store_error(self.path):
+                    counted = count_again(self._connection, tally)
+                    horizon = self._horizon(tally.number)
+            except UNREADABLE as error:
+                with as_store_error(self.path):
+                    row = self._connection.execute(_UNCOUNTABLE).fetchone()
+                raise ValueError(f"{'a message' if row is None else f'message {row[0]}'}: {error}") from error
             claims = (
                 tally.messages,
                 fingerprint_text(tally.fingerprint),
@@ -151,15 +160,19 @@ class AuditReader:
 
     def messages(self, number: int) -> Iterator[LogRowFound]:
         """The log of a channel: messages with packets in order of arrival, then those without, in log order."""
-        with as_store_error(self.path):
-            kept_from = self._kept_from(number)
-            for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
-                yield _found(row, kept_from)
-            for one in dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT):
-                name, lamport, sender, named = one.message_id, one.lamport, one.sender_id, one.dependencies
-                yield LogRowFound(
-                    name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, ""
-                )
+        where = "a message"
+        try:
+            with as_store_error(self.path):
+                kept_from = self._kept_from(number)
+                for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
+                    where = f"message {row[3]}"
+                    yield _found(row, kept_from)
+                where = "a message"
+                for one in dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT):
+                    known = (one.message_id, one.lamport, one.sender_id, one.dependencies, False, "live", one.lamport)
+                    yield LogRowFound(*known, None, None, None, None, None, "")
+        except UNREADABLE as error:
+            raise ValueError(f"{where}: {error}") from error
 
     def _kept_from(self, number: int) -> int:
         """Lamport time before which packets of others may have been dropped; 0 if it cannot be read, so that no lost
@@ -177,14 +190,19 @@ class AuditReader:
 
     def journal(self) -> Iterator[JournalRow | AlteredRow]:
         names = {tally.number: name for name, tally in self._tallies.items()}
-        with as_store_error(self.path):
-            for row in self._connection.execute(f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"):
-                node, boot = self._boots.get(row[0] >> PLACE_BITS, ("", ""))
-                if row_sum(row[:-1]) != row[-1]:
-                    detail = "a row of the journal does not match its checksum"
-                    yield AlteredRow(row[0] & _SEQ_MASK, boot, detail)
-                else:
-                    yield journal_row(row, node, boot, names.get(row[1], ""))
+        where = "an event"
+        try:
+            with as_store_error(self.path):
+                for row in self._connection.execute(f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"):
+                    node, boot = self._boots.get(row[0] >> PLACE_BITS, ("", ""))
+                    where = f"event {row[0] & _SEQ_MASK} of boot {boot or '?'}"
+                    if row_sum(row[:-1]) != row[-1]:
+                        detail = "a row of the journal does not match its checksum"
+                        yield AlteredRow(row[0] & _SEQ_MASK, boot, detail)
+                    else:
+                        yield journal_row(row, node, boot, names.get(row[1], ""))
+        except UNREADABLE as error:
+            raise ValueError(f"{where}: {error}") from error
 
     def close(self) -> None:
         self._connection.close()

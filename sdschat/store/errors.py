@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import ClassVar, Final
 from urllib.parse import unquote
 
+# The errors of values that our program never writes, with a right checksum or before the checksum is checked.
+UNREADABLE: Final = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
+
 # Primary result codes of SQLite; the extended code keeps the primary one in its low byte.
 _PERM: Final = 3
 _BUSY: Final = 5

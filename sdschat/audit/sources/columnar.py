@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.audit.processes import BYTES, ROWS
-from sdschat.audit.sources.databases import NO_SIZES, Sizes, Telling, are_ids
+from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
 from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
-from sdschat.store.audit_reader import WITHHELD, ChannelCounts
+from sdschat.store.audit_reader import WITHHELD, AuditReader, ChannelCounts
 from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
@@ -112,7 +112,7 @@ class LogSums:
             self.nick = next(filter(None, nicks), self.nick)
 
 
-class Columnar(Telling):
+class Columnar(AuditReader):
     """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
 
     def boots(self) -> dict[int, tuple[str, str]]:

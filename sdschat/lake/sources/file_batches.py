@@ -19,7 +19,6 @@ from sdschat.audit.sources.databases import (
     NOBODYS,
     REMEMBERED,
     SEQ_MASK,
-    UNREADABLE,
     Reading,
     Row,
     damage_told,
@@ -34,7 +33,7 @@ from sdschat.audit.sources.databases import (
 from sdschat.lake.sources.batch import Batch, batch_of, in_batches
 from sdschat.lake.sources.files import LINES, parquet_rows
 from sdschat.lake.sources.line_columns import line_batches
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import UNREADABLE, StoreError
 from sdschat.store.journal import VERSION
 from sdschat.store.schema import PLACE_BITS
 from sdschat.wire.packet_parts import parts
