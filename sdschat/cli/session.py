@@ -145,7 +145,7 @@ async def _session(
     profile = _open(chosen, takes_another)
     origin = chosen.general["profile"].origin
     try:
-        if origin in WORKED_OUT or origin.startswith(IN_USE):
+        if takes_another and (origin in WORKED_OUT or origin.startswith(IN_USE)):
             for channel in channels:
                 if not profile.store.has_channel(channel):
                     refuse_namesakes(chosen, channel)
