@@ -22,6 +22,7 @@ from sdschat.tui.model.words import (
     ISOLATE,
     LEFT_TO_RIGHT,
     NO_BREAK,
+    TEXT_LIMIT,
     Glyphs,
     clock,
     closed,
@@ -198,7 +199,8 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
         lines.append([*head, *isolated([*marked(text, line_style.marked)])])
         head = below
     if left:
-        rest = f"{line_style.glyphs.cut} {left:,} more lines: Alt+Up selects it, F5 shows all"
+        more = f"{left:,}{'+' if len(entry.text) >= TEXT_LIMIT else ''} more lines"
+        rest = f"{line_style.glyphs.cut} {more}: Alt+Up selects it, F5 shows all"
         lines.append([*below, Segment(fitted(rest, room, line_style.glyphs.cut), line_style.style("note"))])
     _add_marks(lines, marks, below, right, line_style)
     return lines

@@ -172,6 +172,18 @@ async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_i
     assert page.lines[-1] == "line 999"
 
 
+@staged(size=(80, 24))
+async def test_a_message_that_is_too_long_for_the_log_is_whole_in_its_details(s: Stage) -> None:
+    """They ended in its middle, below *the whole text*, and the log counted the lines that it had."""
+    await s.type("\n".join(f"line {number:04} {'x' * 20}" for number in range(1000)))
+    await s.press("enter")
+    await s.until_text("+ more lines: Alt+Up selects it, F5 shows all")
+    await s.press("f5")
+    page = s.app.query_one(Sheet).page
+    assert page is not None
+    assert page.lines[-1].startswith("line 0999")
+
+
 @staged(peers=("bob",), size=(60, 15))
 async def test_the_details_take_no_line_for_the_name_of_a_key_alone(s: Stage) -> None:
     s.say("the first")

@@ -11,10 +11,11 @@ from sdschat.tui.host import Host
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import MessageItem, first_line, first_words
 from sdschat.tui.model.status import provenance
-from sdschat.tui.model.words import apart, clean_name, day_and_time, listed, short
+from sdschat.tui.model.words import TEXT_LIMIT, apart, clean, clean_name, day_and_time, listed, short
 
 _ID: Final = 128
 _COPY: Final = 400
+_WHOLE: Final = 1 << 20  # characters: more than a message can have
 _TEXT: Final = 50  # letters of a message that tell it from others
 
 
@@ -57,7 +58,9 @@ def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
     if "\n" in entry.text or len(entry.text) > len(first_line(entry)):
         yield ""
         yield "the whole text:"
-        yield from map(apart, entry.text.split("\n"))
+        cut = len(entry.text) >= TEXT_LIMIT  # else another text may stand for it, as of somebody who is muted
+        text = clean(shown.text or "", limit=_WHOLE, lines=True).strip("\n") if cut else entry.text
+        yield from map(apart, text.split("\n"))
 
 
 def _about(label: str, value: str) -> str:
