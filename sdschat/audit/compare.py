@@ -37,7 +37,8 @@ def compare(
 
     Sound databases are read by column, and all others row by row; with `by_row` all, for a caller that needs figures.
     """
-    readings = _readings(paths, read_ms)
+    memory = packet_memory()
+    readings = [Reading(FIELD, path, read_ms, memory) for path in paths]
     damaged = [each.path for each in readings if by_row and search_is_damaged(each.path)]
     sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
     read = _row_by_row(readings, sound)
@@ -53,11 +54,6 @@ def compare(
     left = [path for path in unsearchable if str(path) not in unread]
     known = said if excused is None else excused(said)
     return Comparison(said.there, taken.quarantine, judge(known, rules), sources, left), silver
-
-
-def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
-    memory = packet_memory()
-    return [Reading(FIELD, path, read_ms, memory) for path in paths]
 
 
 def _sound(readings: list[Reading]) -> tuple[dict[Reading, Testimony], list[Path]]:

@@ -93,7 +93,6 @@ _TABLES: Final = ("data", "idx", "docsize", "config")
 _TOTALS: Final = "SELECT block FROM search_data WHERE id = 1"
 # Parts of the index that no search can reach.
 _LOST: Final = "SELECT EXISTS (SELECT id >> 37 FROM search_data WHERE id > 10 EXCEPT SELECT segid FROM search_idx)"
-_LAST: Final = 9  # bytes of the longest number
 
 
 def search_is_damaged(path: Path) -> bool:
@@ -125,36 +124,24 @@ def _is_whole(connection: Any) -> bool:
             return False
     if connection.execute(_LOST).fetchone()[0]:
         return False
-    return _counted(connection) == _claimed(connection)
+    found = connection.execute(_TOTALS).fetchone()
+    block = found[0] if found and found[0] else b"\0\0"  # none in an empty index
+    return isinstance(block, bytes) and block.startswith(_counted(connection))
 
 
-def _counted(connection: Any) -> tuple[int, int]:
-    """Return the number of texts, and of words in all texts, by reading all of the index."""
+def _counted(connection: Any) -> bytes:
+    """Return the number of texts, and of words in all texts, by reading all of the index: as it records them itself."""
     # The table is in memory: the file was opened for reading only.
     connection.execute("PRAGMA query_only = OFF")
     connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, search, row)")
     (words,) = connection.execute("SELECT coalesce(sum(cnt), 0) FROM temp.words").fetchone()
     (texts,) = connection.execute("SELECT count(*) FROM search_docsize").fetchone()
-    return texts, words
+    return _number(texts) + _number(words)
 
 
-def _claimed(connection: Any) -> tuple[int, int] | None:
-    """Return the same two numbers as the index itself records them; None if the record is unreadable."""
-    found = connection.execute(_TOTALS).fetchone()
-    block = found[0] if found else b""
-    if not isinstance(block, bytes):
-        return None
-    texts, rest = _number(block)
-    return texts, _number(rest)[0]
-
-
-def _number(block: bytes) -> tuple[int, bytes]:
-    """Return the first number in SQLite's variable length, and the rest of the block; zero for an empty block."""
-    value = 0
-    for at, byte in enumerate(block[:_LAST]):
-        if at == _LAST - 1:
-            return value << 8 | byte, block[_LAST:]
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, block[at + 1 :]
-    return value, b""
+def _number(value: int) -> bytes:
+    """Return a number in SQLite's variable length."""
+    parts = [value & 0x7F]
+    while value := value >> 7:
+        parts.append(value & 0x7F | 0x80)
+    return bytes(reversed(parts))

@@ -14,7 +14,7 @@ from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, sentence
+from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, names_of, sentence
 
 _MOVE: Final = (
     "A row for each node, with a tick for each delivery, and a bar where it was not running, was silent or had ended. "
@@ -49,7 +49,7 @@ def page(data: ReportData, cache: Path | None = None) -> str:
     drawn, of = Pictures(cache), by_channel(audit)
     for channel in shown:
         key = (channel.run_id, channel.channel)
-        part = _Part(data, channel, of(channel), of_channel(data.figures, key), tables.naming(data), drawn)
+        part = _Part(data, channel, of(channel), of_channel(data.figures, key), names_of(audit.nodes), drawn)
         body += _channel(part, alone=len(audit.channels) == 1)
     if len(audit.channels) > len(shown):
         left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")

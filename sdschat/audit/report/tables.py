@@ -26,10 +26,6 @@ from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_r
 _SHOWN: Final = 50
 
 
-def naming(data: ReportData) -> Named:
-    return names_of(data.audit.nodes)
-
-
 class Html(str):
     """HTML, of which nothing is to be escaped."""
 
@@ -283,7 +279,7 @@ def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Na
 
 def provenance(data: ReportData) -> str:
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in data.provenance.items())
-    named, lost = naming(data), [row for row in data.audit.journals if row.lost]
+    named, lost = names_of(data.audit.nodes), [row for row in data.audit.journals if row.lost]
     told = [[named(row.node), Html(f"<code>{escape(row.boot[:8])}</code>"), row.rows, row.lost] for row in lost]
     gaps = table(("Journal of", "Boot", "Events", "Lost"), told, (2, 3))
     return f"<dl>{listed}</dl>{gaps}"

@@ -63,7 +63,7 @@ _Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
 class Logged(NamedTuple):
     """Rows of the log as columns of equal length.
 
-    `None` stands for a missing text, state or packet. `taken_apart.Packets` checks the packets.
+    `None` stands for a missing text, state or packet. `Packets` checks the packets.
     """
 
     lamports: Sequence[int]
