@@ -100,7 +100,7 @@ def command(
         now = time.time_ns() // 1_000_000
         link = invite_link(*state, profile.identity, now, uses=uses or 0, lasts=lasts, broker=broker)
     what = "can knock, and a member lets them in" if members else "can join"
-    say(f"{made} Whoever has this link {what}:\n  sdschat join LINK")
+    say(f"{made} You open it with: sdschat join {name}. Whoever has this link {what}:\n  sdschat join LINK")
     print_link(link, qr)
 
 

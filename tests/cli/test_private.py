@@ -120,6 +120,7 @@ def test_create_says_who_may_remove_and_delete(tmp_path: Path) -> None:
     told = run(tmp_path, "create", "shed", "--private", "--name", "ann").stderr
     assert "You may remove members (sdschat remove), and so may admins whom you appoint" in told
     assert "nobody can change or delete what is written" in told
+    assert "You open it with: sdschat join shed~" in told
     for kind in (["--members"], ["--members", "--private"]):
         told = run(tmp_path, "create", f"yard{len(kind)}", *kind, "--name", "ann").stderr
         assert "Whoever wrote a post may change and delete it, and you may delete any." in told
