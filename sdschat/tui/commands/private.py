@@ -151,7 +151,7 @@ def _put_out(host: Host, command: str, argument: str) -> None:
         halts = private.halt_words(host.view.node, host.room, sender_id)
         if not sure:
             host.warn(
-                f"{who} would be {would}: with a new key, which {who} does not get, and no link that was given "
+                f"{who} would be {would}: the key is changed, {who} does not get it, and no link that was given "
                 f"away is of use any more. {f'{halts} ' if halts else ''}/{command} {clean_name(name)} yes does it."
             )
             return
