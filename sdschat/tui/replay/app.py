@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
+import sys
+import termios
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from textual import events
 from textual.binding import Binding, BindingType
 
 from sdschat.node.events import Joined, NodeEvent
@@ -16,11 +21,14 @@ from sdschat.node.recording.replay import ONLY_SHOWN
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
 from sdschat.tui.host import Command, Host
+from sdschat.tui.later import later
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.replay.player import SPEEDS, Player
+from sdschat.tui.terminal import OutlastingDriver
 
 _MOST: Final = 100_000
+_LAST_KEYS: Final = 0.01  # seconds in which keys that were read already come
 
 
 def _count(argument: str) -> int:
@@ -67,6 +75,36 @@ def commands_of(app: ReplayApp) -> tuple[Command, ...]:
 KEYS: Final = "F8 play, F9 step, Ctrl+C twice leaves, Shift+F9 back, F10 faster"
 
 
+class GoingOn(OutlastingDriver):
+    """Leaves the modes of the terminal as they are where another pass follows: keys that are pressed meanwhile are not
+    shown, and wait there for that pass."""
+
+    @property
+    def _replay(self) -> ReplayApp:
+        assert isinstance(self._app, ReplayApp)
+        return self._app
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        self._replay.modes = self.attrs_before = self._replay.modes or self.attrs_before
+
+    def stop_application_mode(self) -> None:
+        if self._replay.back_to is not None:
+            self.attrs_before = None
+        super().stop_application_mode()
+
+    def disable_input(self) -> None:
+        if self._replay.back_to is None:
+            super().disable_input()
+        elif not self.exit_event.is_set():  # the same, without dropping what waits
+            signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+            self._disable_mouse_support()
+            self.exit_event.set()
+            if self._key_thread is not None:
+                self._key_thread.join()
+            self.exit_event.clear()
+
+
 class ReplayApp(ChatApp):
     """One pass through a recording. To go back, it ends, and a new one is made at an earlier place."""
 
@@ -79,9 +117,18 @@ class ReplayApp(ChatApp):
         Binding("shift+f10,f22", "faster(-1)", "Slower", id="replay-slower", priority=True),
     ]
 
-    def __init__(self, player: Player, *, place: int = 0, ascii_only: bool = False, theme: str | None = None) -> None:
+    def __init__(
+        self,
+        player: Player,
+        *,
+        place: int = 0,
+        ascii_only: bool = False,
+        theme: str | None = None,
+        modes: list[Any] | None = None,
+        typed: Sequence[events.Key] = (),
+    ) -> None:
         """`place`: begin there. What came before is heard first, so that a moment looks the same whichever way one came
-        to it."""
+        to it. `modes` of the terminal and `typed` keys are left by the pass before."""
         channels = player.recording.channels
         super().__init__(
             player.conversations(),
@@ -94,12 +141,29 @@ class ReplayApp(ChatApp):
         self.player = player
         self._place = place
         self.back_to: int | None = None
+        self.modes = modes  # of the terminal before the first pass
+        self.typed = list(typed)  # keys that wait: until this pass is on the screen, or for the next one
+        self._takes_keys = False
+        if self.driver_class is OutlastingDriver:
+            self.driver_class = GoingOn
         self._where = ""  # what was said last of where the recording stands
 
     def on_mount(self) -> None:
         """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
         self.set_interval(0.25, self._say_where)
         self._playing = self.player.begin(self.fail, self._place)
+        self.call_after_refresh(self._take_keys)
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Key) or event.is_forwarded or (self._takes_keys and self.back_to is None):
+            await super().on_event(event)
+        else:
+            self.typed.append(event)
+
+    async def _take_keys(self) -> None:
+        typed, self.typed, self._takes_keys = self.typed, [], True
+        for event in typed:
+            await self.on_event(event)
 
     def on_unmount(self) -> None:
         """Stop playing, before the chat is unmounted."""
@@ -140,7 +204,9 @@ class ReplayApp(ChatApp):
     def action_rewind(self, count: int = 1) -> None:
         self.player.pause()
         self.back_to = self.player.place_back(count)
-        self.exit(0)
+        if self._driver is not None:
+            self._driver.disable_input()
+        later(self, _LAST_KEYS, lambda: self.exit(0))
 
     def action_faster(self, by: int) -> None:
         speed = self.player.speed
@@ -155,11 +221,11 @@ class ReplayApp(ChatApp):
 async def run_replay(recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None) -> int:
     """Show the recording until the user quits, and return the exit code."""
     player = Player(recording, speed=speed, playing=not paused)
-    place, lens = 0, ""
+    place, lens, modes, typed = 0, "", None, list[events.Key]()
     try:
         while True:
             await player.open()
-            shown = ReplayApp(player, place=place, ascii_only=ascii_only, theme=theme)
+            shown = ReplayApp(player, place=place, ascii_only=ascii_only, theme=theme, modes=modes, typed=typed)
             if lens:
                 shown.call_later(shown.lens.open, lens)
             try:
@@ -171,7 +237,10 @@ async def run_replay(recording: Recording, *, speed: float, paused: bool, ascii_
             if shown.back_to is None:
                 return shown.return_code or 0
             place = shown.back_to
-            lens = shown.lens.shown
+            lens, modes, typed = shown.lens.shown, shown.modes, shown.typed
     finally:
+        if modes is not None:  # an error between two passes left them
+            with contextlib.suppress(OSError, ValueError, termios.error):
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
         with contextlib.suppress(asyncio.CancelledError):
             await player.close()

@@ -16,10 +16,13 @@ from sdschat.node.recording.reader import Recording, read_recording
 from sdschat.node.recording.recorder import Recorder
 from sdschat.tui.replay.app import ReplayApp
 from sdschat.tui.replay.player import LONGEST_PAUSE, Player
+from tests.cli.processes import command
 from tests.cli.processes import run as run_program
 from tests.node.worlds import world
+from tests.tui.terminal import Terminal
 
 TEXTS = ("one", "two", "three")
+_STEP, _STEP_BACK = "\x1b[20~", "\x1b[20;2~"  # as terminals send F9 and Shift+F9
 
 
 async def record(folder: Path, path: Path) -> None:
@@ -321,6 +324,22 @@ def test_a_recording_is_slowed_down_and_gone_back_in_by_keys(recording: Recordin
             assert app.back_to is not None
 
     asyncio.run(story())
+
+
+def test_no_key_is_lost_while_the_recording_goes_back(tmp_path: Path) -> None:
+    """Each step back is a new pass. What is pressed meanwhile is for that one."""
+    path = tmp_path / "run.jsonl"
+    asyncio.run(record(tmp_path, path))
+    steps = sum(step.has_event for step in read_recording(path).steps)
+    with Terminal(command("replay", str(path), "--paused"), tmp_path) as terminal:
+        terminal.until_text("RECORDING paused")
+        terminal.press(_STEP * steps)
+        terminal.until_text("RECORDING at its end", TEXTS[-1])
+        terminal.press(_STEP_BACK * steps)
+        terminal.until_text("nobody has written anything yet")
+        terminal.press("/quit\r")
+        assert terminal.wait() == 0
+        assert terminal.restored()
 
 
 @pytest.mark.parametrize(
