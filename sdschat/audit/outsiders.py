@@ -25,7 +25,6 @@ def _excused(said: Testimony, channel: str, roster: Roster) -> Iterator[Declared
     def outside(participant: str, position: Position) -> bool:
         return participant not in members and position >= left.get(participant, (0, ""))
 
-    latest = {(node.run_id, node.channel, node.node): (node.as_of, node.read_ms) for node in said.nodes}
     for (run_id, name), witnesses in said.there.items():
         if name != channel:
             continue
@@ -37,5 +36,4 @@ def _excused(said: Testimony, channel: str, roster: Roster) -> Iterator[Declared
                 if message_id in one.held.versions:
                     continue
                 if outside(node, position) or (version.sender != node and outside(version.sender, position)):
-                    moment = latest.get((run_id, name, node), (0, 0))
-                    yield Declared(run_id, node, name, message_id, NO_MEMBER, version.lamport, *moment)
+                    yield Declared(run_id, node, name, message_id, NO_MEMBER, version.lamport, 0, 0)
