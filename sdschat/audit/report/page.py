@@ -133,10 +133,9 @@ def _answers(part: _Part) -> Iterator[str]:
     yield section("What text cost on the wire", tables.wire_note(found.wire), tables.wire(found.wire))
     told = tables.truth(found.acknowledged, found.untrue, named)
     yield section("Did acknowledgements tell the truth?", tables.truth_note(found.acknowledged), told)
-    if found.unproven:
-        rows = [[named(row.node), named(row.peer), row.messages] for row in found.unproven]
-        listed = table(("Messages of", "Said by", "Number"), rows, (2,))
-        yield section("Unproven", tables.unproven_note(found.unproven), listed)
+    rows = [[named(row.node), named(row.peer), row.messages] for row in found.unproven]
+    listed = table(("Messages of", "Said by", "Number"), rows, (2,))
+    yield section("Unproven", tables.unproven_note(found.unproven), listed)
 
 
 def _figures(part: _Part) -> Iterator[str]:
