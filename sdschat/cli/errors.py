@@ -120,7 +120,7 @@ def time_option(option: str, text: str, ending: str = ".") -> int:
 
     `ending` ends the sentence of the error: an example, or another value that the option takes.
     """
-    from sdschat.node.settings import duration
+    from sdschat.node.quantities import duration
 
     try:
         return duration(text)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from sdschat.identity.suggest import did_you_mean
+from sdschat.node.quantities import SIZES as SIZES
+from sdschat.node.quantities import Value as Value
+from sdschat.node.quantities import duration, size
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
 from sdschat.timber.config import Config as TimberConfig
 from sdschat.transport.base import DEFAULT_PREFIX, normal_prefix
 from sdschat.transport.fault_lane import NONE, Faults
 
-Value = str | int | float | bool
 # Short timers, for networks that are not shorter: where packets take 300 ms each way, those who have a message that
 # somebody lacks must wait long enough to hear that another one has sent it. Eight nodes that lose 15 % then send a
 # third fewer pushes, and nothing comes later (`tests.node.faulty` has the other end: 30 % lost, and sixty at once).
@@ -23,36 +25,10 @@ TIMBER: Final[Mapping[str, TimberConfig]] = {
     "spec": TimberConfig(),
     "demo": TimberConfig(heartbeat=2_000, stagger=300, retry=2_000, sync_interval=5_000),
 }
-_UNITS: Final = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_LONGEST: Final = 36525 * _UNITS["d"]  # durations are added to times that a database holds in 64 bits
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
-SIZES: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?")
 
 
 class SettingError(ValueError):
     """A setting cannot be used. The text says which, why and what would do."""
-
-
-def duration(text: Value) -> int:
-    """Milliseconds: bare, or with ms, s, m, h or d behind the number."""
-    found = _DURATION.fullmatch(str(text).strip())
-    if found is None or isinstance(text, bool):
-        raise ValueError("must be a duration such as 500ms, 30s or 10m")
-    length = float(found[1]) * _UNITS[found[2]]
-    if length > _LONGEST:
-        raise ValueError("must not be longer than a hundred years")
-    return round(length)
-
-
-def size(text: Value) -> int:
-    """Bytes: bare, or with K, M, G or T behind the number. 0 for `none`, which is no limit."""
-    word = str(text).strip().upper()
-    found = _SIZE.fullmatch(word)
-    length = round(float(found[1]) * SIZES[found[2]]) if found else 0
-    if isinstance(text, bool) or (not length and word != "NONE"):
-        raise ValueError("must be a size such as 500M or 20G, or none")
-    return length
 
 
 def _integer(text: Value) -> int:

@@ -15,7 +15,8 @@ from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import PASSWORD_SEEN, Chosen, resolve, written
 from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.profile import database_path, open_profile
-from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
+from sdschat.node.quantities import duration, size
+from sdschat.node.settings import SETTINGS, SettingError, make_settings, parse
 from sdschat.sds.config import DEMO, SPEC
 from tests.cli.processes import run
 

@@ -227,7 +227,7 @@ def tell_cut_logs(paths: Iterable[Path], bad: Iterable[Quarantine]) -> None:
 
 def milliseconds(text: str, option: str = "--settle") -> int:
     """Return a duration in milliseconds. Raises BadParameter if the text is not a duration."""
-    from sdschat.node.settings import duration
+    from sdschat.node.quantities import duration
 
     try:
         return duration(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.settings import duration
+from sdschat.node.quantities import duration
 from sdschat.node.view import members, private
 from sdschat.node.view.members import has_members, members_of
 from sdschat.node.view.qr import qr_lines

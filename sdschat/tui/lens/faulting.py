@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sdschat.node.settings import duration
+from sdschat.node.quantities import duration
 from sdschat.node.tools.fault_injection import SHARES, Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.tags import called
