@@ -16,7 +16,7 @@ from sdschat.experiment.vector_model.ranges import no_longer_owed
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.sending import note_sent
 
-_BLOCK: Final = 1 << 15  # participants at once, so that their values stay in the processor's cache
+BLOCK: Final = 1 << 15  # participants at once, so that their values stay in the processor's cache
 
 
 def skip_quiet(g: Group) -> None:
@@ -33,8 +33,8 @@ def skip_quiet(g: Group) -> None:
         return
     first = g.in_steps(g.due)
     count = -_send_owed(g, first, end)
-    for start in range(0, g.count, _BLOCK):
-        count += _run_timers(g, slice(start, start + _BLOCK), first, end)
+    for start in range(0, g.count, BLOCK):
+        count += _run_timers(g, slice(start, start + BLOCK), first, end)
     shown = g.sent_mask
     high = g.sent - 1 if g.rules.ranges and g.config.push_enabled else -1
     note_sent(g, PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, high, shown, False), count)

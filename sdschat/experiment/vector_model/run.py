@@ -11,7 +11,7 @@ from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
-from sdschat.experiment.vector_model.quiet import skip_quiet
+from sdschat.experiment.vector_model.quiet import BLOCK, skip_quiet
 from sdschat.experiment.vector_model.ranges import (
     due_pushes,
     heard_again,
@@ -118,7 +118,8 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
     new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
-        _take(g, number, new)
+        for start in range(0, len(new), BLOCK):
+            _take(g, number, new[start : start + BLOCK])
         if g.config.push_enabled and not first:
             review_old_filter(g, number, new)
 
