@@ -28,6 +28,7 @@ class Comparison(NamedTuple):
     audit: Audit
     sources: dict[Member, str]  # the database of each node
     unsearchable: list[Path]  # readable databases with a damaged search index
+    members: bool  # False: there are certainly no members' channels
 
 
 def compare(
@@ -53,7 +54,8 @@ def compare(
     unread = {row.source for row in taken.quarantine if not row.place}
     left = [path for path in unsearchable if str(path) not in unread]
     known = said if excused is None else excused(said)
-    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, left), silver
+    members = len(sound) < len(readings) or any(each.members for each in sound.values())
+    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, left, members), silver
 
 
 def _sound(readings: list[Reading]) -> tuple[dict[Reading, Testimony], list[Path]]:

@@ -43,7 +43,7 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Testimon
     told, spans = _told(columns, memory.lists), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise _Unlike
-    found = Testimony({}, [], [], _summaries(reading, whose, columns, spans), [])
+    found = Testimony({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
         held, sums = _log(columns, number, memory.packets)
         standing = columns.standing(number, sums)

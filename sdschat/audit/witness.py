@@ -174,6 +174,7 @@ class Testimony(NamedTuple):
     declared: list[Declared]
     journals: list[AuditJournal]
     apart: list[tuple[Member, str]]  # databases of one node that went different ways
+    members: bool = True  # False: there are certainly no members' channels
 
 
 def testimony(silver: Silver) -> Testimony:

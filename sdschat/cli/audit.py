@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,7 +101,11 @@ def command(
         excused = partial(_excused, paths)
         found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
     tell_cut_logs(paths, found.quarantine)
-    everyone = _members(paths)
+    everyone: list[MembersAudit] = []
+    if found.members:  # the code for them is slow to import
+        from sdschat.audit.members import audit_members
+
+        everyone = audit_members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}
         channel = full_channel(channel, names)
@@ -152,21 +155,6 @@ def _excused(paths: list[Path], said: Testimony) -> Testimony:
     from sdschat.audit.outsiders import with_outsiders
 
     return with_outsiders(said, rosters(paths))
-
-
-def _members(paths: list[Path]) -> list[MembersAudit]:
-    """Audit the members' channels; their code, slow to import, is needed only if there are any."""
-    from sdschat.store.errors import StoreError
-    from sdschat.store.reader import Reader
-    from sdschat.wire.sds_codec import SdsCodec
-
-    for path in paths:
-        with suppress(StoreError), Reader.open(path, SdsCodec()) as reader:
-            if reader.timber_channels():
-                from sdschat.audit.members import audit_members
-
-                return audit_members(paths)
-    return []
 
 
 def rosters(paths: Iterable[Path]) -> dict[str, Roster]:

@@ -133,7 +133,8 @@ def test_the_verdict_in_json_is_on_members_channels_beside_others_too(
     untouched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     garden = MembersAudit("garden", "", {"a": "ann"}, 3, 3, 0, [], [])
-    monkeypatch.setattr("sdschat.cli.audit._members", lambda paths: [garden])
+    monkeypatch.setattr("sdschat.audit.sources.columnar.Columnar.has_members", lambda columns: True)
+    monkeypatch.setattr("sdschat.audit.members.audit_members", lambda paths: [garden])
     _, found = asked(untouched)
     assert found["verdict"].startswith("garden: a members' channel, 1 node, 3 operations settled; ")
     assert "lobby: 3 nodes" in found["verdict"]

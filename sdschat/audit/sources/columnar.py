@@ -122,6 +122,11 @@ class Columnar(AuditReader):
     def channels(self) -> dict[int, str]:
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
 
+    def has_members(self) -> bool:
+        """True if there are rows of members' channels."""
+        with as_store_error(self.path):
+            return bool(self._connection.execute(_MEMBERS).fetchone()[0])
+
     def standing(self, number: int, sums: LogSums) -> ChannelCounts | None:
         """Return the counts of a channel, as it recorded them and as the rows of its log have them. None where SQLite
         counts other rows as this log: it goes by the channel in the rows, whatever their places say, and by an index,
@@ -228,6 +233,7 @@ class Columnar(AuditReader):
         return {row[0]: _STATES.get(row[_STATE]) for row in rows}
 
 
+_MEMBERS: Final = "SELECT EXISTS (SELECT 1 FROM timber_row)"
 _NO_TEXT: Final = (None, None, None)
 _NO_BODY: Final = (None, None)
 
