@@ -119,12 +119,20 @@ SELECT * FROM numbered
 UNION ALL
 SELECT * FROM other;
 
--- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
--- that these alone are ordered. Others may have the same mark.
+-- Which messages may be in several readings? It was noted when they came, but not by older programs. Others may have the
+-- same mark.
 CREATE TABLE reread AS
 SELECT DISTINCT mark
 FROM stated
 WHERE again;
+
+-- Where does a reading say something else than the first one? These are few, so that these alone are ordered.
+CREATE TABLE changed AS
+SELECT s.mark
+FROM stated AS s
+LEFT SEMI JOIN reread AS t ON t.mark = s.mark
+GROUP BY s.mark, s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage, s.gone
+HAVING SUM(CASE WHEN s.again THEN 0 ELSE 1 END) <> 1;
 
 -- What does the latest reading say of these?
 CREATE TABLE latest AS
@@ -132,16 +140,16 @@ SELECT member, message, version, lamport, received_ms, own, damage
 FROM (
   SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank
   FROM stated AS s
-  LEFT SEMI JOIN reread AS t ON t.mark = s.mark
+  LEFT SEMI JOIN changed AS t ON t.mark = s.mark
 ) AS readings
 WHERE rank = 1 AND NOT gone;
 
--- Which version of which message does each node have?
+-- Which version of which message does each node have? Of equal readings the first one counts.
 CREATE TABLE copy AS
 SELECT s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage
 FROM stated AS s
-LEFT ANTI JOIN reread AS t ON t.mark = s.mark
-WHERE NOT s.gone
+LEFT ANTI JOIN changed AS t ON t.mark = s.mark
+WHERE NOT s.again AND NOT s.gone
 UNION ALL
 SELECT member, message, version, lamport, received_ms, own, damage
 FROM latest;

@@ -22,6 +22,8 @@ CREATE VIEW stated AS SELECT * FROM numbered UNION ALL SELECT * FROM other;
 
 CREATE TABLE reread AS SELECT DISTINCT mark FROM stated WHERE again;
 
-CREATE TABLE latest AS SELECT member, message, version, lamport, received_ms, own, damage FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank FROM stated AS s SEMI JOIN reread AS t ON t.mark = s.mark) AS readings WHERE rank = 1 AND NOT gone;
+CREATE TABLE changed AS SELECT s.mark FROM stated AS s SEMI JOIN reread AS t ON t.mark = s.mark GROUP BY s.mark, s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage, s.gone HAVING SUM(CASE WHEN s.again THEN 0 ELSE 1 END) <> 1;
 
-CREATE TABLE copy AS SELECT s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage FROM stated AS s ANTI JOIN reread AS t ON t.mark = s.mark WHERE NOT s.gone UNION ALL SELECT member, message, version, lamport, received_ms, own, damage FROM latest;
+CREATE TABLE latest AS SELECT member, message, version, lamport, received_ms, own, damage FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY member, message ORDER BY as_of DESC, read_ms DESC) AS rank FROM stated AS s SEMI JOIN changed AS t ON t.mark = s.mark) AS readings WHERE rank = 1 AND NOT gone;
+
+CREATE TABLE copy AS SELECT s.member, s.message, s.version, s.lamport, s.received_ms, s.own, s.damage FROM stated AS s ANTI JOIN changed AS t ON t.mark = s.mark WHERE NOT s.again AND NOT s.gone UNION ALL SELECT member, message, version, lamport, received_ms, own, damage FROM latest;

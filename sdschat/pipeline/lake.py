@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FEW: Final = 50_000  # rows
 # These have a row for each message or event, or for many of them. Of all others few are expected.
 MANY: Final = frozenset(
-    {"silver_event", "heard", "variant", "version", "message", "reread", "latest", "need", "told", "shown"}
+    {"silver_event", "heard", "variant", "version", "message", "reread", "need", "told", "shown"}
     | {"tally", "log", "gold_log", "needs"}
 )
 _QUICK: Final = {"compression": "none", "parquet.page.write-checksum.enabled": "false"}  # nobody reads them tomorrow
