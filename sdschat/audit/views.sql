@@ -304,7 +304,7 @@ LEFT JOIN excused AS e ON e.member = t.member AND e.message = t.dependency
 WHERE t.moment > s.moment AND t.dependency_lamport >= p.horizon AND (e.moment IS NULL OR e.moment > s.moment);
 
 -- Which messages break a rule of the clock, or share their time with another one of their sender?
-CREATE VIEW ill_timed AS
+CREATE TABLE ill_timed AS
 SELECT l.message, CAST(NULL AS STRING) AS other, 'its Lamport time is out of bounds' AS detail
 FROM log AS l
 CROSS JOIN rule AS r
