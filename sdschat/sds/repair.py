@@ -299,14 +299,18 @@ class RefetchBuffer:
             if tries:
                 self._tries[entry.message_id] = tries
 
-    def make_room(self, most: int) -> bool:
-        """True if fewer than `most` are here, possibly since one was forgotten that was asked for in vain."""
-        if len(self._entries) >= most:
-            asked = self._asked
-            in_vain = (message_id for message_id, tries in self._tries.items() if asked.get(message_id, 0) >= tries)
-            if (forgotten := next(in_vain, None)) is not None:
-                self.take(forgotten)
-        return len(self._entries) < most
+    def has_room(self, most: int) -> bool:
+        """True if fewer than `most` are here, or one of them was asked for in vain."""
+        return len(self._entries) < most or self._in_vain() is not None
+
+    def make_room(self, most: int) -> None:
+        """Forget the first one that was asked for in vain, if not fewer than `most` are here."""
+        if len(self._entries) >= most and (forgotten := self._in_vain()) is not None:
+            self.take(forgotten)
+
+    def _in_vain(self) -> str | None:
+        asked = self._asked
+        return next((name for name, tries in self._tries.items() if asked.get(name, 0) >= tries), None)
 
     def due(self, now: int, most: int) -> tuple[HistoryEntry, ...]:
         found = [message_id for message_id, due in self._due.items() if due <= now]

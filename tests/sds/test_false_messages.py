@@ -10,7 +10,7 @@ import pytest
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, Rejected, RepairRequested
-from sdschat.sds.limits import DOUBTED_TRIES
+from sdschat.sds.limits import DOUBTED_AT_A_TIME, DOUBTED_TRIES
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, START, Group, forge
 
@@ -121,12 +121,31 @@ def test_what_was_asked_for_in_vain_gives_its_place_to_another_one() -> None:
     state = Group("a")["a"].channel.state
     for name in ("one", "two"):
         state.refetch.want(HistoryEntry(name), state.now.mono, tries=2)
-    assert not state.refetch.make_room(2)
+    assert not state.refetch.has_room(2)
     for _ in range(2):
         state.refetch.asked("two", state.now.mono, state.config.t_max)
-    assert state.refetch.make_room(2)
+    assert state.refetch.has_room(2)
+    state.refetch.make_room(2)
     assert "one" in state.refetch
     assert "two" not in state.refetch
+
+
+def test_only_for_a_false_one_another_one_gives_its_place() -> None:
+    """Whoever named true ones under other senders made us forget what we asked for."""
+    group = Group("a")
+    group.give("a", TRUE)
+    group.give("a", replace(FALSE, message_id=sha256(b"another").hexdigest()))
+    state = group["a"].channel.state
+    for number in range(DOUBTED_AT_A_TIME):
+        state.refetch.want(HistoryEntry(f"{number}"), state.now.mono, tries=1)
+        state.refetch.asked(f"{number}", state.now.mono, state.config.t_max)
+    assert group["a"].channel.doubt(group.now, ID)
+    assert "0" in state.refetch
+    assert group["a"].channel.doubt(group.now, sha256(b"another").hexdigest())
+    assert "0" not in state.refetch
+    assert len(state.refetch) == DOUBTED_AT_A_TIME
+    assert group["a"].channel.doubt(group.now, sha256(b"another").hexdigest())
+    assert "1" in state.refetch
 
 
 def test_what_the_log_has_let_go_of_is_asked_for_no_more() -> None:

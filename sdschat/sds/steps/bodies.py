@@ -89,14 +89,15 @@ def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
 def doubt(s: ChannelState, message_id: str) -> bool:
     """Ask for the message of which an id is made, if what is here under it is not that one. Everybody takes us to have
     it, so that nobody sends it unless asked. False: too many are asked for."""
-    if not s.refetch.make_room(DOUBTED_AT_A_TIME):
+    if not s.refetch.has_room(DOUBTED_AT_A_TIME):
         return False
     entry, ours = s.delivered(message_id), s.packet_of(message_id)
     if entry is None or not s.config.repair_enabled:
         return True
     known = None if ours is None else s.codec.decode(ours[0])
     false = entry.generation == TOLD if ours is None else isinstance(known, Message) and s.may_be_of_another(known)
-    if false:
+    if false and message_id not in s.refetch:
+        s.refetch.make_room(DOUBTED_AT_A_TIME)
         s.refetch.want(HistoryEntry(message_id, None, entry.sender_id), s.now.mono + s.config.t_min, DOUBTED_TRIES)
     return True
 
