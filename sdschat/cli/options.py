@@ -21,7 +21,7 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.suggest import did_you_mean
-from sdschat.node.profile import database_path
+from sdschat.node.profile import database_path, last_nick, profile_names
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.store.errors import StoreError
 from sdschat.transport.address import AddressError, parse_url
@@ -282,24 +282,22 @@ def _work_out(general: dict[str, FoundSettings]) -> None:
         except (OSError, KeyError):  # the user has no name, as in some containers
             general["name"] = FoundSettings("me", "default")
     if general["profile"].value is None:
-        general["profile"] = _profile_of(Path(str(general["data_dir"].value)), str(general["name"].value))
+        general["profile"] = _profile_of(Path(str(general["data_dir"].value)).expanduser(), str(general["name"].value))
 
 
 def _profile_of(data_dir: Path, nick: str) -> FoundSettings:
-    """Return the profile of a nick: by name, or the one that took this nick by /nick."""
-    from sdschat.node.profile import profile_called
-
-    with contextlib.suppress(StoreError):
-        if renamed := profile_called(data_dir.expanduser(), nick):
-            return FoundSettings(renamed, _RENAMED)
-    return FoundSettings(nick, _NICK)
+    """Return the profile of a nick: by name, or the only one that took this nick by /nick."""
+    names, found = profile_names(data_dir), []
+    for name in names if nick not in names else ():
+        with contextlib.suppress(StoreError):
+            if last_nick(database_path(data_dir, name)) == nick:
+                found.append(name)
+    return FoundSettings(found[0], _RENAMED) if len(found) == 1 else FoundSettings(nick, _NICK)
 
 
 def _only_profile(data_dir: Path) -> str:
     """Return the profile that is there, if there is one alone. A Store's does not count, nor those that were taken
     while another was in use, as ann-2 beside ann. Else an empty text."""
-    from sdschat.node.profile import profile_names
-
     names = set(profile_names(data_dir)) - {STORE_NAME}
     own = [name for name in names if _TAKEN_BESIDE.sub("", name) not in names - {name}]
     return own[0] if len(own) == 1 else ""

@@ -50,16 +50,9 @@ def profile_names(data_dir: Path) -> list[str]:
     return sorted(map(profile_name, data_dir.glob(f"profiles/*/{DATABASE}")), key=by_name)
 
 
-def profile_called(data_dir: Path, nick: str) -> str:
-    """Return the profile that last wrote under a nick which is no profile's name; an empty text if there is none, or
-    more than one. Raises StoreError for a database that cannot be read."""
-    names = profile_names(data_dir)
-    found = [] if nick in names else [one for one in names if _last_nick(database_path(data_dir, one)) == nick]
-    return found[0] if len(found) == 1 else ""
-
-
-def _last_nick(path: Path) -> str:
-    """Return the nick under which a profile last wrote something; empty if it did not, or has no readable key."""
+def last_nick(path: Path) -> str:
+    """Return the nick under which a profile last wrote something, by the path of its database; empty if it did not, or
+    has no readable key. Raises StoreError for a database that cannot be read."""
     with contextlib.suppress(OSError, KeyFileError):
         own = load(path.parent / KEY_FILE).public_key
         with contextlib.closing(Store.open_read_only(path, EitherCodec())) as reader:

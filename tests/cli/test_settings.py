@@ -101,6 +101,10 @@ def test_who_took_a_nick_is_the_same_one_under_it(tmp_path: Path) -> None:
         return chosen(tmp_path, options={"data_dir": str(tmp_path), "name": nick}).profile
 
     assert [found(nick) for nick in ("carla", "cara", "dora")] == ["cara", "cara", "dora"]
+    damaged = database_path(tmp_path, "anna")
+    open_profile(damaged, make_settings({}, "spec")).store.close()
+    damaged.write_bytes(b"no database" * 100)
+    assert found("carla") == "cara", "what another profile lacks is nothing to this one"
     database_path(tmp_path, "carla").parent.mkdir()
     database_path(tmp_path, "carla").touch()
     assert found("carla") == "carla", "the name of a profile comes first"
