@@ -35,13 +35,15 @@ FROM disputed AS d
 JOIN copy AS c ON c.message = d.message
 GROUP BY c.message, c.version, CASE WHEN c.damage IS NULL THEN 0 ELSE 1 END;
 
--- Which of them counts? A sound one with a known content, then the one that most nodes have, then the smallest.
+-- Which of them counts? A sound one with a known content, then one with known dependencies, then the one that most nodes
+-- have, then the smallest.
 CREATE VIEW preferred AS
 SELECT message, version
 FROM (
   SELECT c.message, c.version, ROW_NUMBER() OVER (
     PARTITION BY c.message
-    ORDER BY c.damaged, CASE WHEN v.digest = '' THEN 1 ELSE 0 END, c.copies DESC, v.lamport, v.sender, v.deps, v.digest
+    ORDER BY c.damaged, CASE WHEN v.digest <> '' THEN 0 WHEN v.deps <> '' THEN 1 ELSE 2 END, c.copies DESC, v.lamport,
+      v.sender, v.deps, v.digest
   ) AS rank
   FROM contested AS c
   JOIN version AS v ON v.version = c.version
@@ -217,13 +219,15 @@ FROM (
 ) AS numbered
 GROUP BY member, reason, stretch;
 
--- Which copies are another version than the canonical log has, and in what do they differ?
+-- Which copies are another version than the canonical log has, and in what do they differ? A copy without content and
+-- dependencies is an id alone, and says nothing of either.
 CREATE VIEW unlike AS
 SELECT c.member, c.message, l.position, l.lamport, l.message_id, c.lamport AS own_lamport, c.damage, CONCAT(
     CASE WHEN v.lamport <> l.lamport
       THEN CONCAT('; Lamport time ', CAST(v.lamport AS STRING), ', elsewhere ', CAST(l.lamport AS STRING)) ELSE '' END,
     CASE WHEN v.sender <> l.sender THEN CONCAT('; sender ', v.sender, ', elsewhere ', l.sender) ELSE '' END,
-    CASE WHEN v.deps <> l.deps THEN '; other dependencies than elsewhere' ELSE '' END,
+    CASE WHEN v.deps <> l.deps AND CONCAT(v.deps, v.digest) <> '' THEN '; other dependencies than elsewhere'
+      ELSE '' END,
     CASE WHEN v.digest <> l.digest AND v.digest <> '' AND l.digest <> ''
       THEN '; another content than elsewhere' ELSE '' END
   ) AS difference

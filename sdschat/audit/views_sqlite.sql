@@ -6,7 +6,7 @@ CREATE TABLE disputed AS SELECT message FROM tally WHERE low <> high;
 
 CREATE VIEW contested AS SELECT c.message, c.version, CASE WHEN c.damage IS NULL THEN 0 ELSE 1 END AS damaged, COUNT(*) AS copies FROM disputed AS d JOIN copy AS c ON c.message = d.message GROUP BY c.message, c.version, CASE WHEN c.damage IS NULL THEN 0 ELSE 1 END;
 
-CREATE VIEW preferred AS SELECT message, version FROM (SELECT c.message, c.version, ROW_NUMBER() OVER (PARTITION BY c.message ORDER BY c.damaged, CASE WHEN v.digest = '' THEN 1 ELSE 0 END, c.copies DESC, v.lamport, v.sender, v.deps, v.digest) AS rank FROM contested AS c JOIN version AS v ON v.version = c.version) AS ranked WHERE rank = 1;
+CREATE VIEW preferred AS SELECT message, version FROM (SELECT c.message, c.version, ROW_NUMBER() OVER (PARTITION BY c.message ORDER BY c.damaged, CASE WHEN v.digest <> '' THEN 0 WHEN v.deps <> '' THEN 1 ELSE 2 END, c.copies DESC, v.lamport, v.sender, v.deps, v.digest) AS rank FROM contested AS c JOIN version AS v ON v.version = c.version) AS ranked WHERE rank = 1;
 
 CREATE TABLE log AS SELECT v.chan, v.message, v.version, v.message_id, v.lamport, v.sender, v.deps, v.digest, v.x1, v.x2, t.copies, t.first_ms, t.last_ms, ROW_NUMBER() OVER (PARTITION BY v.chan ORDER BY v.lamport, v.message_id) AS position FROM tally AS t LEFT JOIN preferred AS p ON p.message = t.message JOIN version AS v ON v.version = COALESCE(p.version, t.low);
 
@@ -44,7 +44,7 @@ CREATE TABLE lacking AS SELECT member, position, lamport, message_id, sender, no
 
 CREATE TABLE allowed AS SELECT member, MIN(position) AS position, MAX(position) AS until, COUNT(*) AS messages FROM (SELECT member, reason, position, position - ROW_NUMBER() OVER (PARTITION BY member, reason ORDER BY position) AS stretch FROM lacking WHERE reason <> 'lost') AS numbered GROUP BY member, reason, stretch;
 
-CREATE VIEW unlike AS SELECT c.member, c.message, l.position, l.lamport, l.message_id, c.lamport AS own_lamport, c.damage, CASE WHEN v.lamport <> l.lamport THEN '; Lamport time ' || CAST(v.lamport AS TEXT) || ', elsewhere ' || CAST(l.lamport AS TEXT) ELSE '' END || CASE WHEN v.sender <> l.sender THEN '; sender ' || v.sender || ', elsewhere ' || l.sender ELSE '' END || CASE WHEN v.deps <> l.deps THEN '; other dependencies than elsewhere' ELSE '' END || CASE WHEN v.digest <> l.digest AND v.digest <> '' AND l.digest <> '' THEN '; another content than elsewhere' ELSE '' END AS difference FROM disputed AS d JOIN log AS l ON l.message = d.message JOIN copy AS c ON c.message = l.message JOIN version AS v ON v.version = c.version WHERE c.version <> l.version;
+CREATE VIEW unlike AS SELECT c.member, c.message, l.position, l.lamport, l.message_id, c.lamport AS own_lamport, c.damage, CASE WHEN v.lamport <> l.lamport THEN '; Lamport time ' || CAST(v.lamport AS TEXT) || ', elsewhere ' || CAST(l.lamport AS TEXT) ELSE '' END || CASE WHEN v.sender <> l.sender THEN '; sender ' || v.sender || ', elsewhere ' || l.sender ELSE '' END || CASE WHEN v.deps <> l.deps AND v.deps || v.digest <> '' THEN '; other dependencies than elsewhere' ELSE '' END || CASE WHEN v.digest <> l.digest AND v.digest <> '' AND l.digest <> '' THEN '; another content than elsewhere' ELSE '' END AS difference FROM disputed AS d JOIN log AS l ON l.message = d.message JOIN copy AS c ON c.message = l.message JOIN version AS v ON v.version = c.version WHERE c.version <> l.version;
 
 CREATE TABLE disordered AS SELECT DISTINCT member FROM unlike WHERE own_lamport <> lamport;
 

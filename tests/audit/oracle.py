@@ -68,9 +68,14 @@ def agreed(held: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return id -> (lamport, sender, deps, digest) of the version that counts, in the order of the log."""
     found = {}
     for each in {each for copies in held.values() for each in copies}:
-        versions = [(x[6] is not None, x[3] == "", x[:4]) for x in (held[name].get(each) for name in held) if x]
-        found[each] = min(versions, key=lambda x: (x[0], x[1], -versions.count(x), x[2]))[2]
+        versions = [(x[6] is not None, x[:4]) for x in (held[name].get(each) for name in held) if x]
+        found[each] = min(versions, key=lambda x: (x[0], _unknown(x[1]), -versions.count(x), x[1]))[1]
     return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
+
+
+def _unknown(version: Any) -> int:
+    """Return how little of a version is known: its content, else its dependencies, else its id alone."""
+    return 0 if version[3] else 1 if version[2] else 2
 
 
 def running(log: dict[str, Any]) -> str:
@@ -261,7 +266,9 @@ class _Channel:
         words = ("Lamport time {}, elsewhere {}", "sender {}, elsewhere {}", "other dependencies than elsewhere")
         for message, ours in had.items():
             theirs = self.log[message]
-            said = [word.format(a, b) for word, a, b in zip(words, ours, theirs, strict=False) if a != b]
+            told = 3 if ours[2] or ours[3] else 2  # an id alone tells no dependencies
+            pairs = zip(words[:told], ours, theirs, strict=False)
+            said = [word.format(a, b) for word, a, b in pairs if a != b]
             if ours[3] and theirs[3] and ours[3] != theirs[3]:
                 said.append("another content than elsewhere")
             if ours[6] is not None:

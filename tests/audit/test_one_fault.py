@@ -58,6 +58,13 @@ def test_the_end_of_a_log_lags_where_the_node_was_not_seen_for_long_enough() -> 
     assert found.agreed
 
 
+def test_a_message_that_is_kept_as_an_id_alone_has_no_other_dependencies() -> None:
+    rows = without(all_have(), "bob", "m3")
+    own, other = (message(name, "m3", 3_000, deps=("m2",)) for name in ("ann", "bob"))
+    rows = [*without(rows, "ann", "m3"), own, other._replace(deps=(), digest="", raw=None)]
+    assert audited(*rows).agreed
+
+
 def test_a_hole_never_lags() -> None:
     found = audited(*without(all_have(), "bob", "m2"), names=("ann",))
     assert lacks(found) == [("bob", "m2", LOST)]
