@@ -272,8 +272,8 @@ FROM (
 GROUP BY run_id, channel, node, message_id;
 
 -- Did each acknowledgement tell the truth? It is wrong if the peer did not have the message by then, beyond what the
--- clocks leave open. Only of peers that are here. A filter that holds a message which others had acknowledged is a
--- possible acknowledgement of its own sender.
+-- clocks leave open. Only of peers that are here, and whose evidence does not end before that. A filter that holds a
+-- message which others had acknowledged is a possible acknowledgement of its own sender.
 CREATE TABLE acknowledgement AS
 SELECT run_id, channel, node, peer, message_id, state, how, said_ms, had_ms, CASE
     WHEN had_ms IS NULL THEN 'wrong'
@@ -295,6 +295,7 @@ FROM (
     AND h.message_id = e.message_id
   LEFT JOIN clock AS c ON c.run_id = e.run_id AND c.channel = e.channel AND c.node = e.node AND c.peer = e.peer
   WHERE e.event IN ('acked', 'possibly_acked') AND e.message_id IS NOT NULL
+    AND (h.at_ms IS NOT NULL OR e.ts_ms + COALESCE(c.offset_ms, 0) <= p.last_ms)
 ) AS dated;
 
 -- How many acknowledgements of each kind were true, wrong, or too close for the clocks to tell?

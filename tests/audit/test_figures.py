@@ -107,10 +107,21 @@ def test_an_acknowledgement_is_wrong_where_the_peer_did_not_have_the_message_the
         event("ann", 1, "acked", 1_000, "m1", peer="bob", cause="mention"),
         event("ann", 2, "acked", 1_000, "m2", peer="bob", cause="mention"),
         event("ann", 3, "acked", 1_000, "m3", peer="nobody here", cause="mention"),
+        event("bob", 1, "sync_received", 1_000),
     ]
     found = answers(*rows)
     assert [(row.state, row.how, row.n, row.wrong) for row in found.acknowledged] == [("acked", "mention", 2, 1)]
     assert [(row.message_id, row.peer, row.had_ms) for row in found.untrue] == [("m2", "bob", None)]
+
+
+def test_an_acknowledgement_is_not_judged_by_a_database_that_ends_before_it() -> None:
+    found = answers(
+        message("bob", "m1", 900, sender="ann", received_ms=950),
+        event("ann", 1, "acked", 1_000, "m1", peer="bob", cause="mention"),
+        event("ann", 2, "acked", 1_000, "m2", peer="bob", cause="mention"),
+        node("bob", 1),
+    )
+    assert [(row.n, row.wrong) for row in found.acknowledged] == [(1, 0)]
 
 
 def test_an_acknowledgement_is_undecided_within_what_the_clocks_leave_open() -> None:
@@ -129,7 +140,7 @@ def test_an_acknowledgement_is_undecided_within_what_the_clocks_leave_open() -> 
 def test_a_filter_is_no_acknowledgement_because_others_acknowledged_the_message() -> None:
     found = answers(
         got("bob", 1, 1_010),
-        event("cleo", 1, "sync_received", 1),
+        event("cleo", 1, "sync_received", 1_200),
         event("ann", 1, "acked", 1_100, "m1", peer="bob", cause="mention"),
         event("ann", 2, "acked", 1_200, "m1", peer="cleo", cause="filter"),
     )
