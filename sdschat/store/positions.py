@@ -3,6 +3,9 @@
 Up to some ten thousand messages they are counted. In a longer log that would take too long: there the number of a
 message in the order of arrival is the estimate, which costs one search in an index. It is wrong for messages that came
 long after they were written, such as what a newcomer fetched.
+
+They are counted from the newest message, which those in view are mostly near. What was dropped counts as older than all
+that is here.
 """
 
 from __future__ import annotations
@@ -17,12 +20,11 @@ from sdschat.store.history import first_place, last_place
 from sdschat.store.reader import Reader
 
 COUNTED: Final = 50_000  # messages that are counted: about 5 ms
-_RANK: Final = (
-    "SELECT count(*) FROM log WHERE channel = ?1 AND (lamport, message_id) <= "
-    "(SELECT lamport, message_id FROM log WHERE channel = ?1 AND message_id = ?2)"
+_PLACE: Final = "SELECT place, lamport, message_id FROM log WHERE channel = ? AND message_id = ?"
+_NEWER: Final = "SELECT count(*) FROM log WHERE channel = ? AND (lamport, message_id) > (?, ?)"
+_BACK: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = ? ORDER BY lamport DESC, message_id DESC LIMIT 1 OFFSET ?"
 )
-_AT_RANK: Final = "SELECT lamport, message_id FROM log WHERE channel = ? ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
-_PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
 _NEAR: Final = "SELECT lamport, message_id FROM log WHERE place BETWEEN ? AND ? ORDER BY place LIMIT 1"
 _DATED: Final = (
     "SELECT lamport, message_id FROM log WHERE channel = ? AND lamport >= ? ORDER BY lamport, message_id LIMIT 1"
@@ -45,20 +47,24 @@ class Positions:
 
     def rank(self, channel: str, message_id: str) -> int:
         """Rank of a message; 0 if there is no such message."""
-        number = self._number(channel)
-        if self.count(channel) <= self._counted:
-            counted = self._one(_RANK, number, message_id)
-            return 0 if counted is None else int(counted[0])
+        number, count = self._number(channel), self.count(channel)
         found = self._one(_PLACE, number, message_id)
-        return 0 if found is None else int(found[0]) - first_place(number)
+        if found is None:
+            return 0
+        if count > self._counted:
+            return int(found[0]) - first_place(number)
+        newer = self._one(_NEWER, number, *found[1:])
+        return count - (0 if newer is None else int(newer[0]))
 
     def at_rank(self, channel: str, rank: int) -> Key | None:
-        """The message with this rank."""
-        number = self._number(channel)
-        if self.count(channel) <= self._counted:
-            counted = self._one(_AT_RANK, number, max(1, rank) - 1)
-            return None if counted is None else (counted[0], counted[1])
-        found = self._one(_NEAR, first_place(number) + max(1, rank), last_place(number))
+        """The message with this rank, or the oldest one."""
+        number, count = self._number(channel), self.count(channel)
+        if count > self._counted:
+            found = self._one(_NEAR, first_place(number) + max(1, rank), last_place(number))
+        elif rank > count:
+            found = None
+        else:
+            found = self._one(_BACK, number, count - max(1, rank)) or self._one(_DATED, number, 0)
         return None if found is None else (found[0], found[1])
 
     def dated(self, channel: str, lamport: int) -> Key | None:

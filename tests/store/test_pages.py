@@ -196,6 +196,20 @@ def test_a_position_is_that_in_the_log_whenever_a_message_came(filled: tuple[Sto
         assert positions.dated("nowhere", 0) is None
 
 
+def test_what_was_dropped_counts_as_the_oldest(emptied: tuple[Store, list[Key], set[str]]) -> None:
+    """It was left out of positions, and not of the number: the scroll bar led nowhere in its lower part."""
+    store, keys, dropped = emptied
+    kept = [key for key in keys if key[1] not in dropped]
+    assert 0 < len(kept) < COUNT
+    with Store.open_read_only(store.path, CODEC) as reader:
+        positions = Positions(reader)
+        assert positions.count("lobby") == COUNT
+        ranks = [positions.rank("lobby", name) for _, name in kept]
+        assert ranks == list(range(len(dropped) + 1, COUNT + 1))
+        assert [positions.at_rank("lobby", rank) for rank in ranks] == kept
+        assert positions.at_rank("lobby", 1) == kept[0]
+
+
 @pytest.mark.parametrize("counted", [0, COUNT])
 def test_only_a_long_log_has_estimates_of_positions_by_the_order_of_arrival(tmp_path: Path, counted: int) -> None:
     """A newcomer has the newest messages first, and fetches the older ones."""
