@@ -18,6 +18,7 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit, OwnOverLimit
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import DependenciesMissing, Rejected
+from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.store.archive import archived
 from sdschat.wire.sds_codec import SdsCodec
@@ -139,6 +140,22 @@ def test_others_have_their_own_limits_and_nobody_limits_us(tmp_path: Path) -> No
         for text in texts:
             ann.node.send("lobby", text)
         await ann.until_texts("1", "2", "3", "4", "5", "hello", *texts)
+
+    run(tmp_path, story)
+
+
+def test_what_is_here_already_does_not_count_again(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        first = said(room, LIMIT - 1)
+        hear(room, first)
+        for number in range(RECENT_WINDOW + LIMIT):
+            ann.node.send("lobby", f"mine {number}")
+        await ann.until(MessageDelivered, lambda told: told.said.opened.text == f"mine {RECENT_WINDOW}")
+        assert not room.channel.state.holds_in_memory(first[0].message_id)
+        hear(room, [*first, *said(room, 1, first)])
+        await ann.until(MessageDelivered, lambda told: told.said.opened.text == f"{LIMIT}")
+        assert not ann.of(OverLimit)
 
     run(tmp_path, story)
 

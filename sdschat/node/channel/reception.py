@@ -160,7 +160,7 @@ class PacketReception:
         if not sync and (self._gate.is_ignored(sender_id) or self._gate.is_crowded_out(message, now.wall)):
             return True
         fresh = not sync and (lamport is None or lamport >= max(now.wall - FRESH, self.connected_at))
-        if not fresh and self._is_in_full(message.message_id):
+        if lamport is not None and not sync and self._is_in_full(message.message_id):
             return False  # anybody can send it again
         if borrowed:
             return self._limits_of_borrowed.exceeded(sender_id, now.mono, fresh=fresh, sync=False, stranger=True)
