@@ -23,6 +23,7 @@ from sdschat.node.members.saved import saved_posts
 from sdschat.node.private.record import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.node.view.user_texts import silent_nicks
+from sdschat.sds.values import Entry
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
 
@@ -240,10 +241,21 @@ def _channel(chosen: Chosen, reader: Reader, name: str) -> dict[str, Any]:
     return report
 
 
+def _id_alone(found: Entry) -> dict[str, Any]:
+    return {
+        "status": "in the log, by its id alone",
+        "message_id": found.message_id,
+        "sender_id": found.sender_id,
+        "lamport": found.lamport,
+    }
+
+
 def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str, Any]:
     ids = reader.find_ids(name, prefix, 3)
     snapshot = None if ids else reader.snapshot(name)[0]
     elsewhere = {} if snapshot is None else not_in_log(snapshot, prefix)
+    if not ids:
+        elsewhere |= {one.message_id: (_id_alone(one), b"") for one in reader.without_packet(name, prefix, 3)}
     if not ids and not elsewhere:
         raise CommandProblem(
             f"No message of {name} has an id that begins with {prefix!r}, neither in the log nor in the buffers. "

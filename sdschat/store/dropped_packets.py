@@ -57,6 +57,7 @@ _SENDER_OF: Final = (
     "SELECT lamport, sender_id FROM past JOIN past_sender ON past_sender.id = past.sender "
     f"WHERE {_ID} AND named IN (x'', x'01')"
 )
+_BEGINNING: Final = f"{_FROM} WHERE channel = ? AND lower(hex(message_id)) BETWEEN ? AND ? ORDER BY message_id LIMIT ?"
 _ROW: Final = "SELECT channel, lamport, message_id, sender_id, dependencies FROM log WHERE place = ?"
 _PLACE: Final = (
     f"SELECT place FROM past WHERE {_ID} UNION ALL SELECT place FROM log WHERE channel = ? AND message_id = ?"
@@ -82,6 +83,12 @@ def entries(
     """Entries dated from `low` to `high`, both included, read while the caller iterates."""
     rows = connection.execute(_DOWN if newest_first else _UP, (channel, low, high))
     return (_entry(connection, row) for row in rows)
+
+
+def beginning_with(connection: sqlite3.Connection, channel: int, prefix: str, limit: int) -> list[Entry]:
+    """The entries of which the id begins so. Looks at all of them."""
+    rows = connection.execute(_BEGINNING, (channel, prefix, prefix + "g", limit)).fetchall()
+    return [_entry(connection, row) for row in rows]
 
 
 def keys(connection: sqlite3.Connection, channel: int, low: int, high: int) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from sdschat.sds.values import Codec, OutgoingRow, Snapshot, Table
+from sdschat.sds.values import Codec, Entry, OutgoingRow, Snapshot, Table
+from sdschat.store import dropped_packets
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import SHAPES, RowAltered, row_sum
 from sdschat.store.connection import open_reader
@@ -159,6 +160,14 @@ class Reader(UserState):
         with as_store_error(self.path):
             rows = self.connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
         return [message_id for (message_id,) in rows]
+
+    def without_packet(self, channel: str, prefix: str, limit: int) -> list[Entry]:
+        """Messages of the log of which no packet is kept, and whose ids begin so."""
+        tally = self._tally(channel)
+        if tally is None:
+            return []
+        with as_store_error(self.path):
+            return dropped_packets.beginning_with(self.connection, tally.number, prefix, limit)
 
     def hides(self, sender_id: str) -> bool:
         """True if messages of this participant are listed nowhere: they are muted, ignored, or a stranger who waits."""

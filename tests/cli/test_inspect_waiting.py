@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.events import ConnectionChanged, MessageDelivered
+from sdschat.node.events import ConnectionChanged, MessageDelivered, OverLimit
 from sdschat.sds.events import MessageDeferred
 from sdschat.sds.values import HistoryEntry, Message
 from tests.cli.processes import run
@@ -72,3 +72,20 @@ def test_an_id_that_is_nowhere_is_said_to_be_nowhere(tmp_path: Path, there: tupl
     assert (done.returncode, "Several ids begin with 'w': w1, w2" in done.stderr) == (2, True)
     done = run(tmp_path, "inspect", "lobby", "nix", *there)
     assert (done.returncode, "neither in the log nor in the buffers" in done.stderr) == (2, True)
+
+
+def test_a_message_of_which_the_id_alone_is_kept_is_in_the_log(tmp_path: Path) -> None:
+    async def story() -> str:
+        async with world(tmp_path / "data") as w:
+            ann = w.start("ann", changes={"trust.messages_per_minute": 1, "trust.messages_at_once": 1})
+            bob = w.start("bob")
+            for one in (ann, bob):
+                await one.until(ConnectionChanged, lambda told: told.state == "connected")
+            said = [bob.node.send("lobby", text) for text in ("one", "two")]
+            await ann.until(OverLimit)
+            return said[1].message_id
+
+    over = asyncio.run(story())
+    there = ("--name", "ann", "--data-dir", str(tmp_path / "data"))
+    found = inspected(tmp_path, there, over[:12])
+    assert (found["status"], found["message_id"]) == ("in the log, by its id alone", over)
