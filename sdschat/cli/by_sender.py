@@ -6,12 +6,14 @@ And the rules that two packets break together, which `decode` checks too.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.sds.config import Config
 from sdschat.sds.values import MessageKind, Reason
 from sdschat.wire.dialects import UNKNOWN
 
@@ -22,6 +24,9 @@ _MOST_NOTES: Final = 3
 _MOST_IDS: Final = 100_000  # messages that later packets are compared with
 _TOO_EARLY: Final = "is dated no later than a message in its causal history"
 _TWICE: Final = "an earlier message has this id, and another content"
+_REDATED: Final = "an earlier packet has this id and another Lamport time: logs that took one each differ"
+_AHEAD: Final = "is dated more than 10 minutes ahead: nodes keep it back until it is due"
+_MAX_SKEW: Final = Config().max_skew
 _FOLLOWS: Final = "content"  # an id that follows from its content, so that no other content has it
 _NOWHERE: Final[Mapping[str, Any]] = {}
 _OTHERS: Final = "(others)"
@@ -66,9 +71,13 @@ def _broken(report: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 class Earlier:
-    """The messages of a stream so far, of each channel: what a packet says can contradict them, as nodes see it."""
+    """The messages of a stream so far, of each channel: what a packet says can contradict them, as nodes see it.
 
-    def __init__(self) -> None:
+    `now`: tells the time in epoch milliseconds.
+    """
+
+    def __init__(self, now: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self._now = now
         self._known: dict[tuple[str, str], tuple[int, int]] = {}  # channel, id: clock, hash of the content
 
     def judge(self, channel: str, report: dict[str, Any]) -> None:
@@ -88,7 +97,10 @@ class Earlier:
         if self._known.get(place, (clock, said))[1] != said:
             _refuse(report, "S-003", Reason.ID_CONFLICT, _TWICE)
         elif late is None:
-            self._known.setdefault(place, (clock, said))
+            if self._known.setdefault(place, (clock, said))[0] != clock:
+                _note(report, _REDATED)
+            elif clock > self._now() + _MAX_SKEW:
+                _note(report, _AHEAD)
             if len(self._known) > _MOST_IDS:
                 del self._known[next(iter(self._known))]
 
@@ -96,6 +108,10 @@ class Earlier:
 def _refuse(report: dict[str, Any], rule: str, reason: Reason, detail: str) -> None:
     broken = [{"rule": rule, "what": detail}, *report["broken_rules"]]
     report |= {"verdict": BROKEN, "accepted": False, "reason": str(reason), "detail": detail, "broken_rules": broken}
+
+
+def _note(report: dict[str, Any], note: str) -> None:
+    report["notes"] = [*report.get("notes", ()), note]
 
 
 def _hash(content: Mapping[str, Any]) -> int:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from sdschat.cli import by_sender
-from sdschat.cli.by_sender import Lint
+from sdschat.cli.by_sender import Earlier, Lint
+from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.base import Published
 from sdschat.wire.nim_codec import NimCodec
@@ -47,6 +48,20 @@ def test_a_packet_is_printed_where_it_shows_something_new() -> None:
     assert total["broken_rules"] == [{"rule": "S-010", "what": broken["broken_rules"][0]["what"], "packets": 2}]
     assert (total["sender_id"], total["packets"], total["verdict"]) == ("a", 4, "broken")
     assert found.exit_code == 1
+
+
+def test_a_copy_with_another_lamport_time_has_a_note() -> None:
+    later = replace(GOOD, lamport_timestamp=START + 5_000)
+    _, told = taken(Lint(), CODEC.encode(GOOD), CODEC.encode(later))
+    assert told is not None
+    assert told["accepted"]
+    assert told["notes"][-1] == "an earlier packet has this id and another Lamport time: logs that took one each differ"
+
+
+def test_a_packet_that_nodes_keep_back_has_a_note() -> None:
+    report = packet_report(CODEC.encode(replace(GOOD, lamport_timestamp=START + 600_001)))
+    Earlier(now=lambda: START).judge("c", report)
+    assert report["notes"][-1] == "is dated more than 10 minutes ahead: nodes keep it back until it is due"
 
 
 def test_senders_and_dialects_are_told_apart() -> None:
