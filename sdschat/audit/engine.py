@@ -14,7 +14,7 @@ from typing import Any, Final
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.statements import statements
-from sdschat.audit.verdict import MAX_LAMPORT, Audit, Rules
+from sdschat.audit.verdict import LARGEST_LAMPORT, Audit, Rules
 from sdschat.audit.witness import Channel, Held, Member, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
@@ -56,7 +56,7 @@ def judge(said: Testimony, rules: Rules) -> Audit:
         database.execute("PRAGMA temp_store = MEMORY")
         database.create_aggregate("BITWISE_XOR_AGG", 1, _Xor)
         database.executescript(_TABLES)
-        database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, MAX_LAMPORT))
+        database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, LARGEST_LAMPORT))
         _Loader(database).take(said)
         database.execute(_LOADED)
         for file in ("holding", "views"):

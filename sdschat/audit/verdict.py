@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel, AuditFinding, AuditJournal, AuditMissing, AuditNode
+from sdschat.sds.limits import MAX_LAMPORT
 
-MAX_LAMPORT: Final = 2**43 - 1  # as in the engine: values from 2**43 on are refused
+LARGEST_LAMPORT: Final = MAX_LAMPORT - 1
 
 
 class Rules(NamedTuple):

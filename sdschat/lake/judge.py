@@ -28,7 +28,7 @@ from sdschat.audit.schemas import (
     columns,
 )
 from sdschat.audit.statements import Statement
-from sdschat.audit.verdict import DEFAULT, LOST, MAX_LAMPORT, Audit, Rules
+from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
 from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
@@ -79,7 +79,7 @@ def _within(buckets: Collection[str]) -> str:
 
 def rule_query(rules: Rules) -> str:
     """Return the query for the limits that statements refer to."""
-    return f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {MAX_LAMPORT} AS max_lamport"
+    return f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {LARGEST_LAMPORT} AS max_lamport"
 
 
 def consolidate(lake: Asked) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
-from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, MAX_LAMPORT, RETENTION, Audit, Rules
+from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LARGEST_LAMPORT, LOST, RETENTION, Audit, Rules
 from sdschat.audit.witness import Held, Member, Taken
 
 NEVER = float("inf")
@@ -298,7 +298,7 @@ class _Channel:
         for message, (lamport, sender, deps, _) in self.log.items():
             if not self._wrote(sender, message):
                 continue
-            if not 0 < lamport <= MAX_LAMPORT:
+            if not 0 < lamport <= LARGEST_LAMPORT:
                 yield self._finding(sender, "clock", message, None, "its Lamport time is out of bounds")
             for need in deps:
                 if need in self.log and self.log[need][0] >= lamport:
