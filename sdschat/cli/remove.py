@@ -37,9 +37,9 @@ def command(chosen: Chosen, channel: str, nick: str, ban: bool, yes: bool) -> in
       sdschat remove garden 3f9c21aa --name ann   by the beginning of the id
 
     The creator may do this, and admins, also those who hear only now that they were made one. Who is removed reads
-    nothing that is written afterwards, and keeps what they have. Those who are away get the new key when they come
-    back. With --ban, which is the creator's, no invite of other members lets that key in again. In the chat: /remove
-    and /ban.
+    nothing that is written afterwards, and keeps what they have; who is invited again reads it after all, unless the
+    channel was made with --history since-join. Those who are away get the new key when they come back. With --ban,
+    which is the creator's, no invite of other members lets that key in again. In the chat: /remove and /ban.
 
     In a members' channel more than half of the committee has to remain to put out whoever is removed. Where it does
     not, nothing is done without --yes.

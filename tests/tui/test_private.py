@@ -181,7 +181,7 @@ async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: St
     assert "3 here" in stage.text(), "it asks first"
     await stage.enter_instead("/remove cleo yes")
     await stage.until_text("2 here")
-    assert stage.hint() == "cleo is removed, and reads nothing that is written from now on."
+    assert stage.hint() == "cleo is removed, and reads nothing that is written from now on, unless invited again."
     assert "this channel has a new key, its 2nd" in stage.text()
     assert cleo.node.sender_id in stage.app.node.sessions[garden].presence.online, "cleo's program stays"
     await stage.enter("bob alone reads this")

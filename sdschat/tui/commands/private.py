@@ -160,7 +160,8 @@ def _put_out(host: Host, command: str, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     alone = " You are the only member now." if state is not None and state.members - member <= 1 else ""
-    host.warn(f"{who} is {would}, and reads nothing that is written from now on.{alone}")
+    again = "" if state is not None and state.since_join else ", unless invited again"
+    host.warn(f"{who} is {would}, and reads nothing that is written from now on{again}.{alone}")
 
 
 def _admin(host: Host, argument: str) -> None:
