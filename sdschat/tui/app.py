@@ -21,12 +21,13 @@ from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import has_members
 from sdschat.tui import preferences as prefs
+from sdschat.tui.key_order import KeysInOrder
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.later import later
 from sdschat.tui.model.timeline import ModelChange
 from sdschat.tui.model.words import ASCII
 from sdschat.tui.startup import Startup
-from sdschat.tui.terminal import BackgroundNamed, EscInOrder
+from sdschat.tui.terminal import BackgroundNamed
 from sdschat.tui.themes import is_light
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
@@ -51,7 +52,7 @@ def _palette() -> type[Provider]:
     return ChatCommands
 
 
-class ChatApp(EscInOrder, KeyedHost):
+class ChatApp(KeysInOrder, KeyedHost):
     """The chat on a screen, with all channels of one node."""
 
     CSS_PATH = "app.tcss"

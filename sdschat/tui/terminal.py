@@ -19,13 +19,11 @@ from typing import IO, Any, Final
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
-from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from sdschat.tui.later import later
 from sdschat.tui.model.words import in_their_cells
 from sdschat.tui.themes import Colour
 
@@ -329,41 +327,9 @@ class Ending(App[int]):
         self._close_messages_no_wait()
 
 
-class EscInOrder(Ending):
-    """An application in which keys that come at once with Esc act after it. Its own keys act before what has the focus
-    takes any, and would overtake Esc, which goes there first and then all the way up."""
-
-    _held: list[events.Key | events.Paste] | None = None  # what waits; None: no Esc is on its way
-
-    async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
-            await super().on_event(event)
-        elif self._held is not None:
-            self._held.append(event)
-        else:
-            focused = self.focused
-            await super().on_event(event)
-            if isinstance(event, events.Key) and event.key == "escape" and focused is not None:
-                self._held = []
-                later(self, _TAKEN, self._let_go)  # where a widget on the way is removed
-                self._follow(focused)
-
-    def _follow(self, widget: DOMNode) -> None:
-        """Go the way of Esc, behind it, and let the keys go where it ends."""
-        if widget is self:
-            self.call_later(self._let_go)
-        else:
-            widget.call_later(self._follow, widget.parent or self)
-
-    async def _let_go(self) -> None:
-        held, self._held = self._held, None
-        for event in held or ():
-            await self.on_event(event)
-
-
 # Applications that know no Alt: each key of one burst acts in its order.
 _ALT_BEFORE: Final = "alt+"
-_TAKEN: Final = 0.5  # seconds for the line to take the keys that came before
+TAKEN: Final = 0.5  # seconds for what has the focus to take the keys that came before
 
 
 def apart(event: events.Key) -> list[events.Key]:
@@ -396,4 +362,4 @@ class OrderedKeys(Ending):
             taken = asyncio.Event()
             self.focused.call_later(taken.set)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(taken.wait(), _TAKEN)
+                await asyncio.wait_for(taken.wait(), TAKEN)

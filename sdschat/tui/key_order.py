@@ -1,0 +1,71 @@
+"""The order of keys: those of one burst, of a fast user or over a slow connection, act one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from textual import events
+from textual.dom import DOMNode
+
+from sdschat.tui.later import later
+from sdschat.tui.terminal import TAKEN, Ending
+
+
+class KeysInOrder(Ending):
+    """An application in which the keys of one burst act in their order. Textual lets its own keys act before what has
+    the focus takes any: they would overtake a line that Enter sends, which would go to another channel then. Esc would
+    overtake it too, and be overtaken, since it goes to what has the focus and then all the way up."""
+
+    _held: list[events.Key | events.Paste] | None = None  # what waits; None: nothing is on its way
+    _next: Callable[[], object] | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
+            await super().on_event(event)
+        elif self._held is not None:
+            self._held.append(event)
+        elif isinstance(event, events.Key) and self.focused is not None and self._overtakes(event.key):
+            self._held = []
+            self._act_behind(self.focused, partial(self._take, event))
+        else:
+            await super().on_event(event)
+
+    def _overtakes(self, key: str) -> bool:
+        """True for a key that would act before, or beside, what has the focus."""
+        found = None if len(key) == 1 else self.screen.active_bindings.get(key)
+        return key == "escape" or (found is not None and found.binding.priority)
+
+    async def _take(self, event: events.Key) -> None:
+        """Let a key act in its turn. What comes behind Esc waits until that has gone all the way."""
+        focused = self.focused
+        await super().on_event(event)
+        if event.key == "escape" and focused is not None:
+            self._act_behind(focused, self._let_go)
+        else:
+            await self._let_go()
+
+    def _act_behind(self, focused: DOMNode, act: Callable[[], object]) -> None:
+        """Act once all that is on its way from here has arrived, or late, where a widget on the way is removed."""
+
+        def once() -> object:
+            if self._next is not act:
+                return None
+            self._next = None
+            return act()
+
+        self._next = act
+        later(self, TAKEN, once)
+        self._follow(focused, once)
+
+    def _follow(self, widget: DOMNode, act: Callable[[], object]) -> None:
+        """Go the way of a key and of what it sends, behind them, and act where it ends."""
+        if widget is self:
+            self.call_later(act)
+        else:  # twice: what a widget sends for a key waits behind what came after that key
+            widget.call_later(widget.call_later, self._follow, widget.parent or self, act)
+
+    async def _let_go(self) -> None:
+        held, self._held = self._held, None
+        for event in held or ():
+            await self.on_event(event)
