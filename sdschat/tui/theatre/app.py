@@ -34,7 +34,7 @@ _FLASH: Final = 1.2  # seconds
 _APART: Final = 2.0  # seconds for which logs differ before it is said: each message takes a moment
 # Actions of keys that are text in a line.
 _LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", "help_by_letter", "end_by_letter")
-_ENDING: Final = ("q", "ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
+_ENDING: Final = ("ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
 
 
 class TheatreApp(OrderedKeys):
@@ -237,8 +237,10 @@ class TheatreApp(OrderedKeys):
         """Let any key close the page of help, and do nothing else then; where the screen is too small, let none act. In
         the line, the letters are text. All keys act before what has the focus, so that those of one burst act in their
         order."""
-        if self.has_class("-help") or self.has_class("-small"):
+        if self.has_class("-small"):
             return action in ("end", "end_by_letter")
+        if self.has_class("-help"):
+            return action == "end"
         return self.focused is None or action not in _LETTERS
 
     async def on_event(self, event: events.Event) -> None:

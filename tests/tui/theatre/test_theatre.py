@@ -316,6 +316,17 @@ def test_the_keys_that_help_names_are_marked() -> None:
     assert "space, right" in KEYS_OF_HELP.findall(help_in(ASCII))
 
 
+def test_q_closes_help_and_ends_nothing(tmp_path: Path) -> None:
+    """It ended the theatre, where help says that any key closes the page."""
+    needs_module("iotcore")
+    with Terminal(theatre(SILENT), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("ann", "dave", "? help")
+        terminal.press("?")
+        terminal.until_text("Any key closes this page.")
+        terminal.press("qk")
+        terminal.until_text("The program of dave is killed")
+
+
 def test_help_lies_over_the_theatre_where_there_is_room(tmp_path: Path) -> None:
     needs_module("iotcore")
     with Terminal(theatre(SILENT), tmp_path, size=(94, 30)) as terminal:
