@@ -36,6 +36,7 @@ _FEW: Final = 2
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
 _ROOM_FOR_HELP: Final = 60  # and from which help has one
+_CLICKED: Final = {"help": "app.command('help')", "lens": "app.lens"}  # by a word of the head
 _STATE: Final = 18  # columns of the head for the state of the channel, at least
 
 
@@ -116,6 +117,8 @@ class Panes:
         drawn_keys = Text(keys.rjust(screen.width - text.cell_len))
         drawn_keys.highlight_regex(r"(?:help|lens)\b", "dim")
         drawn_keys.highlight_regex(r"\S+(?= (?:help|lens)\b)", screen.line_style.style("key"))
+        for word, action in _CLICKED.items():  # what looks like a button is one
+            drawn_keys.highlight_regex(rf"\S+ {word}\b", Style(meta={"@click": action}))
         text.append_text(drawn_keys)
         self._put(self.head, text)
 

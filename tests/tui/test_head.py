@@ -237,3 +237,14 @@ async def test_new_messages_are_not_counted_once_one_has_scrolled_up_to_the_firs
         await (s.press("pageup", "pageup") if ends == "pageup" else s.enter("so it is"))
         await s.until(lambda: " new" not in s.lines()[0], "they are counted still")
         await s.press("alt+end")
+
+
+@staged(size=(80, 24))
+async def test_the_keys_in_the_head_can_be_clicked(s: Stage) -> None:
+    """They look like buttons, and nothing came of a click."""
+    await s.pilot.click("#head", offset=(s.lines()[0].index("F1 help") + 3, 0))
+    await s.until_text("Esc closes")
+    await s.press("escape")
+    await s.pilot.click("#head", offset=(s.lines()[0].index("F2 lens"), 0))
+    await s.settle()
+    assert s.app.lens.is_open
