@@ -475,3 +475,18 @@ def _mute(made: Stage, bob: Member, muted: bool) -> None:
     made.app.view.mute(bob.node.sender_id, muted)
     made.app.desktop.reload()
     made.app.log_view.refresh_rows()
+
+
+def test_several_are_let_in_with_one_command(tmp_path: Path) -> None:
+    """Nobody called "cid, dan" was known, and here were: cid, dan."""
+
+    async def told() -> None:
+        async with _garden(tmp_path) as (made, _):
+            for nick in ("cid", "dan"):
+                made.world.start(nick, "garden", changes=SHORT, before=install)
+                await made.until_text(f"{nick} (")
+            await made.enter("/invite cid, dan")
+            for nick in ("cid", "dan"):
+                await made.until_text(f"{nick} is a member")
+
+    asyncio.run(told())

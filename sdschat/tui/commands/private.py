@@ -102,15 +102,20 @@ def _invite(host: Host, argument: str) -> None:
     host.show_secret(link, _INVITE, words, picture)
 
 
-def _let_in(host: Host, nick: str) -> None:
-    """Let somebody into a members' channel."""
-    if not nick:
+def _let_in(host: Host, argument: str) -> None:
+    """Let somebody, or several, into a members' channel. A nick may have a blank in it: the whole comes first."""
+    if not argument:
         raise CommandError("/invite needs a nick in a members' channel: /invite bob.")
-    try:
-        members_of(host.view.node, host.room).invite(nick)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
+    members, several = members_of(host.view.node, host.room), argument.replace(",", " ").split()
+    for way in ([argument], several):
+        try:
+            for nick in way:
+                members.invite(nick)
+                host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
+            return
+        except ValueError as error:
+            if way is several or len(several) == 1:
+                raise CommandError(str(error)) from error
 
 
 def _limits(word: str) -> bool:
