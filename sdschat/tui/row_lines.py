@@ -86,8 +86,8 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
 
 def tick(fate: Fate, present: tuple[str, ...], line_style: LineStyle) -> Line:
     """Return the living tick of a message: who of those `present` is known to have it, perhaps has it, or says so
-    unsigned; then who was here when it was written, and went away without it. Once all of them are known to have it,
-    one quiet sign is left. While nobody is present, those who were here when it was written have their cells."""
+    unsigned; then who was here when it was written, went away, and is not known to have it. Once all are known to have
+    it, one quiet sign is left. While nobody is present, those who were here when it was written have their cells."""
     glyphs = line_style.glyphs
     if fate.full:
         return [Segment(glyphs.acked, line_style.style("time"))]
