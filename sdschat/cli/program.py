@@ -79,6 +79,7 @@ _OFFERS: Final[Mapping[str, tuple[str, str]]] = {
     "2": ("watch a demonstration", "demo"),
     "3": ("read the manual", "help chat"),
 }
+_OF_CREATE: Final = ("--members", "--private")
 EXAMPLES: Final = """\b
 Examples:
   sdschat join lobby --name ann          chat in the channel lobby
@@ -157,6 +158,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else _command_path(arguments)
         text = " ".join(error.format_message().split())
+        if isinstance(error, click.NoSuchOption) and error.option_name in _OF_CREATE and command.endswith(" join"):
+            text = f"A channel is made with {error.option_name} first: sdschat create NAME {error.option_name}."
         quotes = " A text of several words stands in quotes." if "extra argument" in text and "send" in command else ""
         say(f"sdschat: {text}{'' if text.endswith(('.', '?', '!')) else '.'}{quotes} See `{command} --help`.")
         return codes.WRONG_USE

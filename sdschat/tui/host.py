@@ -44,7 +44,7 @@ ABSENT: Final = {
     "quote": "/reply answers a message, and shows which one.",
     "list": "/channels lists the channels that are open.",
     "topic": "A channel has a name and no topic.",
-    "whois": "/who tells who is known, and /verify NICK whose key it is.",
+    **dict.fromkeys(("whois", "users"), "/who tells who is known, and /verify NICK whose key it is."),
     **dict.fromkeys(("broker", "server", "connect"), _BROKER),
     **dict.fromkeys(("set", "settings"), _SETTINGS),
 }

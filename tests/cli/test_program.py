@@ -79,6 +79,14 @@ def test_a_mistyped_command_is_not_guessed(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", ["--members", "--private"])
+def test_an_option_of_create_that_is_given_to_join_leads_to_create(tmp_path: Path, option: str) -> None:
+    """The answer was: did you mean --theme?"""
+    done = run(tmp_path, "join", "garden", option)
+    assert done.returncode == 2
+    assert f"sdschat create NAME {option}" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

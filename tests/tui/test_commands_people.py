@@ -188,3 +188,10 @@ async def test_what_somebody_who_is_muted_writes_to_us_alone_waits_until_they_ar
 
 def _acknowledged(direct: DirectMessaging) -> bool:
     return [row.state for row in direct.messages.newest()] == [int(AckState.ACKED)]
+
+
+@staged("lobby", "dev", peers=("bob",), size=(120, 30))
+async def test_who_would_mute_a_channel_is_told_how(s: Stage) -> None:
+    """Nobody of that name was known, and /help mute told nothing either."""
+    await s.enter("/mute dev")
+    assert "/notify none" in s.hint()

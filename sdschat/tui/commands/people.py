@@ -11,7 +11,12 @@ from sdschat.tui.model.words import count, reason_text
 
 
 def _mute(host: Host, argument: str) -> None:
-    name, _ = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
+    try:
+        name, _ = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
+    except CommandError:
+        if argument not in map(host.label, host.desktop.order):
+            raise
+        raise CommandError(f"{argument} is a channel: /notify none, typed there, lets nothing of it be news.") from None
     host.warn(
         f"nothing that {name} says is shown, here and in other channels, also from before | /unmute takes it back"
     )
