@@ -45,7 +45,7 @@ class Privacy(NamedTuple):
     is_member: bool
     of_posts: bool  # a members' channel as well
     since_join: bool = False  # who joins gets nothing that was written before
-    unconfirmed: bool = False  # we came by an invite, and no member has answered yet
+    unconfirmed: bool = False  # we came by an invite, and no member acknowledged that yet
 
 
 def privacy(node: Node, channel: str) -> Privacy | None:
