@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,13 @@ def test_a_table_gives_times_their_units(tmp_path: Path) -> None:
     grid = read_grid(_file(tmp_path, text), seeds=1)
     lines = "\n".join(table_lines(grid, [do_run(run) for run in runs_of(grid)]))
     assert all(word in lines for word in ("complete (s)", " 500ms ", " 30s ", "t_min 1s", "t_min 1m"))
+
+
+def test_the_columns_of_a_table_stand_apart(tmp_path: Path) -> None:
+    text = '[base]\nparticipants = 6\n[[sweep]]\nrules = ["nim", "js"]\nfigures = ["message_bytes", "sync_bytes"]'
+    grid = read_grid(_file(tmp_path, text), seeds=1)
+    head, *rows = table_lines(grid, [do_run(run) for run in runs_of(grid)])[2:]
+    assert [len(re.split(" {2,}", line.strip())) for line in (head, *rows)] == [3, 3, 3]
 
 
 def test_a_run_prints_every_value_that_it_has_before_its_figures() -> None:

@@ -79,10 +79,12 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
             continue
         figures = sweep.figures
         said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
-        said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{_headed(name):>26}" for name in figures))
-        for point in points:
-            cells = "".join(f"{spoken(point.figures.get(name)) or '-':>26}" for name in figures)
-            said.append(f"{point.text:>14}  {point.line:22}{cells}")
+        rows = [[_headed(name) for name in figures]]
+        rows += [[spoken(point.figures.get(name)) or "-" for name in figures] for point in points]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        head, *cells = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        said.append(f"{sweep.axis:>14}  {'':22}{head}")
+        said += [f"{point.text:>14}  {point.line:22}{each}" for point, each in zip(points, cells, strict=True)]
     return said
 
 
