@@ -318,12 +318,13 @@ class Host:
 
     def find_message(self, prefix: str) -> str:
         """Return the full id that begins so; without a prefix, that of the selected message. Raises CommandError."""
-        prefix = prefix.strip().lower()
+        prefix = prefix.strip()
         if not prefix:
             if self.selection is None:
                 raise CommandError(_NOTHING_SELECTED if self.has_keys else _NOTHING_CHOSEN)
             return self.selection
-        gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
+        begins = (prefix, prefix.lower())
+        gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(begins)]
         found = self.conversation.find_ids(prefix, 3) + gaps
         if not found:
             raise CommandError(f"No message of this channel has an id that begins with {clean_name(prefix)}.")

@@ -102,7 +102,14 @@ class ChannelConversation:
         return [self._shown(message) for message in found]
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
-        return self._reader.find_ids(self.name, prefix, limit)
+        for typed in dict.fromkeys((prefix, prefix.lower())):  # ids of other programs may have capital letters
+            found = self._reader.find_ids(self.name, typed, limit)
+            if not found and self.session is not None:
+                waiting = self.session.channel.state.incoming.buffered
+                found = [message_id for message_id in waiting if message_id.startswith(typed)][:limit]
+            if found:
+                return found
+        return []
 
     def raw(self, message_id: str) -> bytes | None:
         """Return the packet of a message as it came."""

@@ -227,7 +227,7 @@ class DirectConversation:
         return found[-limit:] if after is None else found[:limit]
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
-        return [message_id for message_id in self._keys if message_id.startswith(prefix)][:limit]
+        return [message_id for message_id in self._keys if message_id.startswith(prefix.lower())][:limit]
 
     def count(self) -> int:
         """Return the number of messages loaded, plus one if there are older messages not loaded."""

@@ -97,6 +97,7 @@ class Peek(NamedTuple):
     sync_due: int
     filter: FilterPeek
     missing: tuple[MissingMessage, ...]
+    doubted: tuple[str, ...]  # ids of missing messages that only unsigned packets name
     lost: tuple[str, ...]  # ids of those that were given up
     answers: tuple[AnswerPeek, ...]
     pushes: tuple[PushPeek, ...]
@@ -124,6 +125,7 @@ def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Pe
         now.to_wall(state.sync.due),
         _filter(session),
         tuple(live.missing(session, now)),
+        tuple(entry.message_id for entry in state.requests.missing.values() if not entry.proven),
         tuple(live.lost(session)),
         _answers(session, me, now),
         _pushes(session, now),

@@ -223,7 +223,7 @@ class MembersConversation(ChannelConversation):
         return None if found is None else self.covered(shown_post(found))
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
-        return self._log().find_ids(prefix)[:limit]
+        return self._log().find_ids(prefix.lower())[:limit]
 
     def raw(self, message_id: str) -> bytes | None:
         """Return None: a post is no packet."""

@@ -218,7 +218,8 @@ class Conversation(Protocol):
     ) -> list[Shown]:
         """Return the messages with all words, in any order, oldest first; the newest ones if there are too many."""
 
-    def find_ids(self, prefix: str, limit: int = 10) -> list[str]: ...
+    def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
+        """Return the ids that begin so: of the log, else of messages that wait before it."""
 
     def count(self) -> int:
         """Return the number of messages, about."""

@@ -32,7 +32,7 @@ def _say(host: Host, argument: str) -> None:
 def _reply(host: Host, argument: str) -> None:
     """Answer the message whose id begins the argument, or the selected one."""
     word, _, text = argument.partition(" ")
-    found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
+    found = host.conversation.find_ids(word, 2) if len(word) >= 3 else []
     if len(found) == 1 and (host.selection is None or text):
         message_id = found[0]
     else:

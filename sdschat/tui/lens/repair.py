@@ -44,6 +44,10 @@ def view(view: ViewInput) -> list[Line]:
         lines += _asking(view, missing)
     if not peek.missing:
         lines.append(line(("  nothing", "acked")))
+    if peek.doubted:
+        named = " ".join(short(each) for each in peek.doubted[:_SHOWN])
+        text = f"asked for, and not counted as missing, since only unsigned packets name it: {named}"
+        lines += paragraph(text, view.width, "note", 2)
     lines += [line(""), heading("what others miss")]
     for answer in owed[:_SHOWN]:
         lines += _answering(view, answer)

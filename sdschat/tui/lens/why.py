@@ -265,11 +265,24 @@ def _foreign(view: ViewInput, message_id: str, shown: Shown | None) -> list[Line
     missing = next((each for each in view.peek.missing if each.message_id == message_id), None)
     if missing is not None:
         lines += paragraph("missing here: see /lens repair", view.width, "gap", 2)
+    lines += _waiting(view, message_id)
     if message_id in view.peek.lost:
         lines += paragraph(LOST, view.width, "lost", 2)
     steps = _causes_first(view.trace.steps.get(message_id, ()))
     found = [(timed.at, step) for timed in steps if (step := _arrival(view, message_id, timed))]
     return lines + _by_time(found, view.width)
+
+
+def _waiting(view: ViewInput, message_id: str) -> list[Line]:
+    """Say what keeps a message, which is here, out of the log."""
+    held = next((each for each in view.peek.buffered if each.message_id == message_id), None)
+    if held is None:
+        return []
+    if held.release_at:
+        text = f"dated too far ahead: kept back until {clock(held.release_at)}"
+    else:
+        text = f"not in the log yet: waits for {' '.join(short(each) for each in held.unmet)}"
+    return paragraph(text, view.width, "gap", 2)
 
 
 def unasked(view: ViewInput, shown: Shown) -> str:

@@ -21,6 +21,7 @@ from sdschat.node.events import (
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import OwnFate
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.bloom.own import OwnFilter
@@ -207,6 +208,57 @@ def test_the_graph_shows_what_is_there_what_waits_and_what_is_missing(tmp_path: 
             shown = await look.until("graph", "to begin with", f"{lost[:4]} by bob, missing")
             row = next(line for line in shown.splitlines() if lost[:4] in line)
             assert "?" in row.partition(lost[:4])[0]
+
+    asyncio.run(story())
+
+
+def hear(look: Looking, message_id: str, lamport: int, *history: str) -> None:
+    """Pass on a packet of a program that signs nothing."""
+    entries = tuple(HistoryEntry(name) for name in history)
+    packet = SdsCodec().encode(Message("Eve", message_id, ROOM, lamport, entries, None, (), b"text"))
+    look.world.network.pass_on(f"sds/1/{ROOM}/msg", packet, False)
+
+
+async def beginning(look: Looking) -> None:
+    """Say something: the first message of a log waits for none."""
+    await look.own.until(PresenceChanged)
+    look.say("ann", "to begin with")
+    await look["bob"].until_texts("to begin with")
+
+
+def test_why_tells_what_keeps_a_message_out_of_the_log(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
+            await beginning(look)
+            now = look.own.node.clock.now().wall
+            hear(look, "E1", now, "E0")
+            hear(look, "E2", now + 3_600_000)
+            await look.until("why", "not in the log yet: waits for E0", selection="E1")
+            await look.until("why", "dated too far ahead: kept back until", selection="E2")
+
+    asyncio.run(story())
+
+
+def test_a_message_that_waits_is_found_by_its_id_as_it_is_written(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
+            await beginning(look)
+            hear(look, "E1", look.own.node.clock.now().wall, "E0")
+            await look.until("why", "waits for E0", selection="E1")
+            log = Conversations(look.own.node).channel(ROOM)
+            assert log.find_ids("E") == ["E1"]
+            assert log.find_ids("F") == []
+
+    asyncio.run(story())
+
+
+def test_repair_tells_what_only_unsigned_packets_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
+            await beginning(look)
+            hear(look, "E1", look.own.node.clock.now().wall, "E0")
+            shown = await look.until("repair", "name it: E0")
+            assert "Nothing is missing here" in shown
 
     asyncio.run(story())
 
