@@ -159,7 +159,8 @@ def _restore_incoming(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
                 continue
             if message_id in buffered.gap:
                 continue
-            if message_id in here or note_missing(s, entry, row.message.sender_id):
+            known = message_id in here or message_id in s.requests.missing
+            if known or note_missing(s, entry, row.message.sender_id):
                 buffered.unmet[message_id] = None
             else:  # its row is gone, and there is no room for a new one
                 buffered.gap.append(message_id)

@@ -24,6 +24,7 @@ from sdschat.sds.values import AnswerRow, HistoryEntry, MissingRow, Now
 
 ASKED_IN_STEP = 3  # requests that follow one another T_max apart; after every further one it is twice as long
 LONGEST_BACK_OFF = 16  # times T_max
+UNPROVEN_BIT = 2  # in the field `awaited` of a row
 
 
 def back_off(attempts: int, in_step: int = ASKED_IN_STEP) -> int:
@@ -79,7 +80,7 @@ class MissingDependency:
     suppressed: bool = field(default=False, init=False)
     # False: it is asked for, but no message waits for it.
     awaited: bool = field(default=True, init=False)
-    # False: only packets that nobody signed named it, so it may never have been. Not kept over a restart.
+    # False: only packets that nobody signed named it, so it may never have been.
     proven: bool = field(default=True, init=False)
 
 
@@ -117,6 +118,11 @@ class OutgoingRepairBuffer:
     def awaits_none(self, entry: MissingDependency) -> None:
         """It is still asked for, but nothing that comes waits for it."""
         entry.awaited = False
+        self.changed[entry.message_id] = None
+
+    def is_proven(self, entry: MissingDependency) -> None:
+        """A signed packet names it, too."""
+        entry.proven = True
         self.changed[entry.message_id] = None
 
     def only_asked_for(self, message_id: str) -> bool:
@@ -157,7 +163,7 @@ class OutgoingRepairBuffer:
             t_req,
             entry.attempts,
             int(entry.suppressed),
-            int(entry.awaited),
+            int(entry.awaited) | (0 if entry.proven else UNPROVEN_BIT),
         )
 
     def restore(self, row: MissingRow, now: Now, config: Config) -> None:
@@ -165,7 +171,8 @@ class OutgoingRepairBuffer:
         entry.lost_at = now.to_mono(row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
-        entry.awaited = bool(row.awaited)
+        entry.awaited = bool(row.awaited & 1)
+        entry.proven = not row.awaited & UNPROVEN_BIT
         self.put(entry)
         if row.t_req:
             # No farther ahead than an entry made now would lie: the row may be from before the wall clock was set back.

@@ -273,7 +273,7 @@ class MissingRow(NamedTuple):
     t_req: int  # 0: not asked for
     attempts: int
     suppressed: int  # 1: another asked for it since we last did
-    awaited: int = 1  # 0: asked for, but nothing waits for it
+    awaited: int = 1  # 0: asked for, but nothing waits for it; and 2 more if only unsigned packets named it
 
 
 class GapRow(NamedTuple):

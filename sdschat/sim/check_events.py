@@ -114,7 +114,7 @@ def _gap(oracle: Oracle, record: NodeRecord, parent: str, lamport: int, what: st
     if parent in tables[Table.GAP] or parent in record.log or lamport <= record.horizon:
         return  # given up; or it came later in the same step; or older than our joining
     missing = tables[Table.MISSING].get(parent)
-    if parent in record.buffered or (isinstance(missing, MissingRow) and not missing.awaited):
+    if parent in record.buffered or (isinstance(missing, MissingRow) and not missing.awaited & 1):
         return  # named by the first message of the log, and not here yet or itself waiting
     if not oracle.scenario.crowded:
         raise Violation("I3", f"{what} names {parent[:8]} as a gap, which is on no record")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.sds.events import DependenciesLost, RepairCancelled
 from sdschat.sds.values import Message
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -23,10 +25,22 @@ def test_what_only_unsigned_packets_name_is_given_up_without_a_word() -> None:
     assert group["a"].channel.state.gaps["nowhere"].reason == "unproven"
 
 
-def test_one_signed_packet_that_names_it_is_enough() -> None:
+def test_what_only_unsigned_packets_name_is_never_called_lost_after_a_restart() -> None:
+    group = Group("a")
+    hear(group, forge("b", "m", START + 1, "nowhere"), unproven=True)
+    group["a"].open(group.now)
+    group.tick(QUIET.lost_after + 1000)
+    assert not group["a"].of(DependenciesLost)
+    assert group["a"].channel.state.gaps["nowhere"].reason == "unproven"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_one_signed_packet_that_names_it_is_enough(restarted: bool) -> None:
     group = Group("a")
     hear(group, forge("b", "m", START + 1, "nowhere"), unproven=True)
     hear(group, forge("c", "n", START + 2, "nowhere"), unproven=False)
     hear(group, forge("b", "o", START + 3, "nowhere"), unproven=True)
+    if restarted:
+        group["a"].open(group.now)
     group.tick(QUIET.lost_after + 1000)
     assert group["a"].of(DependenciesLost) == [DependenciesLost(("nowhere",))]

@@ -22,7 +22,8 @@ def note_missing(s: ChannelState, entry: HistoryEntry, charged_to: str, ask: boo
     """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
     known = s.requests.missing.get(entry.message_id)
     if known is not None:
-        known.proven = known.proven or not s.unproven
+        if not (known.proven or s.unproven):
+            s.requests.is_proven(known)
         return True
     if not s.requests.has_room(charged_to):
         return False
