@@ -264,7 +264,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         if not message.text.startswith("/"):
             self.lens.forget_named()
         saved = not has_members(self.view.node, self.desktop.shown)  # there it may be taken back, and leave no trace
-        if await self.input_handler.submit(message.text) or self.composer.text:
+        if await self.input_handler.submit(message.text) or self.composer.text or self.typed_behind:
             self.composer.input_history.add(message.text, saved=saved)
         else:
             self.keep_refused(message.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from textual import events
 from textual.dom import DOMNode
@@ -11,14 +12,22 @@ from textual.dom import DOMNode
 from sdschat.tui.later import later
 from sdschat.tui.terminal import TAKEN, Ending
 
+_AHEAD: Final = frozenset({"escape", "enter"})  # keys that others wait behind
+
 
 class KeysInOrder(Ending):
     """An application in which the keys of one burst act in their order. Textual lets its own keys act before what has
     the focus takes any: they would overtake a line that Enter sends, which would go to another channel then. Esc would
-    overtake it too, and be overtaken, since it goes to what has the focus and then all the way up."""
+    overtake it too, and be overtaken, since it goes to what has the focus and then all the way up. So would letters
+    overtake a command that Enter runs, which may show another channel."""
 
     _held: list[events.Key | events.Paste] | None = None  # what waits; None: nothing is on its way
     _next: Callable[[], object] | None = None
+
+    @property
+    def typed_behind(self) -> bool:
+        """True if letters wait behind the key that acts."""
+        return any(isinstance(event, events.Paste) or event.is_printable for event in self._held or ())
 
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
@@ -34,13 +43,13 @@ class KeysInOrder(Ending):
     def _overtakes(self, key: str) -> bool:
         """True for a key that would act before, or beside, what has the focus."""
         found = None if len(key) == 1 else self.screen.active_bindings.get(key)
-        return key == "escape" or (found is not None and found.binding.priority)
+        return key in _AHEAD or (found is not None and found.binding.priority)
 
     async def _take(self, event: events.Key) -> None:
-        """Let a key act in its turn. What comes behind Esc waits until that has gone all the way."""
+        """Let a key act in its turn. What comes behind Esc or Enter waits until that has gone all the way."""
         focused = self.focused
         await super().on_event(event)
-        if event.key == "escape" and focused is not None:
+        if event.key in _AHEAD and focused is not None:
             self._act_behind(focused, self._let_go)
         else:
             await self._let_go()

@@ -48,3 +48,21 @@ async def test_a_line_to_one_alone_is_not_written_to_all_where_esc_comes_at_once
     assert _said(s, "lobby") == []
     await s.press("alt+2")
     assert any("for you alone" in line for line in s.log())
+
+
+@staged("lobby", "dev")
+async def test_what_is_typed_at_once_behind_a_command_that_changes_the_channel_is_for_that_one(s: Stage) -> None:
+    """It was put away as a draft of the channel before."""
+    await s.type_at_once("/go dev\rhel")
+    assert s.app.channel == "dev"
+    assert s.app.composer.text == "hel"
+    await s.press("alt+1")
+    assert s.app.composer.text == ""
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_lines_at_once_behind_msg_are_to_one_alone(s: Stage) -> None:
+    await s.until(lambda: bool(s.app.node.sessions["lobby"].presence.keys))
+    await s.type_at_once("/msg bob\rone\rtwo\rthr")
+    assert s.app.composer.text == "thr"
+    assert _said(s, "lobby") == []
