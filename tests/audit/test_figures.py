@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sdschat.audit.answers import Figures
+from sdschat.audit.answers import AckCount, Figures
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
-from sdschat.audit.report.tables import unproven_note
+from sdschat.audit.report.tables import truth_note, unproven_note
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.witness import conform
-from tests.audit.worlds import event, message, node, taken
+from tests.audit.worlds import LOBBY, event, message, node, taken
 
 
 def answers(*rows: Row) -> Figures:
@@ -112,6 +112,18 @@ def test_an_acknowledgement_is_wrong_where_the_peer_did_not_have_the_message_the
     found = answers(*rows)
     assert [(row.state, row.how, row.n, row.wrong) for row in found.acknowledged] == [("acked", "mention", 2, 1)]
     assert [(row.message_id, row.peer, row.had_ms) for row in found.untrue] == [("m2", "bob", None)]
+
+
+def test_the_sentence_tells_possible_acknowledgements_from_others() -> None:
+    rows = [
+        AckCount("", LOBBY, "acked", "range", 5_795, 2, 0),
+        AckCount("", LOBBY, "possibly_acked", "filter", 570, 29, 0),
+    ]
+    assert "31 of them were wrong (the node did not have the message yet), 29 of these only possible" in truth_note(
+        rows
+    )
+    assert "29 of them were wrong (the node did not have the message yet), all of these only" in truth_note(rows[1:])
+    assert "Not one was wrong" in truth_note([rows[0]._replace(wrong=0)])
 
 
 def test_an_acknowledgement_is_not_judged_by_a_database_that_ends_before_it() -> None:

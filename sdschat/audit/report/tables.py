@@ -227,11 +227,14 @@ def wire_note(rows: Sequence[Wire]) -> str:
 def truth_note(rows: Sequence[AckCount]) -> str:
     every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
     undecided = sum(row.undecided for row in rows)
+    possible = sum(row.wrong for row in rows if row.state == "possibly_acked")
     by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
     untrue = f"{wrong:,} of them" if wrong else "Not one"
-    untrue += f" {'were' if wrong > 1 else 'was'} wrong (the node did not have the message yet)."
+    untrue += f" {'were' if wrong > 1 else 'was'} wrong (the node did not have the message yet)"
+    if wrong:
+        untrue += f", {'all' if possible == wrong else f'{possible:,}'} of these only possible ones"
     close = f" Of {undecided:,} it cannot be told: clocks are not exact enough." if undecided else ""
-    return f"{by} {untrue}{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
+    return f"{by} {untrue}.{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
 
 
 def unproven_note(rows: Sequence[Unproven]) -> str:
