@@ -45,12 +45,20 @@ def _news(line: ChannelLine) -> str:
     return f" {mark}" if mark else ""
 
 
+class _Head(Static):
+    """The line of state. What can be clicked keeps its colours: Textual would give all of it one."""
+
+    @property
+    def link_style(self) -> Style:
+        return Style()
+
+
 class Panes:
     """Draws what has changed, and nothing else."""
 
     def __init__(self, screen: Window) -> None:
         self._screen = screen
-        self.head = Static("", id="head", markup=False)
+        self.head = _Head("", id="head", markup=False)
         self.details = Static("", id="details", markup=False)
         self.faults = Static("", id="faults", classes="banner", markup=False)
         self.offline = Static("", id="offline", classes="banner", markup=False)
