@@ -210,8 +210,8 @@ def everybody_note(spread: Sequence[Spread]) -> str:
     if whole is None:
         return f"Of {counted(reached, 'message', 'messages')} none is in the journals of all nodes." if reached else ""
     return (
-        f"Everybody had {whole.n:,} of {counted(reached, 'message', 'messages')} that were delivered at all: half of "
-        f"them within {duration(whole.p50)}, 95 % within {duration(whole.p95)}, the slowest within "
+        f"Everybody had {whole.n:,} of {counted(reached, 'message', 'messages')} whose sending and delivery are in the "
+        f"journals: half of them within {duration(whole.p50)}, 95 % within {duration(whole.p95)}, the slowest within "
         f"{duration(whole.longest)}."
     )
 
