@@ -9,7 +9,7 @@ import pytest
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, RepairRequested
 from sdschat.sds.state import Peers
-from sdschat.sds.values import Now, PeerRow
+from sdschat.sds.values import Append, Now, PeerRow
 from tests.sds.group import QUIET, START, Group, forge
 
 HOUR = 3_600_000
@@ -94,3 +94,13 @@ def test_a_peer_heard_ahead_of_a_clock_that_was_set_back_gets_the_time_that_is_t
     peers.restore(PeerRow("b", START, START, at, at, 0, b"", b"", 0, "compact"), now)
     assert ("b" in peers.changed) == written
     assert peers.row(peers.known["b"], now).reviewed_at == min(at, START)
+
+
+def test_what_was_dated_ahead_is_received_when_its_date_has_come() -> None:
+    """An audit compares both, and knows no other time at which a node took a message."""
+    group = Group("a", settle=2000)
+    dated = group.now.wall + QUIET.max_skew + 5000
+    group.give("a", forge("b", "m", dated))
+    group.tick(10_000)
+    (row,) = [one.row for one in group["a"].writes if isinstance(one, Append) and one.row.entry.message_id == "m"]
+    assert row.received_at >= dated - QUIET.max_skew

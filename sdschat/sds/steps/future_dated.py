@@ -63,5 +63,5 @@ def _receive_due(s: ChannelState, buffered: BufferedMessage) -> None:
     if found is None:
         abandon(s, message.message_id, message.sender_id)
         return
-    deliver_or_buffer(s, message, buffered.raw, buffered.source, found, buffered.received_at)
+    deliver_or_buffer(s, message, buffered.raw, buffered.source, found, s.now.wall)
     include_received(s, message.message_id, buffered.lamport)
