@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import AckState, ChannelRow, OutgoingRow
+from sdschat.sds.values import WITHOUT_A_BODY, AckState, ChannelRow, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
 from sdschat.store.columns import LOG_COLUMNS, body_sum, load_ids, row_sum
@@ -217,7 +217,7 @@ class AuditReader:
 
 
 def _found(row: Any, kept_from: int) -> LogRowFound:
-    _, _, lamport, message_id, sender_id, dependencies, _, own, via, received_at, checksum = row[:_WIDTH]
+    _, _, lamport, message_id, sender_id, dependencies, generation, own, via, received_at, checksum = row[:_WIDTH]
     raw, raw_sum, nick, text, verdict, sent_at, text_sum = row[_WIDTH : _WIDTH + 7]
     outgoing = row[_WIDTH + 7 :]
     damage = []
@@ -225,7 +225,7 @@ def _found(row: Any, kept_from: int) -> LogRowFound:
         damage.append("its row in the log was altered")
         dependencies = dependencies if _is_ids(dependencies) else "[]"
     if raw is None:
-        if own or lamport >= kept_from:
+        if own or (lamport >= kept_from and generation > WITHOUT_A_BODY):
             damage.append("its packet is gone")
     elif body_sum(message_id, raw) != raw_sum:
         damage.append("its packet was altered")

@@ -7,7 +7,7 @@ lists of ids, is kept in caches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress, islice, repeat
 from operator import xor
@@ -18,7 +18,7 @@ from sdschat.audit.processes import BYTES, ROWS
 from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
 from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import AckState, Message, OutgoingRow
+from sdschat.sds.values import WITHOUT_A_BODY, AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.audit_reader import WITHHELD, AuditReader, ChannelCounts
 from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
@@ -182,7 +182,9 @@ class Columnar(AuditReader):
             yield rows[start : start + count]
 
     def _logged(self, number: int, rows: list[Any]) -> Logged | None:
-        places, channels, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)
+        places, channels, lamports, ids, senders, dependencies, generations, own, via, received, _ = zip(
+            *rows, strict=True
+        )
         bounds = (places[0], places[-1])
         raw, sums = self._bodies(bounds, places)
         texts = self._texts(bounds, dict(zip(places, ids, strict=True)))
@@ -191,7 +193,7 @@ class Columnar(AuditReader):
             return None
         if channels.count(number) < len(places):  # place and row name different channels
             return None
-        if None in raw and not self._let_go(number, raw, own, lamports):
+        if None in raw and not self._let_go(number, zip(raw, own, lamports, generations, strict=True)):
             return None
         if not texts:
             nicks = said = sent = (None,) * len(places)
@@ -210,12 +212,12 @@ class Columnar(AuditReader):
         found = [held.get(place, _NO_BODY) for place in places]
         return tuple([each[0] for each in found]), tuple([each[1] for each in found])
 
-    def _let_go(self, number: int, raw: Sequence[bytes | None], own: Sequence[int], lamports: Sequence[int]) -> bool:
-        """True if packets are missing only where a Store removes them."""
+    def _let_go(self, number: int, rows: Iterable[tuple[bytes | None, int, int, int]]) -> bool:
+        """True if packets are missing only where a Store removes them, or the id alone was ever kept."""
         kept_from = self._kept_from(number)
         return all(
-            packet is not None or not (mine or lamport >= kept_from)
-            for packet, mine, lamport in zip(raw, own, lamports, strict=True)
+            packet is not None or not (mine or (lamport >= kept_from and generation > WITHOUT_A_BODY))
+            for packet, mine, lamport, generation in rows
         )
 
     def _texts(self, bounds: tuple[int, int], ids: dict[int, str]) -> dict[int, tuple[Any, Any, Any]] | None:
