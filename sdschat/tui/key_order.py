@@ -1,4 +1,4 @@
-"""The order of keys: those of one burst, of a fast user or over a slow connection, act one after the other."""
+"""The order of keys and clicks: those of one burst, of a fast user or over a slow connection, act in turn."""
 
 from __future__ import annotations
 
@@ -21,35 +21,40 @@ class KeysInOrder(Ending):
     overtake it too, and be overtaken, since it goes to what has the focus and then all the way up. So would letters
     overtake a command that Enter runs, which may show another channel."""
 
-    _held: list[events.Key | events.Paste] | None = None  # what waits; None: nothing is on its way
+    _held: list[events.InputEvent | events.Paste] | None = None  # what waits; None: nothing is on its way
     _next: Callable[[], object] | None = None
 
     @property
     def typed_behind(self) -> bool:
         """True if letters wait behind the key that acts."""
-        return any(isinstance(event, events.Paste) or event.is_printable for event in self._held or ())
+        return any(
+            isinstance(one, events.Paste) or (isinstance(one, events.Key) and one.is_printable)
+            for one in self._held or ()
+        )
 
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.ends:
+        if not isinstance(event, events.InputEvent | events.Paste) or event.is_forwarded or self.ends:
             await super().on_event(event)
         elif self._held is not None:
             self._held.append(event)
-        elif isinstance(event, events.Key) and self.focused is not None and self._overtakes(event.key):
+        elif isinstance(event, events.InputEvent) and self.focused is not None and self._overtakes(event):
             self._held = []
             self._act_behind(self.focused, partial(self._take, event))
         else:
             await super().on_event(event)
 
-    def _overtakes(self, key: str) -> bool:
-        """True for a key that would act before, or beside, what has the focus."""
-        found = None if len(key) == 1 else self.screen.active_bindings.get(key)
-        return key in _AHEAD or (found is not None and found.binding.priority)
+    def _overtakes(self, event: events.InputEvent) -> bool:
+        """True for a key or a click that would act before, or beside, what has the focus."""
+        if not isinstance(event, events.Key):
+            return isinstance(event, events.MouseDown)
+        found = None if len(event.key) == 1 else self.screen.active_bindings.get(event.key)
+        return event.key in _AHEAD or (found is not None and found.binding.priority)
 
-    async def _take(self, event: events.Key) -> None:
-        """Let a key act in its turn. What comes behind Esc or Enter waits until that has gone all the way."""
+    async def _take(self, event: events.InputEvent) -> None:
+        """Let one act in its turn. What comes behind Esc or Enter waits until that has gone all the way."""
         focused = self.focused
         await super().on_event(event)
-        if event.key in _AHEAD and focused is not None:
+        if isinstance(event, events.Key) and event.key in _AHEAD and focused is not None:
             self._act_behind(focused, self._let_go)
         else:
             await self._let_go()

@@ -66,3 +66,16 @@ async def test_lines_at_once_behind_msg_are_to_one_alone(s: Stage) -> None:
     await s.type_at_once("/msg bob\rone\rtwo\rthr")
     assert s.app.composer.text == "thr"
     assert _said(s, "lobby") == []
+
+
+@staged("lobby", "dev", size=(60, 11))
+async def test_a_line_behind_which_another_channel_is_clicked_at_once_goes_where_it_was_written(s: Stage) -> None:
+    await s.type("for the lobby")
+    at = s.lines()[0].index("2 dev")
+    s.app.post_message(events.Key("enter", "\r"))
+    for kind in (events.MouseDown, events.MouseUp):
+        s.app.post_message(kind(None, at, 0, 0, 0, 1, False, False, False, at, 0))
+    await s.until(lambda: s.app.channel == "dev")
+    await s.settle()
+    assert (_said(s, "lobby"), _said(s, "dev")) == (["for the lobby"], [])
+    assert s.app.composer.text == ""
