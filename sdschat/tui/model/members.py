@@ -25,7 +25,7 @@ _STATUS: Final = {
     "left": "has left",
 }
 _OWN_STATUS: Final = {
-    "invited": "you are invited",
+    "invited": "you are invited, and in once all members know it",
     "member": "you are a member",
     "silent": "you are silent: the others may put you out",
     "reinstated": "you were heard: you stay",
