@@ -171,6 +171,7 @@ def _nicks(reader: Reader, channel: str) -> dict[str, str]:
     return silent_nicks(reader.value, channel) | nicks_by_sender(reader.keys())
 
 
+_ID_ALONE: Final = "in the log, by its id alone"
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
 
 
@@ -243,7 +244,7 @@ def _channel(chosen: Chosen, reader: Reader, name: str) -> dict[str, Any]:
 
 def _id_alone(found: Entry) -> dict[str, Any]:
     return {
-        "status": "in the log, by its id alone",
+        "status": _ID_ALONE,
         "message_id": found.message_id,
         "sender_id": found.sender_id,
         "lamport": found.lamport,
@@ -273,6 +274,8 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     found = detail.message
     report = _stored(found) | {"channel": name, "dependencies": list(found.dependencies)}
     report |= _manner(reader, chosen, found)
+    if found.raw is None and not (found.own or found.damaged):
+        report["status"] = _ID_ALONE
     if found.damaged:
         report["damaged"] = found.damaged
     if other := difference_to_copy(reader, name, found.message_id):

@@ -13,7 +13,7 @@ from sdschat.node.events import ConnectionChanged, MessageDelivered, OverLimit
 from sdschat.sds.events import MessageDeferred
 from sdschat.sds.values import HistoryEntry, Message
 from tests.cli.processes import run
-from tests.node.worlds import world
+from tests.node.worlds import PATIENCE, world
 from tests.wire.samples import CODEC
 
 
@@ -72,6 +72,28 @@ def test_an_id_that_is_nowhere_is_said_to_be_nowhere(tmp_path: Path, there: tupl
     assert (done.returncode, "Several ids begin with 'w': w1, w2" in done.stderr) == (2, True)
     done = run(tmp_path, "inspect", "lobby", "nix", *there)
     assert (done.returncode, "neither in the log nor in the buffers" in done.stderr) == (2, True)
+
+
+def test_a_claim_of_which_the_id_alone_is_kept_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path / "data") as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            for one in (ann, bob):
+                await one.until(ConnectionChanged, lambda told: told.state == "connected")
+            bob.node.send("lobby", "hello")
+            await ann.until(MessageDelivered)
+            claim = Message(
+                bob.node.sender_id, "claim", "lobby", ann.node.clock.now().wall, (), None, (), b"not by bob"
+            )
+            w.network.pass_on("sds/1/lobby/msg", CODEC.encode(claim), False)
+            log = ann.node.sessions["lobby"].channel.state
+            async with asyncio.timeout(PATIENCE):
+                while log.delivered("claim") is None:
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(story())
+    there = ("--name", "ann", "--data-dir", str(tmp_path / "data"))
+    assert inspected(tmp_path, there, "claim")["status"] == "in the log, by its id alone"
 
 
 def test_a_message_of_which_the_id_alone_is_kept_is_in_the_log(tmp_path: Path) -> None:
