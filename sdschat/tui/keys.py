@@ -90,7 +90,7 @@ class KeyedHost(ScreenHost):
 
     def keep_refused(self, text: str) -> None:
         """Leave a refused text in the input for the user to correct, and the reason above it until it changes."""
-        self.composer.put(text)
+        self.composer.put(text, refused=True)
         self.refused = text
         if self._reading is not None:
             self._reading.cancel()

@@ -37,6 +37,18 @@ async def test_a_command_that_fails_can_be_recalled_where_something_else_was_typ
     assert s.app.composer.text == "/nosuch"
 
 
+@staged()
+async def test_a_slash_behind_a_refused_command_begins_another_one(s: Stage) -> None:
+    """The next command was glued to it, and refused as well."""
+    await s.enter("/serch rope")
+    await s.press("slash", "h")
+    assert s.app.composer.text == "/h"
+    await s.press("ctrl+z", "ctrl+z")
+    assert s.app.composer.text == "/serch rope"
+    await s.press("end", "slash")
+    assert s.app.composer.text == "/serch rope/"
+
+
 @staged(peers=("bob",))
 async def test_alt_enter_and_ctrl_j_begin_a_new_line(s: Stage) -> None:
     await s.type("one")

@@ -61,6 +61,7 @@ class Composer(TextArea):
         self._completion: Completion | None = None
         self._chord = False  # Ctrl+X came last, with nothing marked to be cut: Ctrl+E opens the editor
         self._searching: str | None = None  # what is searched for in the history
+        self._refused = ""  # the text that was put back to be corrected
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key != "tab":
@@ -76,6 +77,9 @@ class Composer(TextArea):
             if not self._chord:
                 await self.run_action("app.editor")
             return
+        if event.character == "/" and self._is_behind_refused():
+            self._refused = ""
+            self.select_all()  # another command takes the place of the refused one
         action = self._action(event.key)
         bound = self._bindings.key_to_bindings.get(event.key)
         if action is None and bound is None:
@@ -88,6 +92,11 @@ class Composer(TextArea):
         elif bound:
             # Now: Textual would run it after the keys that are typed behind it, and a backspace would take those.
             await self.run_action(bound[0].action)
+
+    def _is_behind_refused(self) -> bool:
+        """True if the input is a refused command, with the cursor behind it."""
+        refused = self._refused.startswith("/") and self.text == self._refused
+        return refused and self.cursor_location == self.document.end
 
     def on_paste(self, event: events.Paste) -> None:
         """Say of a long text how long it is: the input shows the end of it, and Enter sends all. Most terminals paste a
@@ -138,9 +147,10 @@ class Composer(TextArea):
         row = self.cursor_location[0]
         return row, len(self.document[row])
 
-    def put(self, text: str) -> None:
-        """Replace the text, and put the cursor at its end."""
+    def put(self, text: str, *, refused: bool = False) -> None:
+        """Replace the text, and put the cursor at its end. `refused`: a / behind this command begins another one."""
         self._completion = None
+        self._refused = text if refused else ""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
