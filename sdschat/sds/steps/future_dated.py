@@ -63,5 +63,7 @@ def _receive_due(s: ChannelState, buffered: BufferedMessage) -> None:
     if found is None:
         abandon(s, message.message_id, message.sender_id)
         return
+    if buffered.source != FROM_STORE:
+        s.note_arrival(message.message_id)
     deliver_or_buffer(s, message, buffered.raw, buffered.source, found, s.now.wall)
     include_received(s, message.message_id, buffered.lamport)
