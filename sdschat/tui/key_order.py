@@ -13,15 +13,17 @@ from sdschat.tui.later import later
 from sdschat.tui.terminal import TAKEN, Ending
 
 _AHEAD: Final = frozenset({"escape", "enter"})  # keys that others wait behind
+_IN_TURN: Final = (events.InputEvent, events.Paste, events.AppFocus, events.AppBlur)
 
 
 class KeysInOrder(Ending):
     """An application in which the keys of one burst act in their order. Textual lets its own keys act before what has
     the focus takes any: they would overtake a line that Enter sends, which would go to another channel then. Esc would
     overtake it too, and be overtaken, since it goes to what has the focus and then all the way up. So would letters
-    overtake a command that Enter runs, which may show another channel."""
+    overtake a command that Enter runs, which may show another channel. So would the news that another window has the
+    keys: a key that acts after it says that this one has them."""
 
-    _held: list[events.InputEvent | events.Paste] | None = None  # what waits; None: nothing is on its way
+    _held: list[events.Event] | None = None  # what waits; None: nothing is on its way
     _next: Callable[[], object] | None = None
 
     @property
@@ -33,7 +35,7 @@ class KeysInOrder(Ending):
         )
 
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.InputEvent | events.Paste) or event.is_forwarded or self.ends:
+        if not isinstance(event, _IN_TURN) or event.is_forwarded or self.ends:
             await super().on_event(event)
         elif self._held is not None:
             self._held.append(event)

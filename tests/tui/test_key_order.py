@@ -79,3 +79,14 @@ async def test_a_line_behind_which_another_channel_is_clicked_at_once_goes_where
     await s.settle()
     assert (_said(s, "lobby"), _said(s, "dev")) == (["for the lobby"], [])
     assert s.app.composer.text == ""
+
+
+@staged()
+async def test_another_window_has_the_keys_where_it_takes_them_at_once_behind_enter(s: Stage) -> None:
+    """Enter acted after the news, and said that this window has them: nothing told the user of a mention."""
+    await s.type("hello")
+    s.app.post_message(events.Key("enter", "\r"))
+    s.app.post_message(events.AppBlur())
+    await s.until(lambda: _said(s, "lobby") == ["hello"])
+    await s.settle()
+    assert not s.app.app_focus
