@@ -127,6 +127,7 @@ def test_an_acknowledgement_from_a_filter_is_wrong_where_the_peer_has_nothing() 
         message("bob", "m1", 900, sender="ann", received_ms=950),
         event("ann", 1, "possibly_acked", 1_000, "m1", peer="bob", cause="filter"),
         event("ann", 2, "possibly_acked", 1_000, "m2", peer="bob", cause="filter"),
+        event("bob", 1, "sync_received", 1_000),  # its evidence does not end before that
     ]
     (row,) = figures(*rows).filter
     assert (row.node, row.claims, row.wrong, row.undecided) == ("bob", 2, 1, 0)

@@ -147,7 +147,7 @@ def test_a_package_of_the_extra_that_is_not_there_is_named_with_how_to_get_it(tm
 def test_an_extra_is_installed_from_where_the_program_is_from(
     told: str | None, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sdschat.audit.problem.distribution", lambda name: SimpleNamespace(read_text=lambda file: told))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: SimpleNamespace(read_text=lambda file: told))
     command = shlex.split(install_command("web"))
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
     assert " ".join(command[4:]) == words

@@ -248,4 +248,4 @@ def test_the_wheel_gives_what_is_due_in_order() -> None:
         taken.append(
             (due[0], [(what, getattr(content, "tolist", lambda c=content: c)()) for what, _, content in due[1]])
         )
-    assert taken == [(10, [("sync", [2]), ("send", "x")]), (30, [("sync", [1, 3])])]
+    assert taken == [(10, [("send", "x"), ("sync", [2])]), (30, [("sync", [1, 3])])]
