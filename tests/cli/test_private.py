@@ -141,7 +141,7 @@ def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path)
 
 
 def test_where_a_members_channel_was_made_is_known_when_it_is_joined_elsewhere(tmp_path: Path) -> None:
-    """Who made it on a broker, and joined it without naming that, was alone on the one of this machine."""
+    """Joining it without naming the broker that it was made on led to another broker, without a word."""
     made = run(tmp_path, "create", "yard", "--members", "--name", "ann", "--broker", "mqtt://127.0.0.1:9")
     assert "You open it, and others knock, with: sdschat join yard --broker mqtt://127.0.0.1:9." in made.stderr
     here = f"mqtt://127.0.0.1:{free_port()}"
