@@ -311,7 +311,7 @@ class Host:
         secrecy = privacy(self.node, name)
         unconfirmed = secrecy is not None and secrecy.unconfirmed
         words = was + sync_words(model.connection, sync, model.history, alone=alone, unconfirmed=unconfirmed)
-        if secrecy is not None and not secrecy.is_member and not unconfirmed:
+        if secrecy is not None and secrecy.shut_out:
             words = "not a member"
         also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
         return ", ".join([words, *filter(None, also)])

@@ -47,6 +47,11 @@ class Privacy(NamedTuple):
     since_join: bool = False  # who joins gets nothing that was written before
     unconfirmed: bool = False  # we came by an invite, and no member acknowledged that yet
 
+    @property
+    def shut_out(self) -> bool:
+        """True if we are no member, as far as is known."""
+        return not self.is_member and not self.unconfirmed
+
 
 def privacy(node: Node, channel: str) -> Privacy | None:
     """Return the state of a joined private channel; None for an open one."""
@@ -142,7 +147,7 @@ def is_only_member(node: Node, channel: str) -> bool:
 def is_shut_out(node: Node, channel: str) -> bool:
     """True for a private channel of which we are no member, as far as is known."""
     found = privacy(node, channel)
-    return found is not None and not found.is_member and not found.unconfirmed
+    return found is not None and found.shut_out
 
 
 def members_of_these(node: Node, channel: str, ids: frozenset[str]) -> frozenset[str]:

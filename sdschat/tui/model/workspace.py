@@ -10,7 +10,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import DirectSaid, HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.private import is_shut_out, privacy
+from sdschat.node.view.private import privacy
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, Phase
@@ -152,14 +152,11 @@ class Workspace:
 
     def health(self, name: str) -> Health:
         """Return how the state of a channel or conversation is marked."""
-        model = self.models[name]
-        if is_shut_out(self.view.node, name):
+        model, secrecy = self.models[name], privacy(self.view.node, name)
+        if secrecy is not None and secrecy.shut_out:
             return Health.BAD
-        found, state = (
-            health(model.connection, model.conversation.sync(), model.history, model.refused),
-            privacy(self.view.node, name),
-        )
-        return Health.WAITS if found is Health.GOOD and state is not None and state.unconfirmed else found
+        found = health(model.connection, model.conversation.sync(), model.history, model.refused)
+        return Health.WAITS if found is Health.GOOD and secrecy is not None and secrecy.unconfirmed else found
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most, except the one that is shown."""
