@@ -485,6 +485,8 @@ def test_several_are_let_in_with_one_command(tmp_path: Path) -> None:
             for nick in ("cid", "dan"):
                 made.world.start(nick, "garden", changes=SHORT, before=install)
                 await made.until_text(f"{nick} (")
+            await made.enter("/invite ,")
+            await made.until_text("Nobody called , is known")
             await made.enter("/invite cid, dan")
             for nick in ("cid", "dan"):
                 await made.until_text(f"{nick} is a member")

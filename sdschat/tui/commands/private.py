@@ -107,15 +107,21 @@ def _let_in(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/invite needs a nick in a members' channel: /invite bob.")
     members, several = members_of(host.view.node, host.room), argument.replace(",", " ").split()
-    for way in ([argument], several):
+
+    def let_in(nick: str) -> None:
+        members.invite(nick)
+        host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
+
+    try:
         try:
-            for nick in way:
-                members.invite(nick)
-                host.answer(f"{clean_name(nick)} is invited, and may write once all members know it.", _INVITE)
-            return
-        except ValueError as error:
-            if way is several or len(several) == 1:
-                raise CommandError(str(error)) from error
+            let_in(argument)
+        except ValueError:
+            if len(several) < 2:
+                raise
+            for nick in several:
+                let_in(nick)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def _limits(word: str) -> bool:
