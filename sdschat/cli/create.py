@@ -14,7 +14,7 @@ from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
 from sdschat.node.profile import Profile, open_profile
-from sdschat.node.view.user_texts import UserTexts
+from sdschat.node.view.user_texts import UserTexts, last_broker
 
 _NOT_SINCE_JOIN: Final = (
     "--history since-join is for private channels that are no members' channels: what is in a data set, all its "
@@ -135,7 +135,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
             raise CommandProblem(str(error), WRONG_USE) from error
         name = record.channel
         if not embedded:  # so that joining it over another broker says so
-            UserTexts(store).set_value(f"broker {name}", str(options.address))
+            UserTexts(store).set_value(last_broker(name), str(options.address))
     say(
         f"{name} is made, and {chosen.nick} is its first member. {_OF_POSTS} "
         f"You open it, and others knock, with: sdschat join {name}{where}. This is its data set:"

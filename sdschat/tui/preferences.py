@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sdschat.node.events import ConnectionChanged, NodeEvent
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.user_texts import last_broker
 from sdschat.tui.model.own_keys import key_problem, written_key
 from sdschat.tui.model.words import clean, unread_words
 from sdschat.tui.themes import AUTO, PALETTES, Palette
@@ -171,7 +172,7 @@ def moved_words(view: Conversations, channels: Sequence[str]) -> list[str]:
     now = view.node.broker
     found = dict[str, str]()
     for channel in channels:
-        last = view.value(f"broker {channel}")
+        last = view.value(last_broker(channel))
         if last and last != (now or _HERE):
             found.setdefault(last, channel)
     view.node.listen(partial(_keep_broker, view, now or _HERE))
@@ -180,7 +181,7 @@ def moved_words(view: Conversations, channels: Sequence[str]) -> list[str]:
 
 def _keep_broker(view: Conversations, broker: str, event: NodeEvent) -> None:
     connected = isinstance(event.body, ConnectionChanged) and event.body.state == "connected"
-    if connected and view.value(name := f"broker {event.channel}") != broker:
+    if connected and view.value(name := last_broker(event.channel)) != broker:
         view.set_value(name, broker)
 
 

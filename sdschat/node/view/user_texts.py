@@ -33,6 +33,11 @@ class UserTexts:
         return True
 
 
+def last_broker(channel: str) -> str:
+    """Return the name of the text that says over which broker a channel was opened the last time."""
+    return f"broker {channel}"
+
+
 def silent_nicks(value: Callable[[str], bytes | None], channel: str) -> dict[str, str]:
     """Return the nicks of those who were here in an earlier run and said nothing, by sender id. `value` reads what is
     saved by a name."""
