@@ -340,14 +340,19 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
     plain(tmp_path, story)
 
 
+async def _news(s: Lines) -> None:
+    """Let 15 more messages come into another channel than are written at first, and go there."""
+    for number in range(SHOWN_AT_START + 15):
+        s.bob.node.send("dev", f"news {number}.")
+    await s.until(f"news {SHOWN_AT_START + 14}.")
+    assert await s.enter("/go dev")
+
+
 def test_what_was_not_written_here_stays_unread(tmp_path: Path) -> None:
     """Twenty are written at first. The others were read for the next run, though nobody had heard them."""
 
     async def story(s: Lines) -> None:
-        for number in range(SHOWN_AT_START + 15):
-            s.bob.node.send("dev", f"news {number}.")
-        await s.until(f"news {SHOWN_AT_START + 14}.")
-        assert await s.enter("/go dev")
+        await _news(s)
         await s.until("15 unread above these: /unread")
         s.bob.node.send("dev", "one more")
         await s.until("one more")
@@ -365,10 +370,7 @@ def test_what_was_not_written_here_stays_unread(tmp_path: Path) -> None:
 
 def test_the_end_of_the_log_counts_all_as_read(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
-        for number in range(SHOWN_AT_START + 15):
-            s.bob.node.send("dev", f"news {number}.")
-        await s.until(f"news {SHOWN_AT_START + 14}.")
-        assert await s.enter("/go dev")
+        await _news(s)
         assert s.host.model.unread == 15
         assert await s.enter("/end")
         assert s.host.model.unread == 0
