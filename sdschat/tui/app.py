@@ -30,7 +30,6 @@ from sdschat.tui.startup import Startup
 from sdschat.tui.terminal import BackgroundNamed
 from sdschat.tui.themes import is_light
 from sdschat.tui.widgets.composer import Composer
-from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.sheet import Sheet
 
@@ -320,10 +319,6 @@ class ChatApp(KeysInOrder, KeyedHost):
         if self.end_finding(marks=True):
             self.composer.focus()
         await self.action_command(message.line)
-
-    @on(ChannelList.Picked)
-    def _picked(self, message: ChannelList.Picked) -> None:
-        self.action_channel(message.number + 1)
 
     def on_app_blur(self) -> None:
         from sdschat.tui.notifier import Away

@@ -17,6 +17,7 @@ from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words
 from sdschat.tui.model.words import fitted, short
 from sdschat.tui.screen_host import ScreenHost
+from sdschat.tui.widgets.lists import ChannelList, MemberList
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 _PAGES: Final = {"pageup": -1, "pagedown": 1}
@@ -180,6 +181,14 @@ class KeyedHost(ScreenHost):
         setattr(self.panes, what, not getattr(self.panes, what))
         self.panes.fit()
 
+    def on_channel_list_picked(self, message: ChannelList.Picked) -> None:
+        self.action_channel(message.number + 1)
+
+    def on_member_list_picked(self, message: MemberList.Picked) -> None:
+        """Show the members with the clicked one chosen, and not at once what Enter does there: nobody is to write to
+        one alone by a slip."""
+        self.show_pages([_people_page(self, message.sender_id)], "")
+
     def action_focus_log(self) -> None:
         self.end_finding(marks=True)
         if self.logs.display:
@@ -304,11 +313,11 @@ def _channels_page(host: Host) -> Page:
     lines.append("/join CHANNEL opens another one")
     marks.append([(0, len("/join CHANNEL"), "key")])
     runs = [*(f"go {number}" for number in range(1, len(lines))), "join"]
-    return Page("channels", lines, runs, marks=marks, at_top=True)
+    return Page("channels", lines, runs, "shows it", marks=marks, at_top=True)
 
 
-def _people_page(host: Host) -> Page:
-    """Return the participants, for a terminal too narrow to list them. Enter writes to one alone."""
+def _people_page(host: Host, chosen_id: str = "") -> Page:
+    """Return the participants, for a terminal too narrow to list them, or behind a click. Enter writes to one alone."""
     now, glyphs = host.view.now().wall, host.glyphs
     connected = host.view.connected(host.room)
     people = host.view.channel(host.room).people()
@@ -322,5 +331,6 @@ def _people_page(host: Host) -> Page:
         marks.append([(0, 1, "acked" if here else "time"), (2, 2 + len(shown), f"nick:{person.sender_id}")])
         lines.append(f"{line}{short(person.sender_id, 8)}  {heard_words(person._replace(online=here), now)}")
         runs.append("nick" if person.own else f"msg {person.sender_id}")
-    present = sum(person.online for person in people)
-    return Page(f"{present} here" if connected else "not connected", lines, runs, marks=marks, at_top=True)
+    title = f"{sum(person.online for person in people)} here" if connected else "not connected"
+    chosen = next((at for at, person in enumerate(people) if person.sender_id == chosen_id), 0)
+    return Page(title, lines, runs, "writes to them alone", marks=marks, chosen=chosen, at_top=True)

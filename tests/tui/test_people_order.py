@@ -52,3 +52,14 @@ async def test_the_head_says_who_went_away(s: Stage) -> None:
     assert "not here" not in s.lines()[0]
     await s.peers["bob"].node.close(0.1)
     await s.until(lambda: "2 here, bob not here" in s.lines()[0], "who is fewer")
+
+
+@staged(peers=("bob", "carol"), syncs=True, size=(120, 30))
+async def test_a_click_on_a_member_shows_the_members_with_that_one_chosen(s: Stage) -> None:
+    await s.until(lambda: len(s.app.node.sessions["lobby"].presence.keys) > 1)
+    at = next(at for at, line in enumerate(s.lines()) if "▪ carol " in line)
+    await s.pilot.click(offset=(s.lines()[at].index("▪ carol ") + 3, at))
+    await s.until_text("Enter writes to them alone")
+    assert s.app.channel == "lobby", "a click alone goes nowhere"
+    await s.press("enter")
+    await s.until(lambda: s.app.label(s.app.channel) == "@carol")

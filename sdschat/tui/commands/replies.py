@@ -84,7 +84,7 @@ async def _thread(host: Host, argument: str) -> None:
         runs.append(f"goto {chain[-1][1].message_id}")
         marks.append([])
     title = f"answers: {count(len(chain), 'message')}"
-    host.show_pages([Page(title, lines, runs, marks=marks)], title)
+    host.show_pages([Page(title, lines, runs, "goes there", marks=marks)], title)
 
 
 COMMANDS = (

@@ -131,7 +131,7 @@ def hits_page(host: Host) -> Page:
     runs = [f"hit {number}" for number in range(1, len(lines) + 1)]
     chosen = len(lines) - 1 - min(host.model.hit_at, len(lines) - 1)
     title = f"the newest {FOUND} hits" if len(lines) == FOUND else count(len(lines), "hit")
-    return Page(title, lines, runs, marks=marks, chosen=chosen)
+    return Page(title, lines, runs, "goes there", marks=marks, chosen=chosen)
 
 
 def _hits(host: Host, argument: str) -> None:

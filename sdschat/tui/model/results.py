@@ -15,6 +15,7 @@ class Page(NamedTuple):
     title: str
     lines: Sequence[str]
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
+    enter: str = ""  # what Enter does with the chosen line: "shows it"
     renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
     marks: Sequence[Sequence[Mark]] = ()  # of each line; without any, the first column of a table is marked
     chosen: int = 0  # the line of a list that is chosen first

@@ -91,9 +91,14 @@ class MemberList(Static):
 
     DEFAULT_CSS = "MemberList { width: 22; height: 1fr; background: $surface; padding: 0 1; }"
 
+    @dataclass
+    class Picked(Message):
+        sender_id: str  # empty: a line that is nobody's, such as the number of those for whom there is no room
+
     def __init__(self, *, id: str) -> None:
         super().__init__("", id=id, markup=False)
         self._drawn = Text()
+        self._lines: list[str] = []  # whose each one is
         self._again: Callable[[], None] | None = None
 
     def set_people(self, people: list[Participant], line_style: LineStyle, now: int, connected: bool) -> None:
@@ -109,12 +114,13 @@ class MemberList(Static):
         if not connected:
             people = [person._replace(online=False) for person in people]
         here = sum(person.online for person in people)
-        text = Text(no_wrap=True, overflow="crop")
+        text, lines = Text(no_wrap=True, overflow="crop"), list[str]()
         title = f"{here} here" if connected else "not connected"
         framed = self.has_class("-framed")
         self.border_title = title if framed else None
         if not framed:
             text.append(f"{title}\n", "bold")
+            lines.append("")
         if not self.size.height:
             return  # it is drawn again once there is room for it
         room = max(1, self.size.height - 2)
@@ -124,6 +130,8 @@ class MemberList(Static):
         for at, person in enumerate(people[:room]):
             if connected and at == away:
                 text.append("not here\n", line_style.style("time"))
+                lines.append("")
+            lines.append(person.sender_id)
             sign = line_style.glyphs.online if person.online else line_style.glyphs.offline
             name = nick_text(person.nick) or name_of(person)
             verified = line_style.glyphs.verified if person.verified else ""
@@ -135,6 +143,11 @@ class MemberList(Static):
             text.append(f" {heard}\n", line_style.style("time"))
         if len(people) > room:
             text.append(f"and {len(people) - room} more: /who", line_style.style("time"))
+        self._lines = lines
         if text != self._drawn:  # called every second; mostly nothing has changed
             self._drawn = text
             self.update(text, layout=False)
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset_capture(self).y
+        self.post_message(self.Picked(self._lines[at] if 0 <= at < len(self._lines) else ""))

@@ -29,7 +29,6 @@ from sdschat.tui.widgets.log_view import LogView
 _KEYS_OF_A_TEXT: Final = ("type to filter", "Esc closes")
 _KEYS_OF_PAGES: Final = ("Tab next page", *_KEYS_OF_A_TEXT)
 _SCROLLS: Final = "PgUp PgDn"  # named where a text is longer than the sheet, and there is room
-_KEYS_OF_A_LIST: Final = ("Enter chooses", *_KEYS_OF_A_TEXT)
 _KEYS_FROM_INPUT: Final = ("Esc closes",)  # while the input has the focus
 _KEYS_OF_A_FILTER: Final = "Esc shows all"
 _LEAST_FOR_FILTER: Final = 14  # columns for the words of a filter, before the key beside them gets any
@@ -239,7 +238,9 @@ class Sheet(ScrollView, can_focus=True):
         several, between = len(self._pages) > 1, f" {self.line_style.glyphs.between} "
         room = self.outer_size.width - _LABEL
         self.border_title = self._titles(page, room) if several else escape(page.title)
-        keys: Sequence[str] = _KEYS_OF_A_LIST if page.runs else _KEYS_OF_PAGES if several else _KEYS_OF_A_TEXT
+        keys: Sequence[str] = _KEYS_OF_PAGES if several else _KEYS_OF_A_TEXT
+        if page.runs:
+            keys = (f"Enter {page.enter}", *_KEYS_OF_A_TEXT)
         if not self.has_focus:
             keys = _KEYS_FROM_INPUT
         if self._filter:
