@@ -11,7 +11,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from sdschat.tui.commands.channels import person_name
-from sdschat.tui.host import Host
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
 from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words
@@ -294,7 +293,7 @@ class KeyedHost(ScreenHost):
             yield "The broker runs in this program: somebody else on this machine goes on with it."
 
 
-def _channels_page(host: Host) -> Page:
+def _channels_page(host: ScreenHost) -> Page:
     """Return the open channels and conversations, for a terminal too narrow to list them. Enter shows one."""
     names = [f"{number} {host.label(name)}" for number, name in enumerate(host.order, 1)]
     width = min(_MOST, max(map(cell_len, names)))
@@ -316,7 +315,7 @@ def _channels_page(host: Host) -> Page:
     return Page("channels", lines, runs, "shows it", marks=marks, at_top=True)
 
 
-def _people_page(host: Host, chosen_id: str = "") -> Page:
+def _people_page(host: ScreenHost, chosen_id: str = "") -> Page:
     """Return the participants, for a terminal too narrow to list them, or behind a click. Enter writes to one alone."""
     now, glyphs = host.view.now().wall, host.glyphs
     connected = host.view.connected(host.room)

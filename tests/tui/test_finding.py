@@ -11,6 +11,7 @@ from textual import events
 
 from sdschat.node.view.searching import _PAGE
 from sdschat.store.reader import Reader
+from sdschat.tui.commands import searching
 from sdschat.tui.row_lines import pattern_of
 from tests.tui.stage import Stage, staged
 
@@ -271,6 +272,18 @@ async def test_what_was_said_to_the_user_is_listed_newest_first(s: Stage) -> Non
     await s.press("down", "down", "enter")
     chosen = s.app.model.timeline.entries[s.app.selection or ""]
     assert chosen.text == "ann: I have one"
+
+
+@staged(peers=("bob",), size=(110, 30))
+async def test_no_key_waits_while_a_long_history_is_looked_through(s: Stage) -> None:
+    await _said_to_ann(s)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "_QUICK", 0)
+        await s.enter("/mentions")
+    await s.press("h", "e", "y")
+    await s.until_text("2 to you in lobby: /hits there lists them")
+    assert s.app.composer.text == "hey"
+    assert s.app.sheet.page is None, "it would take the keys of who writes"
 
 
 @staged(peers=("bob",), size=(110, 30))

@@ -59,7 +59,11 @@ class HistorySearch:
     async def run(self) -> list[Key]:
         """Return the keys of the newest messages that are wanted, oldest first. Raises StoreError."""
         if type(self._conversation) is ChannelConversation:
-            return await asyncio.to_thread(self._read)
+            try:
+                return await asyncio.to_thread(self._read)
+            except asyncio.CancelledError:
+                self.stop()  # the thread would go on, and the program would wait for it
+                raise
         return self._in_memory()[-self._limit :]
 
     def _in_memory(self) -> list[Key]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Sized
 from typing import Final
 
+from sdschat.node.tasks import start
 from sdschat.node.view.moments import parse_search
 from sdschat.node.view.searching import HistorySearch, SearchQuery, senders_called
-from sdschat.node.view.values import Key
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.from_events import mention_of
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.words import HIT, clean, count, when
+from sdschat.tui.model.words import HIT, clean, count, reason_text, when
 
 FOUND: Final = 200
 _SHOWN: Final = 120
+_QUICK: Final = 0.3  # seconds that the keys wait for a search
 _WHOLE_WORDS: Final = "Words are found whole, or by their beginning."
 
 
@@ -50,17 +52,32 @@ async def _search(host: Host, argument: str) -> None:
 
 
 async def _mentions(host: Host, argument: str) -> None:
-    model, wanted = host.model, wanted_by(host, f"{argument} to:me")
+    """List what was said to the user. No index knows it: in a long history the keys do not wait, and it is told."""
+    looks = start(
+        _find_mentions(host, wanted_by(host, f"{argument} to:me")), lambda error: host.refuse(reason_text(error))
+    )
+    await asyncio.wait([looks], timeout=_QUICK if host.has_keys else None)
+    if not looks.done():
+        host.warn("looking through the whole history; you can go on")
+
+
+async def _find_mentions(host: Host, wanted: SearchQuery) -> None:
+    model, clock = host.model, asyncio.get_running_loop()
+    began = clock.time()
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
+        of_that = "" if wanted == SearchQuery(names_us=wanted.names_us) else "of that "
         host.warn(
-            f"nothing {'of that ' if argument else ''}here is to you: it has neither your nick nor a word of "
-            "/highlight, and answers no message of yours"
+            f"nothing {of_that}here is to you: it has neither your nick nor a word of /highlight, and answers no "
+            "message of yours"
         )
         return
     model.hits, model.hit_at = found, len(found) - 1
     if host.model is model:
         host.mark(wanted.words)
+    if host.has_keys and clock.time() >= began + _QUICK:  # the keys may be in the middle of a line
+        host.warn(f"{_most(found)} to you in {host.label(model.name)}: /hits there lists them")
+    else:
         _hits(host, "")
 
 
@@ -85,7 +102,7 @@ def hit_words(host: Host) -> str:
     return f"{len(hits) - host.model.hit_at} of {_most(hits)}"
 
 
-def _most(hits: Sequence[Key]) -> str:
+def _most(hits: Sized) -> str:
     """Return the number of hits, and that there may be older ones."""
     return f"the newest {FOUND}" if len(hits) == FOUND else str(len(hits))
 
