@@ -120,7 +120,7 @@ def with_senders(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> Wante
     channel = None if wanted.channel is None else full_name(reader, wanted.channel)
     known = [(sender_id_of(key), nick) for key, nick, _ in reader.keys()]  # noqa: SIM118
     known += silent_nicks(reader.value, channel or "").items()
-    known.append((own_id(chosen), chosen.nick))
+    known += [(own_id(chosen), nick) for nick in (chosen.nick, *({"me"} & {*asked.names}))]
     senders = {sender_id for name in asked.names for sender_id in senders_called(known, name)}
     return replace(wanted, senders=frozenset(senders))
 

@@ -114,6 +114,7 @@ def test_log_can_be_narrowed(lines: Lines) -> None:
 def test_a_search_names_senders_as_in_the_chat_and_refuses_unknown_ones(home: Path, lines: Lines) -> None:
     every = lines("log", "lobby", "--json")
     assert lines("log", "lobby", "--json", "--search", "from:ann") == every
+    assert lines("log", "lobby", "--json", "--search", "from:me") == every
     assert lines("log", "lobby", "--json", "--search", "release from:@ANN") == every[:1]
     assert lines("log", "lobby", "--json", "--search", "from:ann", "--last", "1") == every[1:]
     assert lines("log", "lobby", "--json", "--search", "since:1h") == every

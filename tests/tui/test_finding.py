@@ -172,7 +172,7 @@ async def test_a_search_by_author_and_time(s: Stage) -> None:
     await _find(s, "rope from:bob since:1h")
     assert "1 of 1" in s.text()
     await s.press("escape")
-    await s.enter("/search from:ann")
+    await s.enter("/search from:me")
     await s.until(lambda: "hit 1 of 1" in s.hint())
     await s.enter_instead("/search rope before:2001-01-01")
     await s.until(lambda: "Nothing in this channel" in s.hint())

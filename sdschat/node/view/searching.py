@@ -36,9 +36,9 @@ class SearchQuery(NamedTuple):
 
 
 def senders_called(view: Conversations, channel: str, name: str) -> tuple[str, ...]:
-    """Return the ids of all who go by this nick, here or earlier, or whose id begins so."""
+    """Return the ids of all who go by this nick, here or earlier, or whose id begins so. The user is `me` as well."""
     here = ((person.sender_id, person.nick) for person in view.channel(channel).people())
-    known = (*here, *view.node.gate.book.nicks())
+    known = (*here, *view.node.gate.book.nicks(), (view.node.sender_id, "me"))
     return tuple(sorted({sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)}))
 
 

@@ -166,9 +166,9 @@ COMMANDS = (
         _search,
         aliases=("find", "lastlog", "grep"),
         group="reading",
-        details="All words must occur, in any order; the last one may be a beginning. from:NICK, to:me,\n"
-        "since:TIME and before:TIME leave out others: /search rope from:carol since:2d. It jumps to the newest hit\n"
-        "and marks words.\n"
+        details="All words must occur, in any order; the last one may be a beginning. from:NICK, from:me,\n"
+        "to:me, since:TIME and before:TIME leave out others: /search rope from:carol since:2d. It jumps to the\n"
+        "newest hit and marks words.\n"
         "Ctrl+F does the same while you type. With the log focused (F6), n goes to the next older hit, N to the newer.",
     ),
     Command(
