@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import socket
-from collections.abc import Iterator
+import struct
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 _PORTS: Final = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
 _WEBSOCKET_PATH: Final = "/mqtt"
+_SIOCGIFADDR: Final = 0x8915  # of Linux: asks for the address of an interface
+_ADDRESS: Final = slice(20, 24)  # of its answer
 
 
 class AddressError(ValueError):
@@ -115,8 +119,14 @@ def _path(parts: SplitResult) -> str:
 
 def own_addresses(family: socket.AddressFamily = socket.AF_INET) -> list[str]:
     """Return the addresses of this machine that others may reach, the one of its way out first. Nothing is sent."""
-    found = dict.fromkeys(_own_addresses(family))
-    return [each for each in found if not ipaddress.ip_address(each.partition("%")[0]).is_loopback]
+    found = _others_reach(_own_addresses(family))
+    if not found and family == socket.AF_INET:
+        found = _others_reach(interface_addresses())  # a network without a way out, of a few machines alone
+    return found
+
+
+def _others_reach(addresses: Iterable[str]) -> list[str]:
+    return [each for each in dict.fromkeys(addresses) if not ipaddress.ip_address(each.partition("%")[0]).is_loopback]
 
 
 def _own_addresses(family: socket.AddressFamily) -> Iterator[str]:
@@ -126,6 +136,19 @@ def _own_addresses(family: socket.AddressFamily) -> Iterator[str]:
         yield str(probe.getsockname()[0])
     with contextlib.suppress(OSError):
         yield from (str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, family))
+
+
+def interface_addresses() -> Iterator[str]:
+    """Yield the IPv4 address of each network interface, where the system is Linux; elsewhere nothing."""
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # it has none
+                found = fcntl.ioctl(asked.fileno(), _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                yield socket.inet_ntoa(found[_ADDRESS])
 
 
 def clear_text_problem(address: Address, password: Secret | None, allowed: bool = False) -> str | None:

@@ -10,7 +10,7 @@ from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 from sdschat.transport.buffered_socket import BufferedSocket, OversizedError
 from sdschat.transport.credentials import PASSWORD_PLACES
-from sdschat.transport.mqtt_options import explain
+from sdschat.transport.mqtt_options import explain, reason
 from sdschat.transport.session import LinkOptions
 
 # Reason codes of MQTT 5. The return codes of older versions are translated to these.
@@ -45,7 +45,8 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
             return Why.PROTOCOL, f"{place} answers, but not as a websocket for MQTT. Check the port and {address.path}."
         case ConnectionResetError() | BrokenPipeError() if address.encrypted:
             return Why.TLS_REFUSED, _NO_HANDSHAKE.format(place)
-    return Why.UNREACHABLE, f"{place} cannot be reached: {problem}. Check the address and the network."
+    why = "" if problem is None else f": {reason(problem)}"
+    return Why.UNREACHABLE, f"{place} cannot be reached{why}. Check the address and the network."
 
 
 def explain_loss(stream: BufferedSocket | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:

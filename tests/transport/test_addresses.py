@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.transport.address import Address, AddressError, Secret, clear_text_problem, parse_url
+from sdschat.transport.address import (
+    Address,
+    AddressError,
+    Secret,
+    clear_text_problem,
+    interface_addresses,
+    own_addresses,
+    parse_url,
+)
 from sdschat.transport.base import ParsedTopic, Topics, decoded, echo_topic, encoded, matches, normal_channel, place
 from sdschat.transport.credentials import PASSWORD_VARIABLE, find_password
 
@@ -207,3 +215,11 @@ def test_a_password_file_that_others_may_read_is_refused(tmp_path: Path) -> None
         find_password(address, None, {}, file=tmp_path / "absent")
     with pytest.raises(AddressError, match="not a file"):
         find_password(address, None, {}, file=tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the addresses of interfaces")
+def test_the_addresses_of_interfaces_are_known_also_without_a_way_out() -> None:
+    """A broker for a network of a few machines said that others type 0.0.0.0."""
+    found = set(interface_addresses())
+    assert "127.0.0.1" in found
+    assert set(own_addresses()[:1]) <= found

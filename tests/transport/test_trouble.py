@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 from pathlib import Path
@@ -25,7 +26,7 @@ from sdschat.transport.base import (
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.credentials import PASSWORD_PLACES
 from sdschat.transport.mqtt_options import MqttOptions
-from sdschat.transport.mqtt_reasons import explain_loss
+from sdschat.transport.mqtt_reasons import explain_dial, explain_loss
 from sdschat.transport.session import LinkOptions
 from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
 
@@ -305,3 +306,11 @@ def test_the_end_comes_also_where_a_wait_lost_its_cancellation() -> None:
             assert not told.of(Connected)
 
     run(scenario)
+
+
+def test_a_network_without_a_way_there_is_told_in_words() -> None:
+    """It had the number of the system's error in brackets."""
+    _, told = explain_dial(
+        OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH)), parse_url("mqtt://10.9.0.1")[0]
+    )
+    assert told == "10.9.0.1:1883 cannot be reached: No route to host. Check the address and the network."
