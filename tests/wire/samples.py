@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sdschat.sds.values import HistoryEntry, Message, Refusal
 from sdschat.wire.sds_codec import SdsCodec
+from sdschat.wire.sds_pb2 import Message as PbMessage
 
 CODEC: Final = SdsCodec()
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
@@ -59,6 +60,16 @@ def field(number: int, value: bytes | str | int) -> bytes:
 def least(*more: bytes) -> bytes:
     """Return the shortest acceptable packet, with the test's further fields."""
     return field(1, "s") + field(2, "m") + field(3, "c") + field(10, 7) + b"".join(more)
+
+
+def written_twice() -> dict[str, bytes]:
+    """Return a packet for each field that a message has once: in the packet it is there twice."""
+    found = {}
+    for each in PbMessage.DESCRIPTOR.fields:
+        value = getattr(PbMessage(), each.name)
+        if isinstance(value, str | bytes | int):
+            found[each.name] = least(2 * field(each.number, 7 if value == 0 else "x"))
+    return found
 
 
 def accepted(packet: bytes) -> Message:

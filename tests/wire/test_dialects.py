@@ -8,7 +8,7 @@ from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire import dialects
 from sdschat.wire.dialects import DialectReading, read_any
 from sdschat.wire.nim_codec import NimCodec
-from tests.wire.samples import BYTES, CODEC, FIXED32, digest, field, full_message, least, tag, vectors
+from tests.wire.samples import BYTES, CODEC, FIXED32, digest, field, full_message, least, tag, vectors, written_twice
 
 MS = 1_760_331_342_969
 
@@ -125,6 +125,11 @@ def test_an_entry_without_an_id_is_kept_as_one() -> None:
 def test_what_is_not_of_the_right_form_is_said() -> None:
     found = reading(field(1, "s") + field(1, "t") + field(2, "m") + field(3, "c") + tag(10, FIXED32) + bytes(4))
     assert found.departures == ("sender_id is there twice", "lamport_timestamp has the wire type 5, not 0")
+
+
+@pytest.mark.parametrize(("name", "packet"), written_twice().items())
+def test_a_field_that_is_there_twice_is_said(name: str, packet: bytes) -> None:
+    assert f"{name} is there twice" in reading(packet).departures
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.wire.samples import (
     least,
     refused,
     tag,
+    written_twice,
 )
 
 NAMES = {
@@ -154,20 +155,16 @@ def test_self_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "extra"),
+    ("name", "packet"),
     [
-        ("sender_id", field(1, "s")),
-        ("message_id", field(2, "other")),
-        ("channel_id", field(3, "c")),
-        ("lamport_timestamp", field(10, 7)),
-        ("bloom_filter", field(12, b"a") + field(12, b"b")),
-        ("content", field(20, b"a") + field(20, b"")),
-        ("causal_history.message_id", field(11, field(1, "x") + field(1, "y"))),
-        ("repair_request.sender_id", field(13, field(1, "x") + field(3, "y") + field(3, "y"))),
+        *written_twice().items(),
+        ("content", least(field(20, b"a") + field(20, b""))),
+        ("causal_history.message_id", least(field(11, field(1, "x") + field(1, "y")))),
+        ("repair_request.sender_id", least(field(13, field(1, "x") + field(3, "y") + field(3, "y")))),
     ],
 )
-def test_duplicated_field(name: str, extra: bytes) -> None:
-    refusal = refused(least(extra))
+def test_duplicated_field(name: str, packet: bytes) -> None:
+    refusal = refused(packet)
     assert (refusal.reason, refusal.detail) == (Reason.DUPLICATE_FIELD, f"{name} is there twice")
 
 
