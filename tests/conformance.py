@@ -5,6 +5,8 @@ its docstring. The docstring of a module may have such a paragraph too. The docs
 rule begins with `Spec: "…"`, the sentence of the specification (… for what is left out), or with `Defect: …`. A
 paragraph `Here: …` in one of the tests of a rule says how the sentence is met where that is not plain. A test of
 several rules may have a paragraph for each instead: `T-016: "…"`, and after the sentence how it is met.
+
+A new rule of a specification has the next number: raise the count of its section in `PAGES`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,6 +119,12 @@ def _row(name: str, rule: Rule) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
+def uncounted(page: str, rules: Iterable[str]) -> list[str]:
+    """Return a line for each of these rules that is in no section of the page."""
+    counted = {name for section in PAGES[page] for name in section.rules()}
+    return [f"{name} is in no section of {page!r}: raise the count in PAGES" for name in rules if name not in counted]
+
+
 def table(page: str) -> str:
     """The generated part of a page."""
     rules = read_rules(TESTS / page)
@@ -162,11 +170,12 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the tables into the READMEs")
     parser.add_argument("--against", nargs="+", type=Path, metavar="FILE", help="compare quotations with these texts")
     options = parser.parse_args()
-    if options.write:
+    wrong = [line for page in PAGES for line in uncounted(page, read_rules(TESTS / page))]
+    if options.write and not wrong:
         for page in PAGES:
             head, _ = written(page)
             (TESTS / page / "README.md").write_text(head + MARK + table(page), encoding="utf-8")
-    wrong = misquoted(options.against) if options.against else []
+    wrong += misquoted(options.against) if options.against else []
     print("\n".join(wrong) if wrong else "ok")
     return 1 if wrong else 0
 

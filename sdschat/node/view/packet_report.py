@@ -1,7 +1,7 @@
 """A packet explained: its dialect, its fields, its content, and the rules of the spec that it breaks.
 
-Rules are numbered S-001 to S-087 in the order in which the specification states them; tests/spec proves each. These are
-the rules that one packet alone can break.
+Rules are numbered in the order in which the specification states them; tests/spec/README.md lists them. These are the
+rules that one packet alone can break.
 """
 
 from __future__ import annotations
