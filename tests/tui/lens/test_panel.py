@@ -392,6 +392,11 @@ def test_every_command_has_help_and_a_place_in_the_list() -> None:
         assert command.group == "lens"
 
 
+def test_every_view_has_a_command() -> None:
+    named = {name for command in COMMANDS for name in (command.name, *command.aliases)}
+    assert set(VIEW_NAMES) - named == set()
+
+
 def test_completion_knows_views_faults_and_people(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.until(lambda: any(person.nick == "bob" for person in s.app.view.channel("lobby").people()))
