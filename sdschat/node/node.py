@@ -68,7 +68,8 @@ class Node:
         self._prepare: list[Callable[[], object]] = []
         self._factories: list[ExtensionFactory] = []
         self._ready: dict[str, ChannelSession] = {}
-        self._unsaved: list[TurnBatch] = []
+        self.unsaved: list[TurnBatch] = []  # what was taken, and is not on disk yet
+        self.cannot_save = ""  # why not, while it is tried again
         self.scheduler = TurnScheduler(self._loop, self._turn)
         self._alarm: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
@@ -204,8 +205,7 @@ class Node:
         if sender_id == self.sender_id:
             raise ValueError("That is yourself. Choose somebody else.")
         before = self.gate.book.standing(sender_id) | KeyStanding.PERSON
-        standing = before | what if holds else before & ~what
-        self.save_standings({sender_id: standing})
+        self.save_standings({sender_id: before | what if holds else before & ~what})
 
     def open_strangers(self, sender_ids: Iterable[str]) -> None:
         """Show what strangers say, from now on and before."""
@@ -285,7 +285,7 @@ class Node:
         taken: list[TurnBatch] = []
         try:
             taken += (collect(session, self.gate, self.clock) for session in ready.values())
-            self._unsaved += taken
+            self.unsaved += taken
             self.gate.forget_claims()
             if self._retry is None:
                 self._commit()
@@ -298,13 +298,12 @@ class Node:
     def _commit(self) -> None:
         from sdschat.node.channel.commit import commit
 
-        batches = self._unsaved
         try:
-            commit(self._store, batches)
+            commit(self._store, batches := self.unsaved)
         except (DiskFull, StoreUnavailable) as error:
             self._wait_for_disk(error)
             return
-        self._unsaved = []
+        self.unsaved, self.cannot_save = [], ""
         for batch in batches:
             batch.session.publish(batch.packets)
             for work in batch.outputs:
@@ -318,7 +317,9 @@ class Node:
         for session in self.sessions.values():
             session.transport.pause()
         self._retry = self._loop.call_later(RETRY, self._try_again)
-        self._emit("", SavingFailed(str(error)))
+        told, self.cannot_save = self.cannot_save, str(error)
+        if told != self.cannot_save:
+            self._emit("", SavingFailed(self.cannot_save))
 
     def _try_again(self) -> None:
         self._retry = None
@@ -386,9 +387,8 @@ class Node:
         try:
             if not self.failed.done():
                 self._turn()
-            for timer in (self._alarm, self._retry):
-                if timer is not None:
-                    timer.cancel()
+            for timer in filter(None, (self._alarm, self._retry)):
+                timer.cancel()
             await asyncio.gather(*(session.leave(grace) for session in self.sessions.values()))
             if not self.failed.done():
                 self._turn()  # what came in meanwhile; what it makes ready goes out with the next run

@@ -386,7 +386,7 @@ async def run_chat(app: ChatApp) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
     try:
         await app.run_async()
-        app.left_unsent = app.unsent_words()
+        app.left_unsent = app.desktop.unsent_words()
     finally:
         app.view.close()
     if app.crash is not None:

@@ -17,8 +17,8 @@ from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
-from sdschat.tui.model.status import privacy_words, sync_words, talk_words
-from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean, clean_name, count, reason_text, tagged_nick
+from sdschat.tui.model.status import privacy_words, sync_words, talk_words, unsaved_words
+from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean, clean_name, reason_text, tagged_nick
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 from sdschat.tui.text_log import TextLog
@@ -313,6 +313,8 @@ class Host:
         words = was + sync_words(model.connection, sync, model.history, alone=alone, unconfirmed=unconfirmed)
         if secrecy is not None and secrecy.shut_out:
             words = "not a member"
+        if self.node.cannot_save:
+            words = "cannot save"
         also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
         return ", ".join([words, *filter(None, also)])
 
@@ -362,25 +364,15 @@ class Host:
         return place
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
-        """Send a message to the channel that is shown. Raises CommandError."""
+        """Send a message to the channel that is shown. Raises CommandError, also while nothing can be saved: what the
+        node takes then is lost if the program ends before the disk has room."""
+        if self.node.cannot_save:
+            raise CommandError(f"Not sent: {unsaved_words(self.node.cannot_save)}. Send it again later.")
         kind = ContentKind.ACTION if action else ContentKind.TEXT
         try:
             self.conversation.say(text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {reason_text(error)}") from error
-
-    def unsent_words(self) -> str:
-        """Return what becomes of messages that are not sent yet, for whoever leaves; empty if there are none."""
-        waiting = sum(self.view.conversation(name).sync().queued for name in self.order)
-        if not waiting:
-            return ""
-        return f"{count(waiting, 'message')} not sent yet {'goes' if waiting == 1 else 'go'} out at the next start."
-
-    def unconfirmed_words(self) -> str:
-        """Return how many own messages went out and nobody is known to have; empty if there are none."""
-        states = [self.view.conversation(name).sync() for name in self.order]
-        waiting = sum(state.unacked - state.queued for state in states)
-        return f"{count(waiting, 'message')} that nobody has confirmed yet." if waiting else ""
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most."""

@@ -283,9 +283,9 @@ class KeyedHost(ScreenHost):
 
     def _left_behind(self) -> Iterator[str]:
         """Yield what becomes of what one leaves."""
-        if waiting := self.unsent_words():
+        if waiting := self.desktop.unsent_words():
             yield waiting
-        if unconfirmed := self.unconfirmed_words():
+        if unconfirmed := self.desktop.unconfirmed_words():
             yield unconfirmed
         if self.composer.text.strip():
             yield "What stands in the input is kept."

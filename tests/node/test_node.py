@@ -347,6 +347,30 @@ def test_nothing_is_sent_or_told_while_it_cannot_be_saved(tmp_path: Path, monkey
     asyncio.run(story())
 
 
+def test_it_is_told_once_that_nothing_can_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = 0
+
+    def refuse(self: Transaction, connection: object) -> None:
+        nonlocal tried
+        tried += 1
+        raise DiskFull(tmp_path)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            await ann.until(Joined)
+            monkeypatch.setattr(Transaction, "write", refuse)
+            monkeypatch.setattr("sdschat.node.node.RETRY", 0.001)
+            ann.node.send("lobby", "patience")
+            while tried < 5:
+                await asyncio.sleep(0.001)
+            monkeypatch.undo()
+            await ann.until(SavingResumed)
+            assert sum(isinstance(event.body, SavingFailed) for event in ann.node.recent) == 1
+
+    asyncio.run(story())
+
+
 def test_other_programs_read_bare_text(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sdschat.node.channel.strangers import strangers_of
 from sdschat.node.channel.strangers_share import Stranger, named_strangers
+from sdschat.node.events import DirectSaid, MessageDelivered
+from sdschat.node.members.events import PostSaid
 from sdschat.node.node import Node
 from sdschat.node.private.record import is_link
 from sdschat.node.sync.people import DirectPeers
@@ -47,6 +49,19 @@ class Conversations:
 
     def close(self) -> None:
         self._reader.close()
+
+    def unsaved_texts(self) -> list[str]:
+        """Return the user's own texts that were taken and could not be saved: so they are sent to nobody yet."""
+        found = []
+        for body in (body for batch in self.node.unsaved for body in batch.events):
+            match body:
+                case MessageDelivered(said) if said.own:
+                    found.append(said.opened.text or "")
+                case PostSaid(post) if post.own:
+                    found.append(post.text)
+                case DirectSaid(opened=opened, own=True):
+                    found.append(opened.text or "")
+        return found
 
     def now(self) -> Now:
         return self.node.clock.now()

@@ -224,7 +224,7 @@ class ChannelModel:
             line = note_of(body, self.name_of)
         if line is not None:
             self.note(line[0], at, line[1])
-        if isinstance(body, events.EpochChanged | events.NotAMember):
+        if isinstance(body, events.EpochChanged | events.NotAMember | events.SavingFailed | events.SavingResumed):
             self.changes |= ModelChange.BADGES
         if isinstance(body, NickChanged | NickClaimed | events.PresenceChanged):
             self._tag_rows(body.nick if isinstance(body, events.PresenceChanged) else None)

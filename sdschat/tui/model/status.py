@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final
 
@@ -105,6 +106,26 @@ def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp 
         return Health.BAD
     waits = connection.state == "connecting" or sync.missing or sync.lost or badge(history)
     return Health.WAITS if waits else Health.GOOD
+
+
+def unsaved_words(why: str) -> str:
+    """Return why nothing can be saved. What follows the reason is where, and what to do."""
+    return f"nothing can be saved, because {clean(why.partition(':')[0].partition(';')[0], limit=_DETAIL)}"
+
+
+def unsent_words(unsaved: Sequence[str], waiting: int) -> str:
+    """Return what becomes of messages that are not sent yet, for whoever leaves. `unsaved`: texts that are not even on
+    disk; `waiting`: how many wait there."""
+    if unsaved:
+        kept = "; ".join(clean(text) for text in unsaved)
+        return f"{count(len(unsaved), 'message')} could not be saved, and nobody has it: {kept}"
+    if not waiting:
+        return ""
+    return f"{count(waiting, 'message')} not sent yet {'goes' if waiting == 1 else 'go'} out at the next start."
+
+
+def unconfirmed_words(waiting: int) -> str:
+    return f"{count(waiting, 'message')} that nobody has confirmed yet." if waiting else ""
 
 
 def last_heard_words(people: list[Participant], now: int) -> str:

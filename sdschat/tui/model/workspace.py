@@ -14,7 +14,7 @@ from sdschat.node.view.private import privacy
 from sdschat.node.view.values import AckState, conversation_id, peer_of
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, Phase
-from sdschat.tui.model.status import Health, cut_words, health
+from sdschat.tui.model.status import Health, cut_words, health, unconfirmed_words, unsent_words
 from sdschat.tui.model.timeline import ModelChange
 
 _STOOD_STILL: Final = 15_000  # milliseconds: no work of this program takes as long
@@ -153,10 +153,24 @@ class Workspace:
     def health(self, name: str) -> Health:
         """Return how the state of a channel or conversation is marked."""
         model, secrecy = self.models[name], privacy(self.view.node, name)
+        if self.view.node.cannot_save:
+            return Health.BAD
         if secrecy is not None and secrecy.shut_out:
             return Health.BAD
         found = health(model.connection, model.conversation.sync(), model.history, model.refused)
         return Health.WAITS if found is Health.GOOD and secrecy is not None and secrecy.unconfirmed else found
+
+    def unsent_words(self) -> str:
+        """Return what becomes of messages that are not sent yet, for whoever leaves; empty if there are none."""
+        waiting = sum(self.view.conversation(name).sync().queued for name in self.order)
+        return unsent_words(self.view.unsaved_texts(), waiting)
+
+    def unconfirmed_words(self) -> str:
+        """Return how many own messages went out and nobody is known to have; empty if there are none."""
+        if self.view.node.cannot_save:
+            return ""  # they did not go out
+        states = [self.view.conversation(name).sync() for name in self.order]
+        return unconfirmed_words(sum(state.unacked - state.queued for state in states))
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most, except the one that is shown."""
