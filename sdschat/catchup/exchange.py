@@ -86,7 +86,7 @@ class OutgoingFrame(NamedTuple):
 
 
 class Exchange:
-    """Tell it what comes; after each verb, `posts` is what is to be sent once everything taken in is saved."""
+    """Tell it what comes; after each verb, `frames` is what is to be sent once everything taken in is saved."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Exchange:
     ) -> None:
         self.session = session
         self.provider = provider
-        self.posts: list[OutgoingFrame] = []
+        self.frames: list[OutgoingFrame] = []
         self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
         self._log = log
         self._carrier = carrier
@@ -156,7 +156,7 @@ class Exchange:
         self.session.offline()
         for peer in self.provider.peers:
             self.provider.gave_up(peer)
-        self.posts.clear()
+        self.frames.clear()
 
     def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[EqualRanges, list[str]]]:
         """Return the stretches found equal with a peer since the last call, each with the ids of the messages of `own`
@@ -209,7 +209,7 @@ class Exchange:
         for shipment in self.provider.ship(now.mono):
             self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
         for packet in carried.packets:
-            self.posts.append(OutgoingFrame(packet.peer, self._codec.encode_records(packet.payload)))
+            self.frames.append(OutgoingFrame(packet.peer, self._codec.encode_records(packet.payload)))
         return bool(carried.packets or carried.came or carried.through)
 
     def _answer(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
@@ -226,7 +226,7 @@ class Exchange:
         self._send(peer, frame._replace(what=found))
 
     def _send(self, peer: str, frame: Frame) -> None:
-        self.posts.append(OutgoingFrame(peer, self._codec.encode_frame(frame), True))
+        self.frames.append(OutgoingFrame(peer, self._codec.encode_frame(frame), True))
 
     def _deal(self, mono: int) -> None:
         """With whom pages are exchanged: nobody else's offers are taken."""

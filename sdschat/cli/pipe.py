@@ -24,7 +24,7 @@ from sdschat.node.events import (
 )
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.events import StateChanged
 from sdschat.sds.steps.send import TooManyUnacknowledged
 from sdschat.sds.values import AckState
@@ -204,9 +204,9 @@ class _Pipe:
         if line.verb == "say":
             self._say(line.text, line.target)
         elif line.verb == "to":
-            self.open.add(sync_part(self.node, self.channel).direct.send(line.target, line.text))
+            self.open.add(sync_extension(self.node, self.channel).direct.send(line.target, line.text))
         elif line.verb == "show":
-            part = sync_part(self.node, self.channel)
+            part = sync_extension(self.node, self.channel)
             if not part.catchup.show(part.direct.people.find(line.target).sender_id):
                 raise ValueError("nothing that this one said is kept as an id alone")
         elif line.verb == "open":

@@ -271,9 +271,9 @@ class _Sending:
             await asyncio.sleep(_LOOK)
 
     def _direct(self) -> DirectMessaging:
-        from sdschat.node.sync.extension import sync_part
+        from sdschat.node.sync.extension import sync_extension
 
-        return sync_part(self._node, self._order.channel).direct
+        return sync_extension(self._node, self._order.channel).direct
 
     def _put(self, text: str) -> str:
         order = self._order

@@ -19,7 +19,7 @@ from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
 from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
-from sdschat.node.members.opening import members_part
+from sdschat.node.members.opening import members_extension
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.links import broker_of
@@ -309,7 +309,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
 
         say(f"{channel}: the bytes of nim-sds (sds.wire=nim). Limits: {'; '.join(CANNOT)}")
     await connected
-    members = members_part(node, channel)
+    members = members_extension(node, channel)
     if members is not None:
         await members.decided.wait()
 

@@ -89,11 +89,11 @@ class Node:
         self._consumers.append(consumer)
 
     def extend(self, make: ExtensionFactory) -> None:
-        """Every channel that is joined from now on gets this part as well."""
+        """Add this extension to every channel that is joined from now on."""
         self._factories.append(make)
 
     def prepare(self, install: Callable[[], object]) -> None:
-        """Called once, before the first channel is joined: the place to `extend` with what is slow to import."""
+        """Call `install` once, before the first channel is joined. It may call `extend` for what is slow to import."""
         self._prepare.append(install)
 
     def _limits(self) -> SenderLimits:
@@ -271,7 +271,7 @@ class Node:
     # A turn of the loop.
 
     def _mark_ready(self, session: ChannelSession) -> None:
-        """Something is ready. It is taken after everything that arrives in this turn of the loop."""
+        """Ask for a turn, because something of this session is ready. It comes after everything that arrives now."""
         self._ready[session.name] = session
         self.scheduler.mark_ready()
 
@@ -306,8 +306,8 @@ class Node:
         self.unsaved, self.cannot_save = [], ""
         for batch in batches:
             batch.session.publish(batch.packets)
-            for work in batch.outputs:
-                batch.session.post(work.posts)
+            for output in batch.outputs:
+                batch.session.send_packets(output.packets)
         at = self.clock.now().wall  # one moment for all: they follow from each other
         for batch in batches:
             for body in batch.events:
@@ -353,7 +353,7 @@ class Node:
     # Telling.
 
     def emit(self, body: EventBody) -> None:
-        """A fact that concerns the whole node, from what was added to it."""
+        """Emit an event that concerns the whole node, for what was added to it."""
         self._emit("", body)
 
     def _emit(self, channel: str, body: EventBody, at: int | None = None) -> None:
@@ -363,12 +363,12 @@ class Node:
             try:
                 consumer(event)
             except Exception as error:
-                _log.exception("a consumer of facts raised")
+                _log.exception("a consumer of events raised")
                 if not isinstance(body, TroubleMet):
                     self._emit(channel, TroubleMet(f"{type(error).__name__}: {error}"))
 
     def fail(self, error: Exception) -> None:
-        """There is no going on: whoever runs the node hears it from `failed`."""
+        """End the node's work by an error, which whoever runs the node gets from `failed`."""
         if not self.failed.done():
             self.failed.set_exception(error)
 

@@ -184,7 +184,7 @@ class Companion:
                 channel.equal_range(now, self.world.sender_at(stretch.peer), "compared", ids)
 
     def next_wake(self) -> int | None:
-        if self.exchange.posts:
+        if self.exchange.frames:
             return 0  # at once
         due = [when for when in (self.begin_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
@@ -201,8 +201,8 @@ class Companion:
 
     def take(self, ready: Ready, now: Now) -> list[Parcel]:
         """Return the parcels to be sent once everything of this step is saved."""
-        posts, self.exchange.posts = self.exchange.posts, []
-        return [Parcel(self.name, post.peer, "sync", post.payload) for post in posts]
+        frames, self.exchange.frames = self.exchange.frames, []
+        return [Parcel(self.name, frame.peer, "sync", frame.payload) for frame in frames]
 
     def saved(self) -> None:
         """Everything of this step is saved."""

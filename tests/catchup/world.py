@@ -158,13 +158,13 @@ class World:
 
     def _collect(self) -> None:
         for peer in self.peers.values():
-            for post in peer.exchange.posts:
+            for post in peer.exchange.frames:
                 peer.sent += len(post.payload)
                 peer.asked += _is_question(peer, post.payload)
                 if peer.alive and self._draw.random() >= self.loss:
                     self._order += 1
                     heappush(self._heap, (self.mono + self._delay, self._order, peer.name, post.peer, post.payload))
-            peer.exchange.posts.clear()
+            peer.exchange.frames.clear()
 
     def keys(self, name: str) -> Keys:
         return list(self.peers[name].log.keys(LOWEST, HIGHEST))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.events import BodiesFetched, ConnectionChanged, MessageDelivered, OverLimit, SaidTwoThings
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.store.archive import archived
 from tests.node.catching import log_of, start
 from tests.node.worlds import Member, World, world
@@ -42,7 +42,7 @@ async def flooded(w: World, ago: int = 0) -> tuple[Member, Member]:
 
 
 def show(member: Member, whose: Member) -> int:
-    return sync_part(member.node, "lobby").catchup.show(whose.node.sender_id)
+    return sync_extension(member.node, "lobby").catchup.show(whose.node.sender_id)
 
 
 def test_the_texts_come_and_take_their_places(tmp_path: Path) -> None:

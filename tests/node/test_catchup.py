@@ -12,7 +12,7 @@ from sdschat.catchup.values import CatchUpState
 from sdschat.node.clock import Clock
 from sdschat.node.events import CatchingUp, MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.node.sync.history_sync import SETTLE
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import Now
@@ -81,7 +81,7 @@ def test_who_was_away_gets_what_was_said_meanwhile_and_once(tmp_path: Path) -> N
 def test_who_was_away_for_a_while_compares(tmp_path: Path, story: tuple[str | int, ...], compares: bool) -> None:
     async def told() -> None:
         async with world(tmp_path) as w:
-            catchup = sync_part(start(w, "bob").node, "lobby").catchup
+            catchup = sync_extension(start(w, "bob").node, "lobby").catchup
             now = Clock().now()
             catchup.connected(now)
             for event in (SETTLE, "done", *story, SETTLE):
@@ -136,7 +136,7 @@ def test_how_far_back_a_newcomer_looks_is_a_setting_and_older_ones_come_on_reque
             assert log_of(bob) == TEXTS[first:]
             horizon = bob.node.sessions["lobby"].channel.state.horizon
             bob.facts.clear()
-            sync_part(bob.node, "lobby").catchup.load_older()
+            sync_extension(bob.node, "lobby").catchup.load_older()
             await caught_up(bob)
             assert log_of(bob) == TEXTS
             assert bob.node.sessions["lobby"].channel.state.horizon == 0 < horizon
@@ -151,14 +151,14 @@ def test_paused_it_stays_so_over_a_restart_and_resumed_it_goes_on(tmp_path: Path
             start(w, "ann")
             bob = start(w, "bob", alone=True)
             await bob.until(MessageDelivered)
-            sync_part(bob.node, "lobby").catchup.pause()
+            sync_extension(bob.node, "lobby").catchup.pause()
             await bob.until(CatchingUp, lambda told: told.state == "paused")
             await stop(w, bob)
             bob = start(w, "bob", alone=True)
             await bob.until(CatchingUp, lambda told: told.state == "paused")
             here = len(log_of(bob))
             assert 0 < here < 300
-            sync_part(bob.node, "lobby").catchup.resume()
+            sync_extension(bob.node, "lobby").catchup.resume()
             await caught_up(bob)
             assert log_of(bob) == TEXTS
             assert len(bob.texts()) == 300 - here

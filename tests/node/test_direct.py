@@ -11,7 +11,7 @@ import pytest
 from sdschat.mvds.values import Packet, Payload
 from sdschat.node.events import DirectRefused, DirectSaid, MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.node.sync.direct import CONFIG, DirectMessaging
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import conversation_id
 from sdschat.sds.events import Rejected, StateChanged
@@ -25,7 +25,7 @@ from tests.node.worlds import Member, World, world
 
 
 def direct(member: Member) -> DirectMessaging:
-    return sync_part(member.node, "lobby").direct
+    return sync_extension(member.node, "lobby").direct
 
 
 async def _met(*members: Member) -> None:

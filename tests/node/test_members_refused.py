@@ -119,7 +119,7 @@ def test_whoever_left_keeps_no_line_and_writes_again_once_let_in(tmp_path: Path)
 
 def test_packets_that_are_broken_or_of_another_data_set_change_nothing_and_are_told(tmp_path: Path) -> None:
     def send(frm: Member, to: Member, payload: bytes) -> None:
-        frm.node.sessions["garden"].post([OutgoingPacket("timber", to.node.sender_id, payload)])
+        frm.node.sessions["garden"].send_packets([OutgoingPacket("timber", to.node.sender_id, payload)])
 
     async def story() -> None:
         async with world(tmp_path) as place:

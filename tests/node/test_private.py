@@ -27,7 +27,7 @@ from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.record import create_private
 from sdschat.node.sync import extension
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.private import privacy, removable
@@ -223,7 +223,7 @@ def test_a_removed_member_answers_and_begins_no_comparison(tmp_path: Path) -> No
 
             session.transport.publish = noting  # type: ignore[method-assign]
             asked = Frame(1, 1, Ask(1, (Question(QuestionKind.PARTS, LOWEST, HIGHEST, 2, bytes(8)),)))
-            part = sync_part(carol.node, session.name)
+            part = sync_extension(carol.node, session.name)
             session.presence.online[ann.node.sender_id] = "ann"
             part.catchup.heard(ann.node.sender_id, asked, carol.node.clock.now())
             part.catchup.begin()

@@ -31,7 +31,7 @@ from sdschat.node.node import Node
 from sdschat.node.private import known_operations
 from sdschat.node.private.record import create_private, load_operations
 from sdschat.node.sync import extension
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
@@ -128,13 +128,13 @@ def test_an_outsider_writes_to_nobody(tmp_path: Path) -> None:
             (name,) = ann.node.sessions
             mal = here.start("mal", link, before=extension.install)
             await mal.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
-            sync_part(mal.node, name).direct.send(ann.node.sender_id, "not from a member")
+            sync_extension(mal.node, name).direct.send(ann.node.sender_id, "not from a member")
             refused = await ann.until(DirectRefused)
             assert (refused.sender_id, refused.why) == (mal.node.sender_id, "they are no member of this channel")
             await bob.until(PresenceChanged, lambda body: body.sender_id == ann.node.sender_id)
             with pytest.raises(ValueError, match="is no member of garden~"):
-                sync_part(ann.node, name).direct.send(mal.node.sender_id, "to no member")
-            sync_part(bob.node, name).direct.send(ann.node.sender_id, "from a member")
+                sync_extension(ann.node, name).direct.send(mal.node.sender_id, "to no member")
+            sync_extension(bob.node, name).direct.send(ann.node.sender_id, "from a member")
             assert (await ann.until(DirectSaid)).opened.text == "from a member"
             assert len(ann.of(DirectSaid)) == 1
 

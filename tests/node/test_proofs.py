@@ -14,7 +14,7 @@ from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import ConnectionChanged, MessageDelivered
 from sdschat.node.settings import Value
-from sdschat.node.sync.extension import install, sync_part
+from sdschat.node.sync.extension import install, sync_extension
 from sdschat.sds.events import Rejected, StateChanged, SyncReceived
 from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.wire.catchup_codec import encode_frame
@@ -164,7 +164,7 @@ def test_who_signed_a_comparison_signs_all(tmp_path: Path) -> None:
 
     async def story(w: World) -> None:
         ann, bob = (w.start(name, before=install) for name in ("ann", "bob"))
-        signing = sync_part(ann.node, "lobby").catchup.signing
+        signing = sync_extension(ann.node, "lobby").catchup.signing
         async with asyncio.timeout(10):
             while bob.node.sender_id not in signing:
                 await asyncio.sleep(0.01)

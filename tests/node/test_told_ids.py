@@ -13,7 +13,7 @@ from sdschat.node.channel.over_limit import Flood, flood_of
 from sdschat.node.events import ConnectionChanged, OverLimit
 from sdschat.node.retention import Retention, ServedChannel
 from sdschat.node.sync import history_sync
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import TOLD
 from sdschat.store.retention_floor import floor_of
@@ -43,7 +43,7 @@ def test_who_was_away_has_an_equal_set_and_gets_the_texts_when_they_are_there(
         assert flood_of(session, dan.node.clock.now().mono) == Flood(0, 0)
         back = start(w, "ann")
         await back.until(ConnectionChanged, lambda c: c.state == "connected")
-        assert sync_part(dan.node, "lobby").catchup.show(ann.node.sender_id) <= len(TEXTS) - LIMIT
+        assert sync_extension(dan.node, "lobby").catchup.show(ann.node.sender_id) <= len(TEXTS) - LIMIT
         async with asyncio.timeout(10):
             while log_of(dan) != TEXTS:
                 await asyncio.sleep(0.05)

@@ -280,7 +280,7 @@ async def _load(ann: Node, shown: Camera) -> None:
 async def _talk_alone(company: LocalGroup, shown: Camera) -> None:
     await shown.enter("/msg carol I have left the spare key under the bench")
     await shown.until_text("✓")
-    extension.sync_part(company.nodes["carol"], CHANNEL).direct.send(
+    extension.sync_extension(company.nodes["carol"], CHANNEL).direct.send(
         company.nodes["ann"].sender_id, "found it, thank you"
     )
     await shown.until_text("found it")

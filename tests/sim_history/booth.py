@@ -44,7 +44,7 @@ class Booth:
         self.presence = SimpleNamespace(online={}, roles={}, role="")
         self.transport = SimpleNamespace(waiting=0, connected=True)
         self.left: list[str] = []  # Stores that were found to lie
-        self.posts: list[OutgoingPacket] = []
+        self.packets: list[OutgoingPacket] = []
         self._companion = companion
         self._handlers: dict[str, Handler] = {}
         self._soon: list[Callable[[], None]] = []
@@ -69,8 +69,8 @@ class Booth:
     def mark_ready(self) -> None:
         self._ready = True
 
-    def post(self, posts: Sequence[OutgoingPacket]) -> None:
-        self.posts += posts
+    def send_packets(self, packets: Sequence[OutgoingPacket]) -> None:
+        self.packets += packets
 
     def receive(self, packet: bytes, via: str) -> None:
         world, node = self._companion.world, self._companion.node
@@ -98,15 +98,15 @@ class Booth:
         for _ in range(_TURNS):
             self._ready = False
             for part in self.parts:
-                work = part.take(ready, now)
-                self.posts += work.posts
-                self.left += [told.store_id for told in work.events if isinstance(told, StoreLeft)]
+                output = part.take(ready, now)
+                self.packets += output.packets
+                self.left += [told.store_id for told in output.events if isinstance(told, StoreLeft)]
             ready = _NOTHING
             settle()
             if not self._ready:
                 break
-        posts, self.posts = self.posts, []
-        return posts
+        packets, self.packets = self.packets, []
+        return packets
 
 
 class Shelf:

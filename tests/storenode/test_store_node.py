@@ -12,7 +12,7 @@ from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.store.archive import LogArchive, archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
@@ -258,11 +258,11 @@ def test_a_joiner_shows_what_waits_for_what_no_store_keeps_any_more(tmp_path: Pa
             assert 10 < packets < 200
             bob = w.start_late("bob", changes={"history.on_join": "all"})
             incoming = bob.node.sessions["lobby"].channel.state.incoming
-            sync_part(bob.node, "lobby").catchup.pause()
+            sync_extension(bob.node, "lobby").catchup.pause()
             # What it asks the Store for, one dependency after the other.
             while len(incoming.buffered) < packets - 10:
                 await asyncio.sleep(0.01)
-            sync_part(bob.node, "lobby").catchup.resume()
+            sync_extension(bob.node, "lobby").catchup.resume()
             await bob.until(CatchingUp, lambda told: told.state == "done")
             assert not incoming.buffered
             assert {told.said.message.message_id for told in bob.of(MessageDelivered)} >= set(ids[-packets:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import NodeEvent, OverLimit
 from sdschat.node.sync.direct import DirectMessaging
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.values import AckState
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
 from tests.tui.stage import Stage, staged
@@ -176,7 +176,7 @@ async def test_what_somebody_who_is_muted_writes_to_us_alone_waits_until_they_ar
     """It opened a conversation and rang."""
     await all_here(s)
     await s.enter("/mute bob")
-    direct = sync_part(s.peers["bob"].node, "lobby").direct
+    direct = sync_extension(s.peers["bob"].node, "lobby").direct
     direct.send(s.app.node.sender_id, "listen to me")
     await s.until(lambda: _acknowledged(direct))
     assert list(s.app.order) == ["lobby"]

@@ -13,7 +13,7 @@ import pytest
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import CatchingUp, ConnectionChanged, DirectSaid, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.sync import extension
-from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.extension import sync_extension
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.tui.manual import TOPICS
@@ -435,7 +435,7 @@ def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
         assert told.opened.text == "only for you"
         await s.until("acked 1: your message")
         assert await s.enter("/go lobby")
-        sync_part(s.bob.node, "lobby").direct.send(s.host.node.sender_id, "got it")
+        sync_extension(s.bob.node, "lobby").direct.send(s.host.node.sender_id, "got it")
         assert "[@bob] bob" in await s.until("got it")
         await s.until("* Only you and bob read that. /msg bob TEXT answers.")
 

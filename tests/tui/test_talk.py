@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.events import DirectSaid
-from sdschat.node.sync.extension import install, sync_part
+from sdschat.node.sync.extension import install, sync_extension
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Shown
 from sdschat.tui.model.items import Fate, Phase
@@ -23,7 +23,7 @@ async def all_here(s: Stage) -> None:
 
 def whisper(s: Stage, text: str, who: str = "bob") -> str:
     """Send a direct message to ann. Return its id."""
-    return sync_part(s.peers[who].node, "lobby").direct.send(s.app.node.sender_id, text)
+    return sync_extension(s.peers[who].node, "lobby").direct.send(s.app.node.sender_id, text)
 
 
 def heard(s: Stage, who: str) -> list[str]:
@@ -253,11 +253,11 @@ async def test_one_key_is_one_conversation_through_all_channels_and_nicks(s: Sta
     await all_here(s)
     bob = s.peers["bob"].node
     for number, channel in enumerate(("lobby", "dev")):
-        sync_part(bob, channel).direct.send(s.app.node.sender_id, f"by {channel}")
+        sync_extension(bob, channel).direct.send(s.app.node.sender_id, f"by {channel}")
         await s.until_text(f"{number + 1}!")
     bob.rename("rob")
     await s.until(lambda: s.app.label(s.app.order[-1]) == "@rob")
-    sync_part(bob, "lobby").direct.send(s.app.node.sender_id, "as rob")
+    sync_extension(bob, "lobby").direct.send(s.app.node.sender_id, "as rob")
     await s.until_text("3!")
     assert [s.app.label(name) for name in s.app.order] == ["lobby", "dev", "@rob"]
     await s.press("alt+3")

@@ -99,8 +99,8 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     journal = session.presence_rows.take()
     journal += session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
     outputs = [extension.take(ready, now) for extension in session.extensions]
-    for work in outputs:
-        emitted += [body for body in work.events if not gate.is_muted(_author_of(body))]
+    for output in outputs:
+        emitted += [body for body in output.events if not gate.is_muted(_author_of(body))]
     refused = session.refusals.take_merged()
     values = gate.chains.take() | gate.copies.take()
     return TurnBatch(
@@ -140,12 +140,12 @@ def _answered(session: ChannelSession, gate: ContentGate, message_id: str, wall:
 
 
 def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:
-    """Meeting ourselves is not news."""
-    return [fact for fact in met if fact.sender_id != own]
+    """Return these events without those of our own key: meeting ourselves is not news."""
+    return [event for event in met if event.sender_id != own]
 
 
 def commit(store: Store, batches: list[TurnBatch]) -> None:
-    """All of it, in one transaction. Raises StoreError, with nothing saved."""
+    """Save everything of these batches, in one transaction. Raises StoreError, with nothing saved."""
     if not any(_saves(batch) for batch in batches):
         return
     with store.transaction() as transaction:
@@ -159,19 +159,19 @@ def commit(store: Store, batches: list[TurnBatch]) -> None:
             transaction.journal(batch.journal)
             for reason, count in batch.refused.items():
                 transaction.count_refused(batch.session.name, reason, count, batch.at)
-            for work in batch.outputs:
-                if work.save is not None:
-                    work.save(transaction)
+            for output in batch.outputs:
+                if output.save is not None:
+                    output.save(transaction)
 
 
 def _saves(batch: TurnBatch) -> bool:
     """True if there is anything to save."""
     rows = batch.writes or batch.journal or batch.refused or batch.keys or batch.values
-    return bool(rows) or any(work.save is not None for work in batch.outputs)
+    return bool(rows) or any(output.save is not None for output in batch.outputs)
 
 
 def read_again(channel: str, profile: Profile, gate: ContentGate) -> None:
-    """Texts that are not there though their messages are: from the packets, as when they were delivered."""
+    """Save the texts that are not there though their messages are: from the packets, as when they were delivered."""
     store = profile.store
     with store.open_read_only(store.path, profile.codec) as reader:
         unread = reader.unindexed(channel)

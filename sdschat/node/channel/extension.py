@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from sdschat.node.events import EventBody
     from sdschat.sds.channel import Channel
 
-# From whom (empty where the topic does not say), the bytes, and when.
+# Gets the sender (empty where the topic does not say it), the bytes, and the time.
 Handler = Callable[[str, bytes, Now], None]
-# None: the broker took it over. Otherwise why not, for a person.
+# Gets None once the broker has the packet; else the reason why not, in words for the user.
 Sent = Callable[[str | None], None]
-
-
-# What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
+# Gets the source of a received packet ("live", "store", "sync"), its bytes, and the decoded message or refusal. For a
+# packet of ours: its `Packet.kind`, its bytes, and None.
 Watcher = Callable[[str, bytes, Message | Refusal | None], None]
 
 
 class OutgoingPacket(NamedTuple):
-    """A packet of a part. `to` is a participant; a Store's query goes to nobody in particular."""
+    """A packet of an extension. `to` is a participant; a Store's query goes to nobody in particular."""
 
     what: str  # sync, store/query, store/answer or timber
     to: str
@@ -41,18 +40,22 @@ class ExtensionOutput(NamedTuple):
     """The output that an extension has ready, in duty order."""
 
     save: Callable[[Transaction], None] | None = None
-    posts: Sequence[OutgoingPacket] = ()
+    packets: Sequence[OutgoingPacket] = ()
     events: Sequence[EventBody] = ()
 
 
 class PassiveExtension:
-    """The defaults of an extension that does nothing when a connection comes or goes, or with time."""
+    """The defaults of an extension that needs no deadline, and does nothing when a connection comes or goes."""
 
     def connected(self, now: Now) -> None:
         """Nothing to do."""
 
     def disconnected(self, now: Now) -> None:
         """Nothing to do."""
+
+    def next_wake(self) -> int | None:
+        """Return None: there is no deadline."""
+        return None
 
     def advance(self, now: Now) -> None:
         """Nothing to do."""
@@ -81,7 +84,7 @@ class ExtendedChannel(Protocol):
 
 
 def heard_at(topics: Topics, what: str, me: str) -> str:
-    """The filter under which we hear what is for us."""
+    """Return the topic filter under which we hear what is for us."""
     filters = {
         "sync": topics.sync_to(me),
         "timber": topics.timber_to(me),
@@ -92,7 +95,7 @@ def heard_at(topics: Topics, what: str, me: str) -> str:
 
 
 def sent_to(topics: Topics, what: str, to: str, me: str) -> str:
-    """The topic that reaches `to`."""
+    """Return the topic that reaches `to`."""
     match what:
         case "sync":
             return topics.sync(to, me)
@@ -102,4 +105,4 @@ def sent_to(topics: Topics, what: str, to: str, me: str) -> str:
             return topics.store_answer(to)
         case "store/query":
             return topics.store_query(me)
-    raise ValueError(f"{what!r} is not what a part sends")
+    raise ValueError(f"{what!r} is not what an extension sends")

@@ -36,28 +36,33 @@ Emit = Callable[[str, EventBody], None]
 
 
 class ChannelExtension(Protocol):
-    """All verbs are called on the loop's thread. Input of others never raises out of them."""
+    """Something that a channel does beside the engine. `PassiveExtension` has defaults for all but the first and the
+    last verb.
+
+    All verbs are called on the loop's thread. None of them may raise because of what others sent.
+    """
 
     def attach(self, session: ChannelSession) -> None:
-        """Called once, before the channel connects: the place for `session.handle`."""
+        """Keep the session, and hear topics (`session.handle`). Called once, before the channel connects."""
 
     def connected(self, now: Now) -> None: ...
 
     def disconnected(self, now: Now) -> None: ...
 
     def next_wake(self) -> int | None:
-        """When `advance` is to be called, on the monotonic clock in milliseconds; None: not by itself."""
+        """Return the time of the next `advance`, in milliseconds on the monotonic clock; None: there is no deadline."""
 
     def advance(self, now: Now) -> None:
-        """Some deadline may be over."""
+        """Do what is due."""
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
-        """Once in every turn in which something of this channel is ready. `ready` is the engine's of this turn, and
-        about to be saved: a new message's bytes stand in its `Append` write, and nowhere else yet."""
+        """Return what is to be saved, sent and told in this turn. Called in every turn in which something of this
+        channel is ready (`session.mark_ready`). `ready` is the output of the engine in this turn, which is not saved
+        yet: the bytes of a new message are in its `Append` write alone."""
 
 
 class ChannelSession:
-    """Feeds the engine. When something is ready it says so (`mark_ready`), and waits for the node to take it."""
+    """Gives the engine what comes in. What is ready then waits until the node takes it, in the next turn."""
 
     def __init__(
         self,
@@ -109,7 +114,7 @@ class ChannelSession:
         return tuple(self._extensions)
 
     def attach(self, extension: ChannelExtension) -> None:
-        """Something else that this channel does, from now on."""
+        """Add an extension to this channel."""
         self._extensions.append(extension)
         extension.attach(self)
 
@@ -150,11 +155,11 @@ class ChannelSession:
         return self.private is None or self.private.is_member or bool(self.private.record.link)
 
     def mark_ready(self) -> None:
-        """Something is ready: there will be a turn soon."""
+        """Ask for a turn, because something is ready."""
         self._mark_ready(self)
 
     def receive(self, packet: bytes, source: str) -> None:
-        """A packet of the channel that came another way: store or sync. Any bytes will do."""
+        """Take a packet of the channel that came another way: from a Store, or by sync. It may be any bytes."""
         if self.reception.take(self._clock.now(), packet, source):
             self._mark_ready(self)
 
@@ -168,7 +173,7 @@ class ChannelSession:
         self.transport.start()
 
     def interpose(self, transport: base.Transport) -> None:
-        """From now on the transport is behind this one, which started already."""
+        """Use this transport, which has started and leads to the present one."""
         self.transport = transport
         transport.listen(self._heard)
 
@@ -288,7 +293,7 @@ class ChannelSession:
         now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected
         match event:
             case base.Connecting():
-                events = ConnectionChanged("connecting", address, ever=ever)
+                changed = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
                 if not self.was_connected:
                     self.presence_rows.came(self._gate.identity.sender_id, now)
@@ -299,7 +304,7 @@ class ChannelSession:
                     self.channel.connected(now)
                 for extension in self._extensions:
                     extension.connected(now)
-                events = ConnectionChanged("connected", address, ever=ever)
+                changed = ConnectionChanged("connected", address, ever=ever)
             case base.Disconnected(kind, detail, retry_at):
                 self.presence.begin(now.wall)
                 self.say_presence()
@@ -307,8 +312,8 @@ class ChannelSession:
                 for extension in self._extensions:
                     extension.disconnected(now)
                 retry = 0 if retry_at is None else now.wall + max(0, round(retry_at * 1000) - now.mono)
-                events = ConnectionChanged("disconnected", address, str(kind), detail, retry, ever)
-        self._emit(self.name, events)
+                changed = ConnectionChanged("disconnected", address, str(kind), detail, retry, ever)
+        self._emit(self.name, changed)
         self._mark_ready(self)
 
     def _failed(self, error: Exception) -> None:
@@ -327,7 +332,7 @@ class ChannelSession:
             self._mark_ready(self)
 
     def advance(self) -> None:
-        """Some deadline may be over."""
+        """Do what is due."""
         now = self._clock.now()
         for changed in self.presence.advance(now.mono, self._is_heard):
             self._emit_presence(changed)
@@ -353,7 +358,7 @@ class ChannelSession:
         return min((when for when in wanted if when is not None), default=None)
 
     def publish(self, packets: list[Packet]) -> None:
-        """Everything these claim is on disk by now."""
+        """Send packets of the engine. Everything that they claim is on disk by now."""
         topic = self._topics.msg
         for raw, kind, message_id in packets:
             for watcher in self.watchers:
@@ -362,13 +367,13 @@ class ChannelSession:
                 self._sent.add(raw, message_id)
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else None)
 
-    def post(self, posts: Sequence[OutgoingPacket]) -> None:
-        """Send the packets of the extensions. Everything that these packets claim is on disk by now, too. Once we are
-        no member, none is sent: not even answers to those who have not heard of the removal."""
+    def send_packets(self, packets: Sequence[OutgoingPacket]) -> None:
+        """Send packets of the extensions. Everything that they claim is on disk by now. Once we are no member, none is
+        sent: not even answers to those who have not heard of the removal."""
         if not self.speaks:
             return
         me = self._gate.identity.sender_id
-        for what, to, payload, sent in posts:
+        for what, to, payload, sent in packets:
             topic = sent_to(self._topics, what, to, me)
             self.transport.publish(topic, payload, qos=self._qos, tag=sent)
 
@@ -380,7 +385,7 @@ class ChannelSession:
 def open_engine(
     name: str, sender_id: str, store: Store, codec: Codec, secret: bytes, clock: Clock, config: Config
 ) -> Channel:
-    """The engine of a channel as it is on disk, or a new one. Offline, until its transport says otherwise."""
+    """Return the engine of a channel as it is on disk, or a new one. It is offline until its transport connects."""
     kept = store.channel(name)
     return Channel(
         name,

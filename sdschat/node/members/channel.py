@@ -316,9 +316,9 @@ class MembersChannel:
         mark, name = self._engine.checkpoint, self._session.name
         rows = list(journal_rows(reports, mark, self._engine.data_set, name, now, self._engine.person))
         wipes = self._wiping.take(reports, now.mono)
-        posts = self._posts(packets)
+        outgoing = self._outgoing(packets)
         if not (writes or record is not None or met or rows):
-            return ExtensionOutput(None, posts, events)
+            return ExtensionOutput(None, outgoing, events)
 
         def save(transaction: Transaction) -> None:
             save_timber(transaction, name, writes, wipe=wipes)
@@ -327,9 +327,9 @@ class MembersChannel:
             if record is not None:
                 record.save(transaction)
 
-        return ExtensionOutput(save, posts, events)
+        return ExtensionOutput(save, outgoing, events)
 
-    def _posts(self, packets: tuple[Packet, ...]) -> list[OutgoingPacket]:
+    def _outgoing(self, packets: tuple[Packet, ...]) -> list[OutgoingPacket]:
         sealed: dict[int, bytes] = {}  # by message: each goes to several peers
         found: list[OutgoingPacket] = []
         for peer, message in packets:

@@ -32,7 +32,7 @@ def install(node: Node) -> None:
     node.listen(hear)
 
 
-def members_part(node: Node, channel: str) -> MembersChannel | None:
+def members_extension(node: Node, channel: str) -> MembersChannel | None:
     """Return the extension of a joined channel, whatever its kind; None on a node without `install`."""
     session = node.sessions.get(channel)
     if session is None:

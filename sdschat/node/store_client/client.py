@@ -1,4 +1,4 @@
-"""The part of a channel that asks Stores: for missing dependencies before repair would, and whether they have what
+"""The extension of a channel that asks Stores: for missing dependencies before repair would, and whether they have what
 our next message names. Catching up asks for its pages through it too."""
 
 from __future__ import annotations
@@ -172,12 +172,12 @@ class StoreClient:
             self._hints_at = soon if self._hints_at is None else min(self._hints_at, soon)
         if self._online:
             self._requests.flush(now)
-        posts, self._requests.posts = self._requests.posts, []
+        packets, self._requests.packets = self._requests.packets, []
         events, self._requests.events = self._requests.events, []
         # A question that waits for a connection would be asked too late.
         return (
-            ExtensionOutput(self._saving(events, now), posts if self._online else [], events)
-            if posts or events
+            ExtensionOutput(self._saving(events, now), packets if self._online else [], events)
+            if packets or events
             else ExtensionOutput()
         )
 

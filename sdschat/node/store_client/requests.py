@@ -93,7 +93,7 @@ class StoreRequests:
         draw: Callable[[int], bytes],
         patience: int = PATIENCE,
     ) -> None:
-        self.posts: list[OutgoingPacket] = []
+        self.packets: list[OutgoingPacket] = []
         self.events: list[StoreEvent] = []
         self.reputation = reputation
         self._channel = channel
@@ -148,7 +148,7 @@ class StoreRequests:
         question.deadline = now.mono + self.patience
         self._open[query_id] = question
         payload = seal(self._identity, QUERY, self._channel, store, encode_query(query))
-        self.posts.append(OutgoingPacket("store/query", "", payload))
+        self.packets.append(OutgoingPacket("store/query", "", payload))
         self.events.append(StoreAsked(store, question.why, question.ids))
         return True
 

@@ -145,7 +145,7 @@ class StoreServer:
 
     def _send(self, requester: str, answer: StoreAnswer) -> int:
         payload = seal(self._shared.identity, ANSWER, self._session.name, requester, encode_answer(answer))
-        self._session.post([OutgoingPacket("store/answer", requester, payload)])
+        self._session.send_packets([OutgoingPacket("store/answer", requester, payload)])
         return len(payload)
 
     def _count(self, query: StoreQuery, answer: StoreAnswer, size: int, seconds: float) -> None:

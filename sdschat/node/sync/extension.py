@@ -1,4 +1,4 @@
-"""The part of a channel that hears `sync/<me>/+`: frames and pages of catching up, and direct messages over MVDS."""
+"""The extension of a channel that hears `sync/<me>/+`: frames and pages of catching up, and direct messages by MVDS."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class SyncExtension:
             return False
         return True
 
-    def _frame_post(self, post: OutgoingFrame) -> OutgoingPacket:
-        payload = post.payload
-        if post.compares:
-            payload = with_signature(payload, sign_link(self._identity, self._session.name, post.peer, payload))
-        return OutgoingPacket("sync", post.peer, self._boxed(post.peer, payload))
+    def _packet_of(self, frame: OutgoingFrame) -> OutgoingPacket:
+        payload = frame.payload
+        if frame.compares:
+            payload = with_signature(payload, sign_link(self._identity, self._session.name, frame.peer, payload))
+        return OutgoingPacket("sync", frame.peer, self._boxed(frame.peer, payload))
 
     def _boxed(self, peer: str, payload: bytes) -> bytes:
         """Return a payload sealed for its reader alone, where members may not read all that others may."""
@@ -115,7 +115,7 @@ class SyncExtension:
         return b"" if key is None else seal_for(key, payload)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
-        posts, told, kept = self.catchup.take(now)
+        frames, told, kept = self.catchup.take(now)
         direct = self.direct.take(now)
         before, self._events = self._events, []
 
@@ -124,12 +124,12 @@ class SyncExtension:
                 self.catchup.save(transaction, kept)
             self.direct.save(transaction, direct)
 
-        sent = [self._frame_post(post) for post in posts]
-        sent += [self._direct_post(packet) for packet in direct.packets]
+        sent = [self._packet_of(frame) for frame in frames]
+        sent += [self._direct_packet(packet) for packet in direct.packets]
         anything = kept is not None or direct.writes or direct.rows or direct.met
         return ExtensionOutput(save if anything else None, sent, [*before, *told, *direct.events])
 
-    def _direct_post(self, packet: Packet) -> OutgoingPacket:
+    def _direct_packet(self, packet: Packet) -> OutgoingPacket:
         ids = ids_of([packet])
 
         def done(failure: str | None) -> None:
@@ -148,11 +148,11 @@ def _reach(node: Node, session: ChannelSession) -> str:
 def install(node: Node, *, asks: bool = True) -> None:
     """Every channel that is joined from now on catches up, and lets others catch up. `asks` false: only private ones
     catch up."""
-    parts: dict[str, SyncExtension] = {}
+    extensions: dict[str, SyncExtension] = {}
 
     def make(session: ChannelSession) -> SyncExtension:
         is_private = session.private is not None  # its history tells who is a member
-        extension = parts[session.name] = SyncExtension(
+        extension = extensions[session.name] = SyncExtension(
             HistorySync(session, node.profile, node.gate, node.clock, _reach(node, session), asks=asks or is_private),
             DirectMessaging(session, node.profile, node.gate, node.clock),
             node.gate.identity,
@@ -160,20 +160,20 @@ def install(node: Node, *, asks: bool = True) -> None:
         return extension
 
     def hear(event: NodeEvent) -> None:
-        extension = parts.get(event.channel)
+        extension = extensions.get(event.channel)
         if extension is not None and isinstance(event.body, PresenceChanged):
             extension.presence_changed(event.body.sender_id, event.body.online)
         elif extension is not None and isinstance(event.body, OverLimit | MembersChanged):
             extension.note_outsiders(event.body)
         elif isinstance(event.body, StoreLeft):
-            for other in parts.values():
+            for other in extensions.values():
                 other.catchup.presence_changed(event.body.store_id, False)
 
     node.extend(make)
     node.listen(hear)
 
 
-def sync_part(node: Node, channel: str) -> SyncExtension:
+def sync_extension(node: Node, channel: str) -> SyncExtension:
     """Return the sync extension of a joined channel. Raises KeyError if the channel is not joined, and LookupError
     without `install`."""
     found = next(

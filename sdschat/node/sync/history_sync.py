@@ -242,10 +242,10 @@ class HistorySync:
         """Take the frames to send, the events to tell, and the progress to save (None if unchanged)."""
         self._unsaved = False
         self._compare_backlog(now)
-        posts, self.exchange.posts = self.exchange.posts, []
+        frames, self.exchange.frames = self.exchange.frames, []
         kept = self._kept if self._kept != self._saved else None
         self._saved = self._kept
-        return posts, [*self._progress_events(now), *self._bodies.take()], kept
+        return frames, [*self._progress_events(now), *self._bodies.take()], kept
 
     def save(self, transaction: Transaction, kept: SyncProgress) -> None:
         transaction.set_value(self._name, json.dumps(kept._asdict()).encode())

@@ -57,10 +57,10 @@ class ChannelConversation:
         imported for a channel that is not joined."""
         if self.session is None:
             return None
-        from sdschat.node.sync.extension import sync_part
+        from sdschat.node.sync.extension import sync_extension
 
         try:
-            return sync_part(self._node, self.name)
+            return sync_extension(self._node, self.name)
         except LookupError:
             return None
 

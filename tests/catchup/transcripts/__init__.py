@@ -23,8 +23,8 @@ class Told(World):
 
     def _collect(self) -> None:
         for peer in self.peers.values():
-            if peer.exchange.posts:
-                self.say(self.mono, peer.name, peer.exchange.next_wake(), self.state(peer), list(peer.exchange.posts))
+            if peer.exchange.frames:
+                self.say(self.mono, peer.name, peer.exchange.next_wake(), self.state(peer), list(peer.exchange.frames))
         super()._collect()
 
     def state(self, peer: Peer) -> tuple[object, ...]:

@@ -28,12 +28,12 @@ class Courier:
         self.woken = asyncio.Event()
 
     def attach(self, session: ChannelSession) -> None:
-        self.room = session
+        self.session = session
         session.handle(self.what, self.hear)
 
     def hear(self, frm: str, payload: bytes, now: Now) -> None:
         self.got.append((frm, payload))
-        self.room.receive(payload, "sync")
+        self.session.receive(payload, "sync")
 
     def connected(self, now: Now) -> None:
         self.due = now.mono + 1
@@ -51,10 +51,10 @@ class Courier:
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         rows = [write.row for write in ready.writes if isinstance(write, Append)]
         self.seen += [row.entry.message_id for row in rows]
-        posts = [
+        packets = [
             OutgoingPacket(self.what, self.to, row.raw, lambda _: self.order.append("sent")) for row in rows if row.own
         ]
-        return ExtensionOutput(self.save, posts) if posts else ExtensionOutput()
+        return ExtensionOutput(self.save, packets) if packets else ExtensionOutput()
 
     def save(self, transaction: Transaction) -> None:
         self.order.append("saved")
@@ -92,7 +92,7 @@ def test_every_topic_of_parts_reaches_whom_it_is_for(tmp_path: Path) -> None:
                 session = ann.node.sessions["hall"]
                 session.attach(mine)
                 bob.node.sessions["hall"].attach(theirs)
-                session.post([OutgoingPacket(what, bob.node.sender_id, what.encode())])
+                session.send_packets([OutgoingPacket(what, bob.node.sender_id, what.encode())])
                 while not theirs.got:
                     await asyncio.sleep(0)
                 assert theirs.got == [("" if what == "store/answer" else ann.node.sender_id, what.encode())]
@@ -123,7 +123,7 @@ def test_a_handler_that_raises_is_reported_and_stops_nobody(tmp_path: Path) -> N
                 raise RuntimeError("a part's own affair")
 
             ann.node.sessions["lobby"].handle("sync", broken)
-            bob.node.sessions["lobby"].post([OutgoingPacket("sync", ann.node.sender_id, b"x")])
+            bob.node.sessions["lobby"].send_packets([OutgoingPacket("sync", ann.node.sender_id, b"x")])
             assert "own affair" in (await ann.until(TroubleMet)).detail
             bob.node.send("lobby", "go on")
             await ann.until_texts("go on")
