@@ -54,7 +54,7 @@ def said_twice(values: ProfileValues, channel: str, sender_id: str, place: Place
 
 
 class AuthorChains(PassiveExtension):
-    """A part of every channel."""
+    """Finds gaps and forks in the numbers of each author."""
 
     def __init__(self, store: ProfileValues, book: KeyBook) -> None:
         self._store = store

@@ -1,7 +1,4 @@
-"""The extensions that every channel has; and packets that the disk has altered.
-
-These are asked for again from the others, and put back if they are the right ones.
-"""
+"""The extensions that every channel has (`basic_extensions`). The small ones are in this file."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from sdschat.store.transaction import Transaction, restore_packet
 
 
 def note_lost(transaction: Transaction, channel: str, until: int) -> None:
-    """Messages of our own from before this moment may be gone from the log."""
+    """Note that messages of our own from before this moment may be gone from the log."""
     transaction.set_value(_key(channel), b"%d" % until)
 
 
@@ -37,7 +34,7 @@ def _key(channel: str) -> str:
 
 
 class Restoring(PassiveExtension):
-    """A part of every channel."""
+    """Asks others again for packets that the disk has altered, and puts them back if they are the right ones."""
 
     def __init__(self, store: Store, gate: ContentGate) -> None:
         self._store = store
@@ -68,7 +65,8 @@ class Restoring(PassiveExtension):
             self._came[message.message_id] = packet
 
     def _is_our_own(self, message: Message) -> bool:
-        """Written by us, before we lost it; or, where its place is signed too, by a copy of this profile."""
+        """True if we wrote this message before we lost it; or, where its place is signed too, a copy of this profile
+        did."""
         state = self._session.channel.state
         return (
             message.sender_id == state.participant_id
@@ -87,9 +85,6 @@ class Restoring(PassiveExtension):
             and entry.dependencies == tuple(each.message_id for each in message.causal_history)
             and recipe_of(message) != "foreign"
         )
-
-    def next_wake(self) -> int | None:
-        return None
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         channel, lost = self._session.channel, self._history.lost
@@ -141,9 +136,6 @@ class KeptCounters(PassiveExtension):
         for name, kept in self._store.values(self._prefix).items():
             self._proofs.restore(name.removeprefix(self._prefix), int(kept))
 
-    def next_wake(self) -> int | None:
-        return None
-
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed = {name: last for name, last in self._proofs.take_changed().items() if self._book.is_person(name)}
         if not changed:
@@ -160,7 +152,7 @@ _CLAIMS_EVERY: Final = 60_000  # milliseconds between two events
 
 
 class ClaimsOfOurName(PassiveExtension):
-    """A part of every channel: tells of messages in our name that we never signed, once a minute at most."""
+    """Tells of messages in our name that we never signed, once a minute at most."""
 
     def __init__(self) -> None:
         self._messages = self._told = 0

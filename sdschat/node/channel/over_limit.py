@@ -32,7 +32,7 @@ class Flood(NamedTuple):
 
 
 class OverLimitCounter(PassiveExtension):
-    """A part of every channel."""
+    """Counts messages of which only the ids are kept."""
 
     def __init__(self, gate: ContentGate, own_limit: SenderLimits) -> None:
         self._gate = gate

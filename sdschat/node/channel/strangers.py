@@ -20,7 +20,7 @@ EVERY: Final = 1_000  # milliseconds between two events
 
 
 class ChannelStrangers(PassiveExtension):
-    """A part of every channel."""
+    """Keeps what strangers say hidden until they are opened, and within their share of the disk."""
 
     def __init__(self, store: Store, book: KeyBook, share: StrangersShare) -> None:
         self._store = store

@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import Joined, NodeEvent, PresenceChanged, TroubleMet
 from sdschat.node.node import Node
@@ -63,7 +63,7 @@ class Recorder:
             timing=node.settings.timing,
             config=asdict(node.settings.config),
         )
-        node.extend(lambda session: _RecorderExtension(self, session))
+        node.extend(lambda session: _RecorderExtension(self))
         node.listen(self._hear)
 
     def _write(self, **line: Any) -> None:
@@ -153,28 +153,18 @@ def _made(path: Path) -> TextIO:
     return open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-class _RecorderExtension:
+class _RecorderExtension(PassiveExtension):
     """Sees what a channel saves, and its packets."""
 
-    def __init__(self, recorder: Recorder, session: ChannelSession) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+
+    def attach(self, session: ChannelSession) -> None:
         self._channel = session.name
         session.watchers.append(self._see)
 
     def _see(self, why: str, raw: bytes, message: Message | Refusal | None) -> None:
         self._recorder.packet(self._channel, why, raw, message is None)
-
-    def attach(self, session: ChannelSession) -> None:
-        """Nothing is heard beside the channel itself."""
-
-    def connected(self, now: Now) -> None: ...
-
-    def disconnected(self, now: Now) -> None: ...
-
-    def next_wake(self) -> int | None:
-        return None
-
-    def advance(self, now: Now) -> None: ...
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         self._recorder.saved(self._channel, ready.writes)
