@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual.binding import Binding
 from textual.command import CommandList
@@ -192,6 +193,47 @@ async def test_the_mouse_selects_and_scrolls(s: Stage) -> None:
     s.app.log_view.post_message(events.MouseScrollUp(s.app.log_view, 5, 5, 0, 0, 0, False, False, False))
     await s.settle()
     assert not any("number 59" in line for line in s.log())
+
+
+def _reversed(s: Stage, row: int) -> str:
+    """Return what is drawn in reverse in a row of the log."""
+    log = s.app.log_view.region
+    strip = s.app.screen._compositor.render_strips()[log.y + row].crop(log.x, log.right)
+    return "".join(text for text, style, _ in strip if style is not None and style.reverse)
+
+
+async def _mark(s: Stage, text: str) -> int:
+    """Mark a text of the log with the mouse, and return its row."""
+    row, at = next((row, line.index(text)) for row, line in enumerate(s.log()) if text in line)
+    await s.pilot.mouse_down("#log", offset=(at, row))
+    await s.pilot.hover("#log", offset=(at + len(text), row))
+    await s.pilot.mouse_up("#log", offset=(at + len(text), row))
+    await s.settle()
+    return row
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "plain"])
+def test_a_text_marked_with_the_mouse_is_seen_to_be_marked(tmp_path: Path, theme: str) -> None:
+    @staged(theme=theme)
+    async def story(s: Stage) -> None:
+        await s.enter("bring the long rope")
+        await s.until_text("long rope")
+        row = await _mark(s, "the long")
+        assert _reversed(s, row).strip() == "the long"
+        await s.press("ctrl+c")
+        assert s.app.clipboard == "the long"
+
+    story(tmp_path)
+
+
+@staged()
+async def test_two_clicks_on_a_message_do_not_mark_the_log(s: Stage) -> None:
+    await s.enter("bring the long rope")
+    await s.until_text("long rope")
+    await s.pilot.double_click("#log", offset=(30, 1))
+    await s.settle()
+    assert s.app.selection is not None
+    assert s.app.screen.get_selected_text() is None
 
 
 @staged("lobby", "dev", size=(120, 30))

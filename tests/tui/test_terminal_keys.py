@@ -215,6 +215,19 @@ def test_the_mouse_selects_a_message_opens_a_view_and_scrolls(tmp_path: Path) ->
         terminal.until_text("packets lately")
 
 
+def test_marking_a_text_with_the_mouse_selects_no_message(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
+        terminal.until_text("message lobby")
+        terminal.enter("bring the long rope")
+        terminal.until_text("unacked")
+        (row, line), *_ = ((at, line) for at, line in enumerate(terminal.screen.display, 1) if "long rope" in line)
+        start = line.index("the long") + 1
+        terminal.press(f"{ESC}[<0;{start};{row}M{ESC}[<32;{start + 8};{row}M{ESC}[<0;{start + 8};{row}m")
+        terminal.press("\x03")
+        terminal.until_text("is copied")
+        assert "F5 all of it" not in terminal.text()
+
+
 def test_commands_of_other_programs_are_answered_with_what_is_here_in_their_place(tmp_path: Path) -> None:
     with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
         terminal.until_text("message lobby")

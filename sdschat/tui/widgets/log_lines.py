@@ -43,20 +43,23 @@ class LogLines(ScrollView, can_focus=True):
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
             base += self.line_style.style("chosen")
         strip = strip.crop_extend(0, width, base).apply_style(base)
-        return self._with_selection(strip, line).apply_offsets(0, line)
+        return self._with_selection(strip, line, base).apply_offsets(0, line)
 
     def _drawn_width(self) -> int:
         """Return the width for which rows are drawn."""
         return max(_LEAST_WIDTH, self.scrollable_content_region.width)
 
-    def _with_selection(self, strip: Strip, line: int) -> Strip:
+    def _with_selection(self, strip: Strip, line: int, base: Style) -> Strip:
+        """Return a line with what is marked of it in reverse. `base`: the colours of the line, without its parts."""
         selection = self.text_selection
         span = None if selection is None else selection.get_span(line)
         if span is None:
             return strip
         start, end = span[0], strip.cell_length if span[1] < 0 else min(span[1], strip.cell_length)
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end)])
+        style = Style(color=base.color, bgcolor=base.bgcolor, reverse=not base.reverse)
+        marked = strip.crop(start, end)
+        over = Strip(Segment.apply_style(marked, post_style=style), marked.cell_length)
+        return Strip.join([strip.crop(0, start), over, strip.crop(end)])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the text marked with the mouse, of the rows in memory."""

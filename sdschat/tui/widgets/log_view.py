@@ -344,6 +344,11 @@ class LogView(LogLines, can_focus=True):
             self.tooltip = Text(first_sentence(told)) if told else None
 
     def on_click(self, event: events.Click) -> None:
+        if event.chain > 1:  # the base class marks the whole log then
+            event.prevent_default()
+            return
+        if self.text_selection is not None:  # the end of marking a text
+            return
         at, _ = self._layout_of_rows.row_at(round(self.scroll_y) + event.y)
         if at is not None and self.model is not None:
             found = self._layout_of_rows.rows[at].item.message_id
