@@ -300,6 +300,17 @@ async def test_pages_and_ends_choose_in_a_list(s: Stage) -> None:
     await s.until(lambda: s.app.channel == "channel-0", "the first channel")
 
 
+@staged(size=(60, 15))
+async def test_a_sheet_that_gets_its_frame_back_is_drawn_as_one_opened_there(s: Stage) -> None:
+    await s.press("f1")
+    opened = s.lines()
+    await s.pilot.resize_terminal(60, 4)
+    await s.settle()
+    await s.pilot.resize_terminal(60, 15)
+    await s.settle()
+    assert s.lines() == opened
+
+
 @staged("lobby", "dev", size=(120, 40), peers=("bob",))
 async def test_a_sheet_lies_over_the_log_and_leaves_the_lists_whole(s: Stage) -> None:
     await s.until_text("2 here")

@@ -132,7 +132,10 @@ class Sheet(ScrollView, can_focus=True):
         body = area.parent
         if not isinstance(body, Widget) or not body.size.width:
             return
-        self.set_class(body.size.height < _WHOLE, "-bare")
+        bare = body.size.height < _WHOLE
+        if bare != self.has_class("-bare"):  # the frame takes columns of the text, and no event tells of that
+            self.set_class(bare, "-bare")
+            self.call_after_refresh(self._lay_out)
         place, whole = area.region, body.region
         self._covers_all = not place.width or place.width < self._needs + _SIDES <= whole.width
         self.styles.margin = 0 if self._covers_all else (0, whole.right - place.right, 0, place.x - whole.x)
@@ -277,12 +280,10 @@ class Sheet(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         at, width, base = y + round(self.scroll_y), self.scrollable_content_region.width, self.rich_style
-        if at >= len(self._rows):
+        page = self.page
+        if page is None or at >= len(self._rows):
             return Strip.blank(width, base)
         text, place, first = self._rows[at]
-        page = self.page
-        if page is None:
-            return Strip.blank(width, base)
         row = self._drawn(page, text, self._found[place] if place >= 0 else None, first=first)
         drawn = Strip(isolated([*marked(row, self.marked if page.runs else None)], LEFT_TO_RIGHT))
         chosen = self.line_style.style("chosen") if page.runs and place == self._chosen else Style()
