@@ -205,3 +205,21 @@ def test_frames_and_what_stands_in_a_chosen_row_keep_their_contrast(name: str) -
     assert theme.secondary is not None
     assert theme.surface is not None
     assert contrast(Colour.parse(theme.secondary).rgb, Colour.parse(theme.surface).rgb) >= 3
+
+
+@pytest.mark.parametrize("key", ["ctrl+f", "ctrl+p"])
+def test_without_colour_the_cursor_of_each_input_stands_out(tmp_path: Path, key: str) -> None:
+    """White below black, and both exchanged, is the background of a dark terminal."""
+
+    @staged(theme="plain")
+    async def story(s: Stage) -> None:
+        await s.press(key, "x")
+        assert s.app.focused is not None
+        place = s.app.focused.content_region
+        strip = s.app.screen._compositor.render_strips()[place.y].crop(place.x + 1, place.x + 2)
+        (cursor,) = (style for _, style, _ in strip if style is not None)
+        assert cursor.reverse
+        assert cursor.bgcolor is not None
+        assert cursor.bgcolor.is_default
+
+    story(tmp_path)
