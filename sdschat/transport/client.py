@@ -84,7 +84,7 @@ class MqttTransport:
         self._filters: dict[str, None] = {}
         self._presence = self._leaving = b""
         self._version = _NEW
-        self._paused = self._closing = self._closed = False
+        self._paused = self._closing = self._closed = self._accepted = False
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
@@ -317,6 +317,7 @@ class MqttTransport:
             will_topic=options.presence_topic,
             will=self._leaving,
             session_kept=options.session_kept,
+            accepted=self._accepted,
         )
 
     def _forget(self, end: End) -> None:
@@ -344,7 +345,7 @@ class MqttTransport:
 
     def _ready(self, opened: BrokerSession, link: BrokerLink) -> None:
         """Begin to send: first the packets that waited for the connection."""
-        self._link = link
+        self._link, self._accepted = link, True
         self._limits.broker = opened.max_packet
         self._outbox.window = max(1, min(self._options.window, opened.window))
         limit, _ = self._limits.largest("")

@@ -73,6 +73,11 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
     place = f"{options.address.host}:{options.address.port}"
     if heard:
         return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port; one for TLS wants mqtts://."
+    if options.accepted:
+        return Why.PROTOCOL, (
+            f"{place} hung up without an answer, though it took us before. It is likely that the broker is down or "
+            "just starting, behind something that listens in its place."
+        )
     if options.password is not None or options.address.user is not None:
         why = Why.NOT_AUTHORISED if options.version == _OLDEST else Why.PROTOCOL
         given = "" if options.password is not None else "; no password was given"

@@ -30,6 +30,7 @@ class LinkOptions:
     will_topic: str | None = None  # of a retained presence, which the last will replaces
     will: bytes = b""
     session_kept: int = 0  # seconds for which the broker keeps the session of this client id; 0: no session
+    accepted: bool = False  # the broker took us before, as we are
 
 
 class BrokerSession(NamedTuple):

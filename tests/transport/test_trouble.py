@@ -202,6 +202,13 @@ def test_where_a_broker_hangs_up_it_is_told_where_a_password_goes(url: str, said
     assert "SDSCHAT_BROKER_PASSWORD or the file of --password-file" in detail
 
 
+def test_a_broker_that_took_us_before_is_said_to_be_down_where_it_hangs_up() -> None:
+    address, _ = parse_url("mqtt://127.0.0.1:5")
+    _, detail = explain_loss(None, False, LinkOptions(address, "me", 3, 60, 1.0, 1000, accepted=True))
+    assert "hung up without an answer, though it took us before" in detail
+    assert "password" not in detail
+
+
 def test_a_password_in_clear_to_another_host_is_refused_before_anything_is_sent() -> None:
     address, password = parse_url("mqtt://u:secret@broker.example.org")
     with pytest.raises(AddressError, match="unencrypted"):
