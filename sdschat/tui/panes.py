@@ -32,6 +32,8 @@ WIDEST: Final = 140  # and for the list of channels beside the log and the Lens
 LOW: Final = 14  # lines below which the Lens has all of the room, not its lower half
 _TINY: Final = 5  # lines up to which all there is are the newest messages and the input
 _LOW: Final = 20  # lines below which the details of a message have few of them, and none beside a sheet
+_BANNER_LINES: Final = 5  # of the banner, as in app.tcss
+_BROKEN: Final = 12  # columns of a line of it that words leave empty where they are broken
 _FEW: Final = 2
 _NAME: Final = 24
 _ROOM_FOR_KEYS: Final = 80  # columns from which both keys have a place of their own in the head
@@ -218,7 +220,8 @@ class Panes:
         if model is None:
             return
         sync, now = model.conversation.sync(), screen.view.now().wall
-        offline = offline_words(model.connection, sync, now, recorded=bool(screen.view.recorded))
+        room = _BANNER_LINES * (screen.width - _BROKEN)
+        offline = offline_words(model.connection, sync, now, recorded=bool(screen.view.recorded), room=room)
         if model.refused and not offline:
             offline = f"NOT TAKEN {model.refused} | what you write is kept, and tried again"
         self._put_banner(self.offline, f"! {offline}" if offline else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sdschat.node.events import ConnectionChanged, NodeEvent
 from tests.tui.stage import Stage, staged
 from tests.tui.terminal import Terminal
 from tests.tui.test_terminal_keys import CHOSEN, ESC, join
@@ -54,6 +55,16 @@ def test_the_search_clips_nothing(tmp_path: Path) -> None:
         terminal.until_text("find words from:nick")
         terminal.press("rope")
         terminal.until_text("1 of 1 ann,", "Tab list, Esc ends")
+
+
+@staged(size=(40, 10))
+async def test_without_a_connection_one_reads_what_to_do_whatever_the_reason(s: Stage) -> None:
+    why = "127.0.0.1:1883 hung up without an answer. " * 6
+    s.app.model.hear(NodeEvent("lobby", 0, ConnectionChanged("disconnected", "mqtt://x", "protocol", why, 1)), True)
+    await s.settle()
+    banner = " ".join(s.text().split())
+    assert "OFFLINE 127.0.0.1:1883 hung up" in banner
+    assert "/reconnect tries now" in banner
 
 
 @staged(size=(30, 15))

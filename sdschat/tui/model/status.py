@@ -29,6 +29,7 @@ from sdschat.tui.model.words import (
 )
 
 _DETAIL: Final = 300
+_LEAST: Final = 20  # letters of the reason for which there is no connection
 _REMEMBERED: Final = 30_000  # milliseconds for which it is said who went away
 _NAMED: Final = 2
 ON_PURPOSE: Final = "offline"  # the `transport.base.Why` of a connection that fault injection cut
@@ -43,10 +44,13 @@ _VERDICTS: Final = {
 }
 
 
-def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, recorded: bool = False) -> str:
+def offline_words(
+    connection: ConnectionChanged, sync: SyncStatus, now: int, *, recorded: bool = False, room: int = 1000
+) -> str:
     """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected.
 
-    `recorded`: it is the connection that a recording had, about which nothing can be done.
+    `recorded`: it is the connection that a recording had, about which nothing can be done. `room`: how many letters
+    are seen; the reason gives way to what one can do.
     """
     if connection.state == "connected":
         return ""
@@ -57,9 +61,10 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int, *, 
     elif connection.why == ON_PURPOSE:
         told, does = "OFFLINE on purpose", [waiting, "/fault online connects again"]
     else:
-        told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=_DETAIL).rstrip('.')}"
         again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
         does = [again, waiting, "/reconnect tries now"]
+        limit = min(_DETAIL, max(_LEAST, room - len(PART.join(("OFFLINE ", *does)))))
+        told = f"OFFLINE {clean(connection.detail or connection.why or 'not connected', limit=limit).rstrip('.')}"
     return f"WAS {told}" if recorded else PART.join((told, *does))
 
 

@@ -59,6 +59,14 @@ def test_connected_says_nothing() -> None:
     assert offline_words(ON, SYNCED, NOON) == ""
 
 
+def test_a_long_reason_gives_way_to_what_one_can_do() -> None:
+    lost = LOST_IT._replace(detail="The broker hung up. " * 20)
+    found = offline_words(lost, SYNCED, NOON, room=150)
+    assert found.startswith("OFFLINE The broker hung up.")
+    assert found.endswith("… | retry in 00:08 | what you write is kept | /reconnect tries now")
+    assert len(found) <= 150
+
+
 def test_the_reason_of_a_broker_drives_no_terminal() -> None:
     assert "\x1b" not in offline_words(LOST_IT._replace(detail="\x1b[2Jgone"), SYNCED, NOON)
 
