@@ -373,6 +373,8 @@ class Host:
             self.conversation.say(text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {reason_text(error)}") from error
+        if not self.view.recorded and not self.view.connected(self.room):
+            self.view.retry_now(self.room)  # whoever writes wants it to go out, and the next attempt may be far off
 
     def next_active(self) -> str | None:
         """Return the channel that needs attention most."""

@@ -161,6 +161,16 @@ async def test_resend_of_what_does_not_wait_is_refused(s: Stage) -> None:
 
 
 @staged()
+async def test_what_one_writes_without_a_connection_tries_to_connect_at_once(s: Stage) -> None:
+    await s.until(lambda: s.app.view.connected("lobby"), "a connection")
+    s.app.node.sessions["lobby"].transport.hang_up()
+    await s.until_text("OFFLINE")
+    await s.enter("hello")
+    await s.until_text("unacked")
+    assert s.app.view.connected("lobby")
+
+
+@staged()
 async def test_reconnect_has_nothing_to_do_while_connected(s: Stage) -> None:
     await s.until_text("nothing missing")
     await s.enter("/reconnect")
