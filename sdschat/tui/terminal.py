@@ -293,8 +293,14 @@ def driver() -> type[Driver]:
         return OutlastingDriver
     from textual.drivers import web_driver
 
+    class BrowserDriver(web_driver.WebDriver):
+        """Writes to the terminal in a page, which counts the cells of symbols in its own way too."""
+
+        def write(self, data: str) -> None:
+            super().write(in_their_cells(data))
+
     web_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
-    return web_driver.WebDriver
+    return BrowserDriver
 
 
 class Ending(App[int]):

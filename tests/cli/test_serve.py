@@ -19,6 +19,7 @@ from sdschat.cli.listening import listening_place
 from sdschat.cli.web.server import KEPT, Visitors, source_of
 from sdschat.transport.address import own_addresses
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
+from sdschat.tui.model.words import in_their_cells
 from tests.browser import browser
 from tests.cli.processes import Pipe, command, environment, run
 from tests.transport.worlds import free_port
@@ -240,6 +241,27 @@ def test_what_no_page_of_ours_says_ends_its_chat_without_a_trace(tmp_path: Path,
     with serving(tmp_path, "--set", f"embedded.port={free_port()}", said=said) as address:
         asyncio.run(told(address))
     assert "Traceback" not in said[0]
+
+
+def test_what_follows_a_family_is_in_its_column_in_a_page_too(tmp_path: Path) -> None:
+    """The page counts more cells than were counted here: the end of the line, and its sign, were beyond its border."""
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+    async def told(address: str) -> None:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{address}ws", headers={"Origin": address.rstrip("/")}) as socket,
+            asyncio.timeout(30),
+        ):
+            received = ""
+            while "message lobby" not in received:
+                received += (await socket.receive_bytes()).decode(errors="replace")
+            await socket.send_json(["stdin", f"a {family}"])
+            while in_their_cells(family) not in received:
+                received += (await socket.receive_bytes()).decode(errors="replace")
+
+    with serving(tmp_path, "--set", f"embedded.port={free_port()}") as address:
+        asyncio.run(told(address))
 
 
 def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> None:
