@@ -24,7 +24,7 @@ from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from sdschat.tui.model.words import in_their_cells
+from sdschat.tui.model.words import ISOLATES, in_their_cells
 from sdschat.tui.themes import Colour
 
 # Bytes that terminals send for keys, where Textual understands them differently.
@@ -294,10 +294,10 @@ def driver() -> type[Driver]:
     from textual.drivers import web_driver
 
     class BrowserDriver(web_driver.WebDriver):
-        """Writes to the terminal in a page, which counts the cells of symbols in its own way too."""
+        """Writes to the terminal in a page. It knows no isolates, and gives each of them a cell."""
 
         def write(self, data: str) -> None:
-            super().write(in_their_cells(data))
+            super().write(in_their_cells(data if data.isascii() else ISOLATES.sub("", data)))
 
     web_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
     return BrowserDriver

@@ -243,25 +243,33 @@ def test_what_no_page_of_ours_says_ends_its_chat_without_a_trace(tmp_path: Path,
     assert "Traceback" not in said[0]
 
 
+async def _write_in_a_page(address: str, line: str, drawn: str) -> str:
+    """Write a line as a page does, wait until this is drawn, and return all that was."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{address}ws", headers={"Origin": address.rstrip("/")}) as socket,
+        asyncio.timeout(30),
+    ):
+        received = ""
+        while "message lobby" not in received:
+            received += (await socket.receive_bytes()).decode(errors="replace")
+        await socket.send_json(["stdin", line])
+        while drawn not in received:
+            received += (await socket.receive_bytes()).decode(errors="replace")
+        return received
+
+
 def test_what_follows_a_family_is_in_its_column_in_a_page_too(tmp_path: Path) -> None:
     """The page counts more cells than were counted here: the end of the line, and its sign, were beyond its border."""
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-
-    async def told(address: str) -> None:
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(f"{address}ws", headers={"Origin": address.rstrip("/")}) as socket,
-            asyncio.timeout(30),
-        ):
-            received = ""
-            while "message lobby" not in received:
-                received += (await socket.receive_bytes()).decode(errors="replace")
-            await socket.send_json(["stdin", f"a {family}"])
-            while in_their_cells(family) not in received:
-                received += (await socket.receive_bytes()).decode(errors="replace")
-
     with serving(tmp_path, "--set", f"embedded.port={free_port()}") as address:
-        asyncio.run(told(address))
+        asyncio.run(_write_in_a_page(address, f"a {family}", in_their_cells(family)))
+
+
+def test_a_page_is_sent_no_isolates_which_would_take_cells_there(tmp_path: Path) -> None:
+    with serving(tmp_path, "--set", f"embedded.port={free_port()}") as address:
+        received = asyncio.run(_write_in_a_page(address, "\u05e9\u05dc\u05d5\u05dd\r", "unacked"))
+    assert not re.search("[\u2066-\u2069]", received)
 
 
 def test_an_address_that_others_reach_needs_to_be_allowed(tmp_path: Path) -> None:

@@ -262,6 +262,7 @@ _RIGHT_TO_LEFT: Final = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 ISOLATE, LEFT_TO_RIGHT, END_OF_ISOLATE = "\u2068", "\u2066", "\u2069"  # the second one for lines of our own words
+ISOLATES: Final = re.compile(f"[{ISOLATE}{LEFT_TO_RIGHT}{END_OF_ISOLATE}]")
 NO_BREAK: Final = "\u00a0"  # a space at which no line ends
 _SPACE: Final = rf"[^\S{NO_BREAK}]"
 _WORD: Final = re.compile(rf"[\S{NO_BREAK}]+{_SPACE}*|{_SPACE}+")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from rich.segment import Segment
@@ -12,12 +11,11 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.words import END_OF_ISOLATE, ISOLATE, LEFT_TO_RIGHT
+from sdschat.tui.model.words import ISOLATES
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 
 _LEAST_WIDTH: Final = 18
-_INVISIBLE: Final = re.compile(f"[{ISOLATE}{LEFT_TO_RIGHT}{END_OF_ISOLATE}]")
 
 
 class LogLines(ScrollView, can_focus=True):
@@ -73,7 +71,7 @@ class LogLines(ScrollView, can_focus=True):
             span = selection.get_span(line)
             if span is not None:
                 lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
-        return _INVISIBLE.sub("", "\n".join(lines)), "\n"
+        return ISOLATES.sub("", "\n".join(lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
