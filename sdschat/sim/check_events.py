@@ -163,7 +163,7 @@ def _duplicate(record: NodeRecord, event: DuplicateReceived) -> None:
 
 
 def _rejected(oracle: Oracle, record: NodeRecord, event: Rejected) -> None:
-    """I13: among honest peers nothing is refused, but for want of room."""
+    """I13: among honest peers nothing is refused, except where there is no room."""
     oracle.refusals += 1
     if not isinstance(event.reason, Reason):
         raise Violation("I13", f"{record.name} refused something without a reason")

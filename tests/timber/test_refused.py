@@ -213,7 +213,7 @@ def test_a_member_that_invites_without_end_does_not_make_others_send_without_end
 
 
 def test_events_of_an_author_beyond_its_share_are_not_passed_on() -> None:
-    """Each was, to the members nearest to it, also where it was refused for want of room."""
+    """Each was, to the members nearest to it, also where there was no room for it."""
     group = Group("alice", "bob", "carol", stagger=3_600_000, redundancy=1)
     bob, carol = group["bob"], group["carol"]
 

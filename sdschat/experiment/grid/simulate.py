@@ -93,7 +93,7 @@ def _each_done(
 def _died(runs: Sequence[Run]) -> PipelineProblem:
     largest = max(runs, key=lambda run: run.setting.participants)
     return PipelineProblem(
-        "a process that simulated was killed, as happens for want of memory. What is done is kept; fewer --jobs need "
+        "a process that simulated was killed, as happens when memory runs out. What is done is kept; fewer --jobs need "
         f"less. The largest run being done, alone: {command_of(largest.setting.changed(), largest.seed)}"
     )
 

@@ -95,7 +95,7 @@ def _lines(found: MetricsSnapshot) -> Iterator[str]:
     totals = (
         ("archived_total", "Messages archived.", counts.archived),
         ("archived_bytes_total", "Bytes of their packets.", counts.archived_bytes),
-        ("dropped_total", "Packets dropped for their age or for want of room.", counts.dropped_packets),
+        ("dropped_total", "Packets dropped for their age, or to make room.", counts.dropped_packets),
         ("answer_messages_total", "Messages handed out.", counts.messages_out),
         ("answer_bytes_total", "Bytes of answers.", counts.bytes_out),
         ("unknown_total", "Messages that were asked for and are not here.", counts.unknown),

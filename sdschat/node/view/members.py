@@ -321,7 +321,7 @@ _REFUSED: Final = {
     Reason.REMOVED: "from members that were put out",
     Reason.NOT_AUTHOR: "in the name of another",
     Reason.MISROUTED: "sent past the nearest members",
-    Reason.BUFFER_FULL: "for want of room",
+    Reason.BUFFER_FULL: "because there is no room",
     Reason.OTHER_STATE: "with a state that does not fit",
 }
 
