@@ -1,5 +1,5 @@
--- The figures of a report, in Spark's dialect: every figure is one statement here. `figures_sqlite.sql` follows from this
--- file by `python -m tests.audit.transpile`; a test compares them.
+-- The figures of a report, in Spark's dialect: every figure is one statement here. `figures_sqlite.sql` and
+-- `figures_duckdb.sql` follow from this file by `python -m tests.audit.transpile`; a test compares them.
 --
 -- An engine brings these tables.
 --   rule   grain, quiet                          width of a stretch of time; a silence longer than `quiet` is told
