@@ -56,7 +56,6 @@ class Shown(NamedTuple):
     dependencies: tuple[str, ...] = ()
     state: AckState | None = None  # of own messages
     damaged: str = ""  # what of it the disk altered
-    why: str = ""  # what the verdict leaves open
     twice: bool = False  # its author signed another message under the same number
     other_copy: str = ""  # what differs in another copy of it, where nothing proves which one is its author's
     hidden: str = ""  # why its text is left out: the user wants to see nothing of its author
@@ -67,7 +66,7 @@ class Shown(NamedTuple):
 
 
 def shown_of(said: Said, received_at: int, via: str) -> Shown:
-    """A message that was just delivered."""
+    """Return a message that was just delivered, as it will be read from the database."""
     message, opened = said.message, said.opened
     return Shown(
         message.message_id,
@@ -84,7 +83,6 @@ def shown_of(said: Said, received_at: int, via: str) -> Shown:
         opened.reply_to,
         tuple(entry.message_id for entry in message.causal_history),
         AckState.UNACKED if said.own else None,
-        why=opened.why,
     )
 
 
