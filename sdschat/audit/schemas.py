@@ -254,7 +254,7 @@ class AuditChannel(NamedTuple):
     messages: int
     converged: bool  # no fault of any kind
     missing: int  # owed messages that are lost
-    excused: int  # lagging, joined later, retention
+    excused: int  # all that is lacked and not lost
     faults: int  # findings that break a promise
     checked_to: int  # Lamport time
     running: str  # hash of the whole canonical log
@@ -280,7 +280,7 @@ class AuditNode(NamedTuple):
 
 
 class AuditMissing(NamedTuple):
-    """A message that a node lacks. `reason`: lost, lagging, joined_later or retention.
+    """A message that a node lacks. `reason`: lost, lagging, joined_later, retention, taken_along or apart.
 
     What is not lost is told in stretches of the log: the first message, and how many there are without a break."""
 

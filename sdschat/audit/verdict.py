@@ -25,6 +25,7 @@ class Rules(NamedTuple):
 DEFAULT: Final = Rules()
 
 LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
+TAKEN_ALONG: Final = "taken_along"
 
 
 class Lacking:

@@ -9,7 +9,8 @@
 --             deps: ids with a separator between them; x1, x2: hash of Lamport time and id
 --   need      version, dependency                               dependency: key of a message
 --   copy      member, message, version, lamport, received_ms, own, damage
---   shown     member, message, moment                           first delivery, in the order of the node's journal
+--   shown     member, message, moment                           first delivery, in the order of the node's journal:
+--             the number of the run of the program times 2^40, and the number of the event in it
 --   excused   member, message, moment                           from when on nothing waits for this message
 --   declared  member, message, message_id, kind                 what a node says about itself
 --   claim     member, claimed, claimed_fingerprint, counted, counted_fingerprint
@@ -70,7 +71,7 @@ SELECT chan, message, sender, lamport, first_ms
 FROM log
 WHERE copies = 1;
 
--- And their own sender, seen for long enough, does not know which of these?
+-- And their own sender, seen for long enough by any clock, does not know which of these?
 CREATE TABLE extra AS
 SELECT l.message, h.member
 FROM lone AS l
@@ -79,7 +80,7 @@ JOIN presence AS s ON s.chan = l.chan AND s.node = l.sender
 CROSS JOIN rule AS r
 LEFT ANTI JOIN shown AS w ON w.member = s.member AND w.message = l.message
 WHERE h.member <> s.member
-  AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle)
+  AND NOT (s.last_ms < l.lamport AND s.last_ms < l.first_ms + r.settle + r.max_skew)
   AND l.lamport >= s.horizon AND l.lamport >= s.retained_from;
 
 -- Where does the canonical log of a channel begin and end?
@@ -139,19 +140,52 @@ FROM gap AS g
 JOIN log AS l ON l.message = g.message
 JOIN presence AS p ON p.member = g.member;
 
--- Which nodes lack a message of the time at which their log ends?
-CREATE TABLE tied AS
-SELECT DISTINCT h.member, h.lamport
-FROM absent AS a
-JOIN holding AS h ON h.member = a.member AND h.lamport = a.lamport;
+-- Which message depends on which, where both are in the canonical log?
+CREATE TABLE needs AS
+SELECT l.chan, l.message, l.message_id, l.position, l.lamport, l.sender,
+  d.message AS dependency, d.message_id AS dependency_id, d.lamport AS dependency_lamport
+FROM log AS l
+JOIN need AS n ON n.version = l.version
+JOIN log AS d ON d.message = n.dependency;
 
--- What is the last message in the log of such a node?
-CREATE TABLE newest AS
-SELECT k.member, MAX(v.message_id) AS message_id
-FROM tied AS k
-JOIN copy AS c ON c.member = k.member AND c.lamport = k.lamport
-JOIN version AS v ON v.version = c.version
-GROUP BY k.member;
+-- Which of them does a message depend on that the node has?
+CREATE TABLE built_on AS
+SELECT DISTINCT a.member, a.message
+FROM absent AS a
+CROSS JOIN rule AS r
+JOIN needs AS n ON n.dependency = a.message
+JOIN copy AS c ON c.member = a.member AND c.message = n.message
+WHERE a.last_ms < a.first_ms + r.settle + r.max_skew;
+
+-- Which messages did their author not live to give to others, as far as is seen?
+CREATE TABLE taken_along AS
+SELECT l.message
+FROM lone AS l
+JOIN copy AS c ON c.message = l.message
+JOIN presence AS p ON p.member = c.member
+CROSS JOIN rule AS r
+WHERE c.own = 1 AND p.last_ms < c.received_ms + r.settle;
+
+-- Of which nodes do clocks that differ decide if they were seen for long enough?
+CREATE TABLE unsure AS
+SELECT DISTINCT a.member
+FROM absent AS a
+CROSS JOIN rule AS r
+WHERE a.last_ms >= a.first_ms + r.settle AND a.last_ms < a.first_ms + r.settle + r.max_skew;
+
+-- How far may the clock of such a node be ahead? What others said came later than to anybody by at least so much, and
+-- what it said itself came to others earlier by up to so much.
+CREATE TABLE ahead AS
+SELECT c.member, LEAST(MAX(r.max_skew), GREATEST(
+    COALESCE(MIN(CASE WHEN c.own = 0 THEN c.received_ms - t.first_ms END), 0),
+    COALESCE(MAX(CASE WHEN c.own = 1 THEN c.received_ms - t.first_ms END), 0)
+  )) AS ahead_ms
+FROM unsure AS u
+JOIN copy AS c ON c.member = u.member
+JOIN tally AS t ON t.message = c.message
+CROSS JOIN rule AS r
+WHERE t.copies > 1
+GROUP BY c.member;
 
 -- What does a node say about a message that it does not show?
 CREATE VIEW said AS
@@ -164,33 +198,40 @@ SELECT member, message,
 FROM declared
 GROUP BY member, message;
 
--- Had the node shown it, does its log end before it, and was the node seen for long enough after it?
+-- Had the node shown it, was the node seen for long enough after it, unless it built on it, and was its author?
 CREATE VIEW circumstance AS
 SELECT a.*,
   CASE WHEN a.origin = 'log' AND w.member IS NOT NULL THEN 1 ELSE 0 END AS was_shown,
-  CASE WHEN a.lamport > COALESCE(h.lamport, 0)
-    OR (a.lamport = COALESCE(h.lamport, 0) AND a.message_id > COALESCE(n.message_id, '')) THEN 1 ELSE 0 END AS behind,
-  CASE WHEN a.last_ms < a.first_ms + r.settle THEN 1 ELSE 0 END AS ended,
+  CASE WHEN d.member IS NOT NULL THEN 1 ELSE 0 END AS apart,
+  CASE WHEN b.member IS NULL AND (
+    a.last_ms - COALESCE(h.ahead_ms, 0) < a.first_ms + r.settle
+    OR (a.last_ms < a.lamport AND a.last_ms < a.first_ms + r.settle + r.max_skew)
+  ) THEN 1 ELSE 0 END AS ended,
+  CASE WHEN k.message IS NOT NULL THEN 1 ELSE 0 END AS taken_along,
   CASE WHEN a.last_ms < a.lamport THEN 1 ELSE 0 END AS before_it,
   COALESCE(s.before_join, 0) AS before_join, COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing,
   COALESCE(s.held, 0) AS held, COALESCE(s.no_member, 0) AS no_member
 FROM absent AS a
 CROSS JOIN rule AS r
-LEFT JOIN holding AS h ON h.member = a.member
-LEFT JOIN newest AS n ON n.member = a.member
+LEFT JOIN (SELECT DISTINCT member FROM apart) AS d ON d.member = a.member
+LEFT JOIN ahead AS h ON h.member = a.member
+LEFT JOIN built_on AS b ON b.member = a.member AND b.message = a.message
+LEFT JOIN taken_along AS k ON k.message = a.message
 LEFT JOIN said AS s ON s.member = a.member AND s.message = a.message
 LEFT JOIN shown AS w ON w.member = a.member AND w.message = a.message;
 
 -- Which of the known circumstances is the reason? The first that holds.
 CREATE VIEW explained AS
 SELECT member, position, lamport, message_id, sender, node, CASE
+    WHEN apart = 1 THEN 'another database of the node may have it'
     WHEN was_shown = 1 THEN 'it was delivered, and is not in the log any more'
     WHEN no_member = 1 THEN 'the node, or the author, was no member then'
     WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined'
     WHEN lamport < retained_from THEN 'older than what its journal still has'
-    WHEN sender = node AND NOT (behind = 1 AND ended = 1 AND before_it = 1) THEN 'it is its own message, and not in its log'
+    WHEN sender = node AND NOT (ended = 1 AND before_it = 1) THEN 'it is its own message, and not in its log'
     WHEN lost = 1 THEN 'the node gave it up'
-    WHEN behind = 1 AND ended = 1 THEN 'the node was not seen for long enough after it'
+    WHEN ended = 1 THEN 'the node was not seen for long enough after it'
+    WHEN taken_along = 1 THEN 'its author was not seen for long enough after it'
     WHEN missing = 1 THEN 'the node looks for it'
     WHEN held = 1 THEN 'it waits for what it depends on'
     ELSE 'the node does not know of it'
@@ -204,6 +245,8 @@ SELECT member, position, lamport, message_id, sender, node, CASE detail
     WHEN 'the node, or the author, was no member then' THEN 'joined_later'
     WHEN 'older than what its journal still has' THEN 'retention'
     WHEN 'the node was not seen for long enough after it' THEN 'lagging'
+    WHEN 'its author was not seen for long enough after it' THEN 'taken_along'
+    WHEN 'another database of the node may have it' THEN 'apart'
     ELSE 'lost'
   END AS reason, detail
 FROM explained;
@@ -264,14 +307,6 @@ FROM (
 ) AS differing
 WHERE rank = 1;
 
--- Which message depends on which, where both are in the canonical log?
-CREATE TABLE needs AS
-SELECT l.chan, l.message, l.message_id, l.position, l.lamport, l.sender,
-  d.message AS dependency, d.message_id AS dependency_id, d.lamport AS dependency_lamport
-FROM log AS l
-JOIN need AS n ON n.version = l.version
-JOIN log AS d ON d.message = n.dependency;
-
 -- Which messages did a node show after one that stands behind them in the log? Only of these can something be shown
 -- before its dependency, as long as that is dated before it.
 CREATE VIEW late AS
@@ -298,14 +333,17 @@ FROM needs AS n
 JOIN shown AS s ON s.message = n.dependency
 WHERE n.dependency_lamport >= n.lamport;
 
--- Which messages were shown before a dependency that the node had not declared missing?
+-- Which messages were shown before a dependency that the node had not declared missing? Within one run of the program:
+-- clocks are set back between two, and then nobody knows which was first.
 CREATE VIEW causal AS
 SELECT p.chan, p.node, t.position, t.lamport, t.message_id, t.dependency_id AS other
 FROM suspect AS t
 JOIN shown AS s ON s.member = t.member AND s.message = t.message
 JOIN presence AS p ON p.member = t.member
 LEFT JOIN excused AS e ON e.member = t.member AND e.message = t.dependency
-WHERE t.moment > s.moment AND t.dependency_lamport >= p.horizon AND (e.moment IS NULL OR e.moment > s.moment);
+WHERE t.moment > s.moment AND t.moment DIV 1099511627776 = s.moment DIV 1099511627776
+  AND t.dependency_lamport >= p.horizon
+  AND (e.moment IS NULL OR (e.moment > s.moment AND e.moment DIV 1099511627776 = s.moment DIV 1099511627776));
 
 -- Which messages break a rule of the clock, or share their time with another one of their sender?
 CREATE TABLE ill_timed AS
@@ -413,7 +451,7 @@ WHERE f.kind <> 'gap';
 CREATE VIEW lack_count AS
 SELECT member, SUM(CASE WHEN reason = 'lost' THEN 1 ELSE 0 END) AS lost,
   SUM(CASE WHEN reason = 'lagging' THEN 1 ELSE 0 END) AS lagging,
-  SUM(CASE WHEN reason IN ('joined_later', 'retention') THEN 1 ELSE 0 END) AS excused
+  SUM(CASE WHEN reason IN ('joined_later', 'retention', 'taken_along', 'apart') THEN 1 ELSE 0 END) AS excused
 FROM lacking
 GROUP BY member;
 

@@ -15,6 +15,7 @@ from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
+from sdschat.store.schema import PLACE_BITS
 
 
 @dataclass(slots=True)
@@ -190,10 +191,12 @@ def testimony(silver: Silver) -> Testimony:
 def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:
     """Return the journal facts of each node and channel. `journal`: per node in the order of writing."""
     found: dict[Member, ChannelJournal] = {}
-    for at, row in enumerate(journal):
+    boots: dict[tuple[str, str, str], int] = {}
+    for row in journal:
+        boot = boots.setdefault((row.run_id, row.node, row.boot), len(boots))
         if row.event in MOMENTS:
             told = found.setdefault(member_of(row), ChannelJournal({}, {}))
-            note(told, at, row.event, row.message_id, row.deps or ())
+            note(told, (boot << PLACE_BITS) + row.seq, row.event, row.message_id, row.deps or ())
     return found
 
 

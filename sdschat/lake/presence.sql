@@ -45,7 +45,7 @@ CREATE TABLE told AS
 SELECT p.member, p.chan, o.event, o.message_id, o.deps, o.moment
 FROM (
   SELECT run_id, channel, node, event, message_id, deps,
-    ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began, boot, seq) AS moment
+    DENSE_RANK() OVER (PARTITION BY run_id, node ORDER BY began, boot) * 1099511627776 + seq AS moment
   FROM silver_event
   WHERE event IN ('delivered', 'lost', 'gap_closed')
 ) AS o

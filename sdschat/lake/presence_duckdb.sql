@@ -8,7 +8,7 @@ CREATE TABLE presence AS SELECT m.member, m.chan, p.* FROM silver_presence AS p 
 
 CREATE TABLE need AS SELECT d.version, m.message AS dependency FROM (SELECT version, chan, UNNEST(STR_SPLIT_REGEX(deps, CHR(31))) AS message_id FROM version WHERE deps <> '') AS d JOIN message AS m ON m.chan = d.chan AND m.message_id = d.message_id;
 
-CREATE TABLE told AS SELECT p.member, p.chan, o.event, o.message_id, o.deps, o.moment FROM (SELECT run_id, channel, node, event, message_id, deps, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began NULLS FIRST, boot NULLS FIRST, seq NULLS FIRST) AS moment FROM silver_event WHERE event IN ('delivered', 'lost', 'gap_closed')) AS o JOIN presence AS p ON p.run_id = o.run_id AND p.channel = o.channel AND p.node = o.node;
+CREATE TABLE told AS SELECT p.member, p.chan, o.event, o.message_id, o.deps, o.moment FROM (SELECT run_id, channel, node, event, message_id, deps, DENSE_RANK() OVER (PARTITION BY run_id, node ORDER BY began NULLS FIRST, boot NULLS FIRST) * 1099511627776 + seq AS moment FROM silver_event WHERE event IN ('delivered', 'lost', 'gap_closed')) AS o JOIN presence AS p ON p.run_id = o.run_id AND p.channel = o.channel AND p.node = o.node;
 
 CREATE TABLE shown AS SELECT t.member, m.message, MIN(t.moment) AS moment FROM told AS t JOIN message AS m ON m.chan = t.chan AND m.message_id = t.message_id WHERE t.event = 'delivered' GROUP BY t.member, m.message;
 

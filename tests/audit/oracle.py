@@ -10,10 +10,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
-from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LARGEST_LAMPORT, LOST, RETENTION, Audit, Rules
+from sdschat.audit.verdict import (
+    DEFAULT,
+    JOINED_LATER,
+    LAGGING,
+    LARGEST_LAMPORT,
+    LOST,
+    RETENTION,
+    TAKEN_ALONG,
+    Audit,
+    Rules,
+)
 from sdschat.audit.witness import Held, Member, Taken
 
 NEVER = float("inf")
+RUN = 1 << 40  # events of two runs of a program are further apart than this
 
 # Details, in the order in which they are checked.
 OWN = "it is its own message, and not in its log"
@@ -23,6 +34,7 @@ LOOKED_FOR = "the node looks for it"
 WAITING = "it waits for what it depends on"
 UNHEARD = "the node does not know of it"
 ENDED = "the node was not seen for long enough after it"
+AUTHOR_ENDED = "its author was not seen for long enough after it"
 BEFORE = "dated before the node joined"
 CUT = "older than what its journal still has"
 
@@ -117,6 +129,8 @@ class _Channel:
         self.logs = {row.node: row for row in logs.values() if (row.run_id, row.channel) == key}
         all_events = [row for row in events if row.run_id == key[0]]
         self.events = [row for row in all_events if row.channel == key[1]]
+        self.boots = list(dict.fromkeys(map(_boot, events)))
+        self.told = [(self.boots.index(_boot(row)) * RUN + at, row) for at, row in enumerate(self.events)]
         self.names = sorted({*self.logs, *(row.node for row in self.events)})
         self.starts = {name: next((row for row in all_events if row.node == name), None) for name in self.names}
         self.declared = {
@@ -153,12 +167,12 @@ class _Channel:
         return found
 
     def _shown(self, name: str) -> dict[str, float]:
-        of = [(at, row) for at, row in enumerate(self.events) if row.node == name and row.event == "delivered"]
+        of = [(at, row) for at, row in self.told if row.node == name and row.event == "delivered"]
         return {row.message_id: at for at, row in reversed(of) if row.message_id}
 
     def _excused(self, name: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        for at, row in enumerate(self.events):
+        for at, row in self.told:
             if row.node == name and row.event == "lost":
                 for each in row.deps or ():
                     found.setdefault(each, at)
@@ -181,17 +195,39 @@ class _Channel:
         return min(int(self.copies[name][message][5]) for name in self.holders(message))
 
     def _ended(self, name: str, message: str) -> bool:
-        return self.seen[name][1] < self._first(message) + self.rules.settle
+        if self._built_on(name, message):
+            return False
+        ahead = min(self._ahead(name), self.rules.max_skew)
+        ended = self.seen[name][1] - ahead < self._first(message) + self.rules.settle
+        return ended or self._may_have_ended_before(name, message)
+
+    def _built_on(self, name: str, message: str) -> bool:
+        return any(message in self.log[each][2] for each in self.copies[name])
+
+    def _ahead(self, name: str) -> int:
+        """Return how long after anybody it had a message of others, at the soonest, or else one of its own, at most."""
+        copies = [(x[5] - self._first(key), x[4]) for key, x in self.copies[name].items() if len(self.holders(key)) > 1]
+        soonest = min((late for late, own in copies if not own), default=0)
+        return int(max([soonest, *(late for late, own in copies if own)]))
+
+    def _taken_along(self, message: str) -> bool:
+        holders = self.holders(message)
+        copy = self.copies[holders[0]][message]
+        return len(holders) == 1 and copy[4] and self.seen[holders[0]][1] < copy[5] + self.rules.settle
 
     def _ended_before(self, name: str, message: str) -> bool:
         return self.seen[name][1] < self.log[message][0] and self._ended(name, message)
+
+    def _may_have_ended_before(self, name: str, message: str) -> bool:
+        latest = self._first(message) + self.rules.settle + self.rules.max_skew
+        return self.seen[name][1] < min(self.log[message][0], latest)
 
     def _extra(self) -> Iterator[tuple[str, str]]:
         for message, (lamport, sender, *_) in self.log.items():
             holders = self.holders(message)
             if len(holders) != 1 or sender not in self.names or sender == holders[0] or message in self.shown[sender]:
                 continue
-            if not self._ended_before(sender, message) and lamport >= max(self.seen[sender][2:]):
+            if not self._may_have_ended_before(sender, message) and lamport >= max(self.seen[sender][2:]):
                 yield message, holders[0]
 
     def _missing(self) -> Iterator[t.AuditMissing]:
@@ -216,20 +252,20 @@ class _Channel:
 
     def _why(self, name: str, message: str, lamport: int, sender: str) -> tuple[str, str]:
         said = {row.kind for row in self.declared if (row.node, row.message_id) == (name, message)}
-        newest = max(((x[0], key) for key, x in self.copies[name].items()), default=(0, ""))
-        behind = (lamport, message) > newest
         if name in self.logs and message in self.shown[name]:
             return LOST, WAS_SHOWN
         if "before_join" in said or lamport < self.seen[name][2]:
             return JOINED_LATER, BEFORE
         if lamport < self.seen[name][3]:
             return RETENTION, CUT
-        if sender == name and not (behind and self._ended_before(name, message)):
+        if sender == name and not self._ended_before(name, message):
             return LOST, OWN
         if "lost" in said:
             return LOST, GIVEN_UP
-        if behind and self._ended(name, message):
+        if self._ended(name, message):
             return LAGGING, ENDED
+        if self._taken_along(message):
+            return TAKEN_ALONG, AUTHOR_ENDED
         return LOST, LOOKED_FOR if "missing" in said else WAITING if "held" in said else UNHEARD
 
     def _finding(self, name: str, kind: str, message: str | None, other: str | None, detail: str) -> t.AuditFinding:
@@ -290,7 +326,11 @@ class _Channel:
         for message, (_, _, deps, _) in self.log.items():
             at = shown.get(message, NEVER)
             for need in deps:
-                late = need in self.log and shown.get(need, -1) > at and excused.get(need, NEVER) > at
+                until = (at // RUN + 1) * RUN
+                excuse = excused.get(need, NEVER)
+                late = (
+                    need in self.log and at < shown.get(need, -1) < until and (at < excuse < until or excuse == NEVER)
+                )
                 if late and self.log[need][0] >= self.seen[name][2]:
                     yield self._finding(name, "causal", message, need, "shown before what it depends on")
 

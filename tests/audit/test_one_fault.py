@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sdschat.audit.schemas import Message
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, RETENTION, Audit, Lacking
+from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG, Audit, Lacking
 from sdschat.audit.witness import conform
 from tests.audit.golden import answer
 from tests.audit.worlds import declared, event, everybody_has, message, node, seen_until, taken
@@ -65,9 +66,36 @@ def test_a_message_that_is_kept_as_an_id_alone_has_no_other_dependencies() -> No
     assert audited(*rows).agreed
 
 
-def test_a_hole_never_lags() -> None:
+def test_a_hole_lags_where_the_node_was_not_seen_for_long_enough() -> None:
     found = audited(*without(all_have(), "bob", "m2"), names=("ann",))
+    assert lacks(found) == [("bob", "m2", LAGGING)]
+
+
+def test_a_hole_never_lags_that_the_log_goes_on_from() -> None:
+    rows = [row for row in all_have() if getattr(row, "message_id", "") != "m3"]
+    rows += [message(name, "m3", 3_000, deps=("m2",)) for name in ("ann", "bob")]
+    found = audited(*without(rows, "bob", "m2"), names=("ann",))
     assert lacks(found) == [("bob", "m2", LOST)]
+
+
+def test_a_node_that_ended_on_a_clock_that_is_ahead_lags() -> None:
+    ahead = DEFAULT.max_skew // 2
+    rows = [
+        row._replace(received_ms=row.received_ms + ahead) if isinstance(row, Message) and row.node == "bob" else row
+        for row in without(all_have(), "bob", "m3")
+    ]
+    found = audited(*rows, seen_until("bob", 2_000 + ahead), names=("ann",))
+    assert lacks(found) == [("bob", "m3", LAGGING)]
+
+
+def test_what_an_author_took_along_is_no_fault_of_others() -> None:
+    rows = without(without(all_have("ann", "bob", "cleo"), "bob", "m3"), "cleo", "m3")
+    ended = seen_until("ann", 3_000 + DEFAULT.settle - 1)
+    found = audited(*rows, ended, names=("bob", "cleo"))
+    assert lacks(found) == [("bob", "m3", TAKEN_ALONG), ("cleo", "m3", TAKEN_ALONG)]
+    assert found.agreed
+    found = audited(*rows, ended._replace(ts_ms=3_000 + DEFAULT.settle), names=("bob", "cleo"))
+    assert lacks(found) == [("bob", "m3", LOST), ("cleo", "m3", LOST)]
 
 
 def test_what_was_delivered_and_is_gone_does_not_lag() -> None:
