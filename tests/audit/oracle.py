@@ -213,7 +213,7 @@ class _Channel:
     def _taken_along(self, message: str) -> bool:
         holders = self.holders(message)
         copy = self.copies[holders[0]][message]
-        return len(holders) == 1 and copy[4] and self.seen[holders[0]][1] < copy[5] + self.rules.settle
+        return len(holders) == 1 and bool(copy[4]) and self.seen[holders[0]][1] < int(copy[5]) + self.rules.settle
 
     def _ended_before(self, name: str, message: str) -> bool:
         return self.seen[name][1] < self.log[message][0] and self._ended(name, message)

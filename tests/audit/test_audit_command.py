@@ -370,6 +370,17 @@ def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.
     assert "There is no database of a profile in" in capsys.readouterr().err
 
 
+def test_a_database_in_a_folder_that_is_empty_or_has_no_beginning_is_not_passed_over(field: Path) -> None:
+    for name, content in (("dan.db", b""), ("eve.db", bytes(5000))):
+        (field / name).write_bytes(content)
+    (field / "fay.db").symlink_to("nowhere")
+    found = ask(field)
+    assert found.return_value == 5
+    assert "everybody has everything" in found.output
+    unread = [line for line in found.output.splitlines() if line.startswith("not read: ")]
+    assert [Path(line.split()[2].rstrip(":")).name for line in unread] == ["dan.db", "eve.db", "fay.db"]
+
+
 def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, field: Path, tmp_path: Path) -> None:
     """The audit compares the same log that `sdschat log` prints."""
     change(field, "bob", "DELETE FROM log")

@@ -143,11 +143,11 @@ def refused(reading: Reading, place: str, reason: str, sample: str = "") -> Quar
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:
-    """Return the databases: files as they are given, and from a folder all databases of profiles in it."""
+    """Return the databases: files as they are given, and from a folder all that are named like one."""
     found: list[Path] = []
     for source in sources:
         if source.is_dir():
-            inside = sorted(path for path in source.rglob("*.db") if is_database(path))
+            inside = sorted(path for path in source.rglob("*.db") if not path.is_dir())
             if not inside:
                 raise PipelineProblem(
                     f"There is no database of a profile in {source}. Name another folder.", _WRONG_USE
