@@ -7,6 +7,7 @@ hold its rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,17 +40,39 @@ class Archive:
         files = {place: sorted((lake / place).glob("*.parquet")) for place in (BY_ID, BY_PLACE)}
         if not all(files.values()):
             raise PipelineProblem(f"There is no archive in {lake}: `sdschat pipeline archive` makes it.", 2)
+        self._lake = lake
         self._connection = duckdb.connect()
         self._connection.execute("SET parquet_metadata_cache = true")
-        self._rows = {
-            place: parquet_rows(self._connection, Log, there, {"raw": "BLOB"}) for place, there in files.items()
-        }
+        with self._readable():
+            self._rows = {
+                place: parquet_rows(self._connection, Log, there, {"raw": "BLOB"}) for place, there in files.items()
+            }
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            raise PipelineProblem(
+                f"The archive in {self._lake} cannot be read: {str(error).splitlines()[0]}. `sdschat pipeline archive` "
+                "makes it anew.",
+                5,
+            ) from error
 
     def _find(self, place: str, where: str, *values: object) -> Iterator[Row]:
         """Yield the rows in the order of the files, which DuckDB keeps. They are read on demand."""
-        found = self._connection.cursor().execute(f"SELECT * FROM ({self._rows[place]}) AS r WHERE {where}", values)
-        while rows := found.fetchmany(_AT_ONCE):
-            yield from (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
+        with self._readable():
+            found = self._connection.cursor().execute(f"SELECT * FROM ({self._rows[place]}) AS r WHERE {where}", values)
+            while rows := found.fetchmany(_AT_ONCE):
+                yield from (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
+
+    def channels(self) -> list[tuple[str, str]]:
+        """Return campaign and name of each channel."""
+        with self._readable():
+            rows = self._connection.execute(f"SELECT DISTINCT run_id, channel FROM ({self._rows[BY_PLACE]}) AS r")
+            return sorted(rows.fetchall())
 
     def get(self, message_id: str) -> list[Row]:
         """Return the message with this id, from every channel and run that has it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,6 +164,31 @@ def test_a_range_of_time_cut_by_a_count_says_where_it_goes_on(lake: Path, capsys
 def test_nothing_in_the_archive_is_of_the_last_two_hours(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, rows, said = asked(lake, capsys, "--channel", "lobby", "--since", "2h")
     assert (code, rows, said) == (1, [], "the archive has nothing of lobby there\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--channel", "ops"], "There is no channel 'ops' here. There are: lobby, yard."),
+        (["--channel", "lobby", "--run", "berlin"], "There is no campaign 'berlin' here. There are: field."),
+    ],
+)
+def test_a_channel_or_campaign_that_the_archive_does_not_have_is_told(
+    arguments: list[str], said: str, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, rows, told = asked(lake, capsys, *arguments, "--positions", "1-3")
+    assert (code, rows) == (2, [])
+    assert said in told
+
+
+def test_a_damaged_archive_is_told(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = shutil.copytree(lake, tmp_path / "lake")
+    for file in copy.rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-20])
+    code, rows, told = asked(copy, capsys, "nowhere")
+    assert (code, rows) == (5, [])
+    assert "cannot be read" in told
+    assert "`sdschat pipeline archive` makes it anew." in told
 
 
 @pytest.mark.parametrize(

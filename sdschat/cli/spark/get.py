@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sdschat.audit.schemas import FIELD
+from sdschat.cli.audit_report import nothing_called
 from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem, say
 from sdschat.cli.spark.common import lake_option
 from sdschat.node.view.moments import parse_moment
@@ -146,6 +147,13 @@ def _by_id(archive: Archive, ids: tuple[str, ...], run_id: str | None) -> int:
 def _by_place(archive: Archive, asked: _Stretch) -> int:
     if _print(_rows(archive, asked)):
         return DONE
+    there = archive.channels()
+    runs = [run_id for run_id, _ in there]
+    if asked.run_id not in runs:
+        raise nothing_called("campaign", asked.run_id, runs)
+    channels = [channel for run_id, channel in there if run_id == asked.run_id]
+    if asked.channel not in channels:
+        raise nothing_called("channel", asked.channel, channels)
     say(f"the archive has nothing of {asked.channel} there")
     return UNEXPECTED
 
