@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from sdschat.audit.schemas import Journal, Packet, Whole
+from sdschat.audit.schemas import FIELD, Journal, Packet, Whole
 from sdschat.lake.duck import connected, parquet_rows
 from sdschat.lake.ingest import ingest
 from sdschat.lake.sources.files import LINES
@@ -102,5 +102,6 @@ def channels_now(tables: Tables) -> list[ChannelNow]:
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         for table, name in ((Packet, "packet"), (Journal, "journal")):
             rows = parquet_rows(connection, table, tables.files(table))
-            connection.execute(f"CREATE TEMP VIEW {name} AS {rows}")
+            named = f"CASE WHEN run_id = '{FIELD}' THEN channel ELSE channel || ' of ' || run_id END"
+            connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * REPLACE ({named} AS channel) FROM ({rows}) AS r")
         return [ChannelNow(*row) for row in connection.execute(_NOW).fetchall()]

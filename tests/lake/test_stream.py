@@ -181,3 +181,15 @@ def test_the_totals_are_those_of_each_channel(segments: Path, tmp_path: Path) ->
     put(segments, "cleo.jsonl", delivered("cleo", *range(1, 12)), 10)
     running.batch()
     assert channels_now(tables) == [ChannelNow("lobby", 0, 0, 3, 11, 12, False)]
+
+
+def test_the_totals_of_another_campaign_are_beside_them(segments: Path, tmp_path: Path) -> None:
+    tables = lake(tmp_path)
+    for name in (FIELD, "berlin"):
+        running = SegmentStream(tables, segments, name, 9)
+        while running.batch() is not None:
+            pass
+    assert channels_now(tables) == [
+        ChannelNow("lobby", 0, 0, 2, 12, 12, True),
+        ChannelNow("lobby of berlin", 0, 0, 2, 12, 12, True),
+    ]
