@@ -13,7 +13,7 @@ import pytest
 from sdschat.audit.problem import install_command
 from sdschat.audit.report import PAGE_START
 from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
-from sdschat.audit.verdict import DEFAULT, LOST
+from sdschat.audit.verdict import DEFAULT, LOST, Audit
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.program import run
 from tests.audit.field import change, nth
@@ -26,7 +26,7 @@ for module in ("pyspark", "pyarrow", "duckdb", "deltalake"):
 from sdschat.cli.spark.audit import judge, must_have, tell
 from sdschat.lake.duck import DuckLake, open_duck
 from sdschat.lake.ingest import ingest
-from sdschat.lake.judge import MOST, ResultScope, audit_of, places_in, refused_in
+from sdschat.lake.judge import MOST, Refused, ResultScope, audit_of, places_in, refused_in
 from sdschat.lake.tables import Tables
 
 NOWHERE = ("--remote", "sc://127.0.0.1:1")  # a command that asks for Spark ends with 3
@@ -176,6 +176,11 @@ def test_ingest_and_audit_by_their_commands(field: Path, tmp_path: Path, capsys:
     said = capsys.readouterr()
     assert "file                4 read           1 added" in said.out
     assert "not taken: " in said.err
+
+
+def test_an_audit_of_nothing_does_not_say_that_nodes_agree(capsys: Said) -> None:
+    assert tell(Audit([], [], [], [], []), Refused(0, []), {}, as_json=False) == 2
+    assert "There is nothing to compare" in capsys.readouterr().out
 
 
 def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(untouched: Path, tmp_path: Path) -> None:

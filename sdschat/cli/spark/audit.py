@@ -21,6 +21,7 @@ from sdschat.cli.audit_report import (
     nothing_called,
     refused_lines,
 )
+from sdschat.cli.errors import DONE, WRONG_USE
 from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
@@ -65,8 +66,8 @@ def command(
       sdschat pipeline audit --lake lake --run berlin --channel lobby --all
       sdschat pipeline audit --lake lake --json --master spark://host:7077
 
-    Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
-    input could not be read when it was taken in.
+    Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 2: the
+    lake has nothing to compare; 5: an input could not be read when it was taken in.
     """
     from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
@@ -110,7 +111,7 @@ def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: 
     else:
         for line in (*lines(found, most), *_refused_lines(refused, most), *closer_lines(found, sources, most)):
             click.echo(line)
-    return exit_code(found, refused.rows)
+    return exit_code(found, refused.rows) or (DONE if found.channels else WRONG_USE)
 
 
 def _refused_lines(refused: Refused, most: int | None) -> Iterator[str]:

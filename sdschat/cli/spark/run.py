@@ -55,7 +55,7 @@ def command(
       sdschat pipeline run ~/.local/share/sdschat/profiles --lake lake
       sdschat pipeline run --lake lake -o report.html
 
-    Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
+    Exit code 0: the nodes agree; 1: they do not; 2: there is nothing to compare; 5: an input could not be read.
     """
     from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.figures import measure
