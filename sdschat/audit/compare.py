@@ -26,7 +26,8 @@ class Comparison(NamedTuple):
     there: dict[Channel, list[Witness]]
     quarantine: list[Quarantine]
     audit: Audit
-    sources: dict[Member, str]  # the database of each node
+    sources: dict[Member, str]  # the database of each node whose log counts
+    read: list[Path]  # all that could be read
     unsearchable: list[Path]  # readable databases with a damaged search index
     members: bool  # False: there are certainly no members' channels
 
@@ -52,10 +53,11 @@ def compare(
     said = _together([testimony(silver), *sound.values()])._replace(apart=went_apart(read))
     sources = {member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
-    left = [path for path in unsearchable if str(path) not in unread]
+    all_read = [each.path for each in readings if str(each.path) not in unread]
+    left = [path for path in unsearchable if path in all_read]
     known = said if excused is None else excused(said)
     members = len(sound) < len(readings) or any(each.members for each in sound.values())
-    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, left, members), silver
+    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, all_read, left, members), silver
 
 
 def _sound(readings: list[Reading]) -> tuple[dict[Reading, Testimony], list[Path]]:

@@ -90,25 +90,27 @@ JOIN (SELECT run_id, MAX(ts_ms) AS ended FROM event GROUP BY run_id) AS a ON a.r
 CROSS JOIN rule AS r
 WHERE a.ended - n.ended > r.quiet;
 
--- Which deliveries waited while the receiver was not running yet, was not running, or was silent?
+-- Which deliveries waited while the receiver was not running, or was silent, and of what was said before its first start?
 CREATE VIEW slept AS
-SELECT DISTINCT d.run_id, d.channel, d.node, d.message_id
+SELECT d.run_id, d.channel, d.node, d.message_id, MAX(a.early) AS early
 FROM delivery AS d
 JOIN (
-  SELECT run_id, node, from_ms, to_ms
+  SELECT run_id, node, from_ms, to_ms, 0 AS early
   FROM away
   WHERE kind <> 'ended before others'
   UNION ALL
-  SELECT run_id, node, MIN(ts_ms), MIN(ts_ms)
+  SELECT run_id, node, MIN(ts_ms), MIN(ts_ms), 1
   FROM event
   GROUP BY run_id, node
 ) AS a ON a.run_id = d.run_id AND a.node = d.node
-WHERE a.to_ms > d.delivered_ms - d.took AND a.from_ms < d.delivered_ms;
+WHERE a.to_ms > d.delivered_ms - d.took AND a.from_ms < d.delivered_ms
+GROUP BY d.run_id, d.channel, d.node, d.message_id;
 
 -- Why did each delivery take as long as it took? The first reason that holds.
 CREATE VIEW explained AS
 SELECT d.*, CASE
-    WHEN s.node IS NOT NULL THEN 'it was not running, or was silent'
+    WHEN s.early = 1 THEN 'it had not started yet'
+    WHEN s.early = 0 THEN 'it was not running, or was silent'
     WHEN d.via = 'repair' THEN 'it was lost on the way, and repaired'
     WHEN d.via = 'sync' THEN 'it was lost on the way, and pushed by anti-entropy'
     WHEN d.via = 'store' THEN 'it came from a Store'

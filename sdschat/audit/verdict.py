@@ -80,6 +80,7 @@ _SHORT_ID: Final = re.compile("<[0-9a-f]{8}>")  # a nick with it would look like
 AGREES = "agrees"
 NO_FAULT: Final = "no fault"  # of the only node, which agrees with nobody
 ALONE: Final = "nobody to compare with"
+_EARLY_OR_LATE = "said before the node joined, or too late for it"
 _ALONE = f"{ALONE}; what this one node has shows no fault"
 
 
@@ -104,14 +105,14 @@ def channel_sentence(channel: AuditChannel) -> str:
     what = f"{counted(channel.nodes, 'node', 'nodes')} and {counted(channel.messages, 'message', 'messages')}"
     late = ""
     if channel.excused:
-        late = f" ({counted(channel.excused, 'message was', 'messages were')} not owed: too late, or too early)"
+        late = f" ({counted(channel.excused, 'copy was', 'copies were')} not owed: {_EARLY_OR_LATE})"
     if channel.converged and channel.nodes == 1:
         return f"{name}: {what}; there is {_ALONE}{late}."
     if channel.converged:
         return f"{name}: {what}; everybody has everything they should have, in the same order{late}."
     troubles = []
     if channel.missing:
-        troubles.append(f"{counted(channel.missing, 'message is', 'messages are')} missing")
+        troubles.append(f"{counted(channel.missing, 'copy of a message is', 'copies of messages are')} missing")
     if channel.faults:
         troubles.append(counted(channel.faults, "fault was found", "faults were found"))
     return f"{name}: {what}; the nodes do not agree: {' and '.join(troubles)}{late}."

@@ -9,6 +9,7 @@ from pathlib import Path
 from sdschat.audit.compare import Comparison, compare
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT
+from sdschat.cli.program import run
 from tests.audit.field import database, forge
 from tests.node.worlds import World
 
@@ -63,3 +64,11 @@ def test_an_event_of_which_two_copies_say_different_things_is_named_and_does_not
         assert "say different things" in row.reason
         (journal,) = [row for row in found.audit.journals if row.lost]
         assert journal.first_ms > 5
+
+
+def test_a_report_names_all_databases_that_were_read(field: Path, tmp_path: Path) -> None:
+    copied(field, tmp_path)
+    asyncio.run(speak(field, "said later"))
+    page = tmp_path / "report.html"
+    assert run(["audit", str(field), str(tmp_path / "copy"), "--report", str(page)]) == 0
+    assert all(str(database(folder, "ann")) in page.read_text() for folder in (field, tmp_path / "copy"))

@@ -56,7 +56,7 @@ def test_a_message_from_before_the_receiver_ran_for_the_first_time_was_not_on_it
         got("bob", 3, 26_210, "m2"),
     )
     assert found.away == []
-    assert [row.why for row in found.reached] == ["it was not running, or was silent", "it was on its way"]
+    assert [row.why for row in found.reached] == ["it had not started yet", "it was on its way"]
 
 
 def test_a_node_that_ends_or_falls_silent_is_away() -> None:

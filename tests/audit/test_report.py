@@ -63,7 +63,7 @@ def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
         f"{said}everybody has everything they should have, in the same order."
     )
     assert re.search(r"<h1>(.*?)</h1>", made(tampered))[1] == (  # type: ignore[index]
-        f"{said}the nodes do not agree: 1 message is missing and 2 faults were found."
+        f"{said}the nodes do not agree: 1 copy of a message is missing and 2 faults were found."
     )
 
 

@@ -107,7 +107,7 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
     copies = sum(len(one.versions) for one in silver.held.values())
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
-        "Databases": ", ".join(sorted({*found.sources.values()})),
+        "Databases": ", ".join(map(str, sorted(found.read))),
         "Rows": f"{counted(copies, 'copy of a message', 'copies of messages')}, "
         f"{counted(len(silver.journal), 'event', 'events')}",
         "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
