@@ -220,7 +220,7 @@ class _Channel:
 
     def _may_have_ended_before(self, name: str, message: str) -> bool:
         latest = self._first(message) + self.rules.settle + self.rules.max_skew
-        return self.seen[name][1] < min(self.log[message][0], latest)
+        return self.seen[name][1] < min(int(self.log[message][0]), latest)
 
     def _extra(self) -> Iterator[tuple[str, str]]:
         for message, (lamport, sender, *_) in self.log.items():
