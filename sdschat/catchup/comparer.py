@@ -79,7 +79,7 @@ class RangeComparer:
         return sum(need.messages for need in self.needs)
 
     def ask(self) -> Ask | None:
-        """The next questions; nothing where all is known. The same again, until they are answered."""
+        """Return the next questions; nothing where all is known. The same again, until they are answered."""
         if not self._asked:
             # Whoever cuts without end would fill the memory.
             if self.needs and len(self.needs) + len(self._open) >= MOST_KNOWN:

@@ -42,8 +42,8 @@ class FetchPlan:
         self._asked, self._ascending = [], []
 
     def choose(self, apart: bool = False) -> Want:
-        """The next request. `apart`: what is needed as a whole first, and what short ids tell in a request of its own,
-        because the source gives them in two ways."""
+        """Return the next request. `apart`: what is needed as a whole first, and what short ids tell in a request of
+        its own, because the source gives them in two ways."""
         left = ([need for need in self._left if not need.shorts] if apart else []) or self._left
         total = sum(need.messages for need in left)
         self.partly = self._read_first and total > READ_FIRST
@@ -131,7 +131,7 @@ class Sequenced:
         return True
 
     def take(self) -> list[HistoryPage]:
-        """Those whose turn it is."""
+        """Return those whose turn it is."""
         found: list[HistoryPage] = []
         while self._next in self._waiting:
             found.append(self._waiting.pop(self._next))

@@ -95,7 +95,7 @@ class RangeIndex:
     # Asking.
 
     def summary(self, low: LogKey, high: LogKey, read: Read) -> RangeSummary:
-        """The sum of a stretch: of whole buckets, and of what is read where it begins and ends within one."""
+        """Return the sum of a stretch: of whole buckets, and of what is read where it begins and ends within one."""
         if low >= high:
             return RangeSummary()
         first, last = self._at(low), self._at(high)

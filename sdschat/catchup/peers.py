@@ -36,7 +36,7 @@ class Rests:
         return len(self._rests)
 
     def until(self, name: str) -> int:
-        """The time at which the source may be asked again; 0 if it does not rest."""
+        """Return the time at which the source may be asked again; 0 if it does not rest."""
         rest = self._rests.get(name)
         return 0 if rest is None else rest.until
 

@@ -43,7 +43,7 @@ class HistoryLibrary(Protocol):
     def stored(
         self, low: LogKey, high: LogKey, newest_first: bool, limit: int, max_bytes: int
     ) -> Sequence[StoredMessage]:
-        """The first of a stretch, or the last in descending order; at least one if there is one."""
+        """Return the first of a stretch, or the last in descending order; at least one if there is one."""
 
     def message(self, message_id: str) -> StoredMessage | None: ...
 
@@ -124,7 +124,7 @@ class HistoryProvider:
         self._serving.pop(peer, None)
 
     def ship(self, mono: int) -> list[Shipment]:
-        """Pages for which there is room."""
+        """Return the pages for which there is room."""
         found: list[Shipment] = []
         for peer, serving in self._serving.items():
             while not serving.done and len(serving.sent_at) < serving.window:

@@ -203,7 +203,7 @@ class CatchUpSession:
         return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
 
     def take_pages(self) -> list[HistoryPage]:
-        """Pages in their order. Call `took` for each of them."""
+        """Return the pages in their order. Call `took` for each of them."""
         return self._pages.take()
 
     def wanted(self, key: LogKey) -> bool:

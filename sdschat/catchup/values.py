@@ -120,12 +120,12 @@ def summarise(keys: Sequence[tuple[int, str]]) -> RangeSummary:
 
 
 def behind(key: tuple[int, str]) -> LogKey:
-    """The bound right behind a key."""
+    """Return the bound right behind a key."""
     return LogKey(key[0], key[1] + "\0")
 
 
 def bound_between(before: tuple[int, str], key: tuple[int, str]) -> LogKey:
-    """The shortest bound above one key and not above the next: nearly always a date alone."""
+    """Return the shortest bound above one key and not above the next: nearly always a date alone."""
     if before[0] < key[0]:
         return LogKey(key[0], "")
     length = next((at for at, (a, b) in enumerate(zip(before[1], key[1], strict=False)) if a != b), len(before[1]))
@@ -138,7 +138,7 @@ class ComparedLog(Protocol):
     def summary(self, low: LogKey, high: LogKey) -> RangeSummary: ...
 
     def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
-        """The first keys of a stretch, in order; all of them for a negative limit."""
+        """Return the first keys of a stretch, in order; all of them for a negative limit."""
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         """Bounds within a stretch that cut it into at most so many parts, of about as many messages each."""

@@ -70,7 +70,7 @@ class AuthorChain:
 
     @property
     def messages(self) -> int:
-        """The number of messages that are here, but for those that are forgotten."""
+        """Return the number of messages that are here, but for those that are forgotten."""
         return sum(run.high - run.low + 1 for run in self.runs)
 
     def gaps(self) -> list[Gap]:

@@ -196,7 +196,7 @@ class KeyBook:
 
     @property
     def strangers(self) -> int:
-        """The number of keys that spoke and are no people."""
+        """Return the number of keys that spoke and are no people."""
         return len(self._strangers)
 
     def row(self, sender_id: str) -> KeyRow | None:

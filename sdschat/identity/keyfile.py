@@ -107,7 +107,7 @@ def _create(path: Path, seed: bytes) -> None:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
-    """A new file beside `path`, closed to other users from the start, and removed at the end."""
+    """Return a new file beside `path`, closed to other users from the start, and removed at the end."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
     try:

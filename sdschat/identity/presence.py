@@ -35,7 +35,7 @@ class SignedPresence(NamedTuple):
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """A key that is greater for what was said later by the same participant."""
+        """Return a key that is greater for what was said later by the same participant."""
         return self.connection, self.kind, self.sent_time
 
     def proven(self, channel: str, participant: str, keys: Keys) -> bool:

@@ -64,5 +64,5 @@ class Config:
         return found
 
     def epochs(self, duration: int) -> int:
-        """A duration as a number of whole epochs, rounded up."""
+        """Return a duration as a number of whole epochs, rounded up."""
         return -(-duration // self.epoch)

@@ -15,7 +15,7 @@ from sdschat.mvds.values import Head, Message, WaitingRow
 
 
 def memory_cost(message: Message) -> int:
-    """Bytes of memory charged for a waiting message."""
+    """Return the bytes of memory charged for a waiting message."""
     return limits.WAITING_ROW_BYTES + limits.WAITING_PARENT_BYTES * len(message.parents) + len(message.body)
 
 
@@ -68,7 +68,7 @@ class WaitingMessages:
             del self._bytes[row.peer]
 
     def children(self, parent: bytes) -> list[WaitingRow]:
-        """Messages that wait for this one, oldest first."""
+        """Return the messages that wait for this one, oldest first."""
         return sorted((self.rows[one] for one in self._children.get(parent, ())), key=_age)
 
     def has_children(self, parent: bytes) -> bool:
@@ -88,7 +88,7 @@ class WaitingMessages:
         return changed
 
     def next_epoch(self) -> int | None:
-        """Epoch at which the next message stops waiting, or None."""
+        """Return the epoch at which the next message stops waiting, or None."""
         while self._due:
             epoch, message_id = self._due[0]
             row = self.rows.get(message_id)
@@ -98,7 +98,7 @@ class WaitingMessages:
         return None
 
     def overdue(self, epoch: int) -> list[WaitingRow]:
-        """Messages that have waited too long, oldest first. They stay here until resolved or removed."""
+        """Return the messages that have waited too long, oldest first. They stay here until resolved or removed."""
         found: dict[bytes, WaitingRow] = {}
         while (due := self.next_epoch()) is not None and due <= epoch:
             message_id = heappop(self._due)[1]
@@ -141,8 +141,9 @@ class Heads:
     absent_parents: set[bytes] = field(default_factory=set, init=False)
 
     def parents(self, group: bytes, nodes: int) -> tuple[Head, ...]:
-        """Parents for a new message: "any message before a new message that a node is aware of that has no children",
-        bound by the number of nodes in the conversation. If there are more, the newest; the others stay heads."""
+        """Return the parents for a new message: "any message before a new message that a node is aware of that has no
+        children", bound by the number of nodes in the conversation. If there are more, the newest; the others stay
+        heads."""
         return self.all(group)[-min(nodes, limits.MAX_HEADS) :]
 
     def all(self, group: bytes) -> tuple[Head, ...]:

@@ -195,7 +195,7 @@ class Engine:
                 advance_peer(core, peer)
 
     def next_wake(self) -> int | None:
-        """Monotonic time at which to call `advance`, perhaps past; None: not before another verb."""
+        """Return the monotonic time at which to call `advance`, perhaps past; None: not before another verb."""
         core = self._core
         epochs = [] if (waiting := core.waiting.next_epoch()) is None else [waiting]
         for peer in core.peers.values():
@@ -231,7 +231,7 @@ class Engine:
         return row
 
     def _mode(self, peer: Peer, wanted: Mode | Mapping[str, Mode] | None) -> Mode:
-        """The mode wanted for the message and peer, else that of the peer, else that of the node."""
+        """Return the mode wanted for the message and peer, else that of the peer, else that of the node."""
         chosen = wanted.get(peer.name) if isinstance(wanted, Mapping) else wanted
         return chosen or peer.row.mode or self._core.config.mode
 

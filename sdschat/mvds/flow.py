@@ -15,7 +15,7 @@ SOON = 2  # epochs: a record that is due within these was sent just now, and an 
 
 
 def wake_epoch(core: Core, peer: Peer) -> int | None:
-    """Epoch at which there is something to do for a peer; None: not before another verb."""
+    """Return the epoch at which there is something to do for a peer; None: not before another verb."""
     wanted: list[int] = []
     if peer.row.cursor is not None:
         wanted.append(peer.row.forwarded_epoch + core.config.epochs(core.config.presence_interval))
@@ -117,7 +117,8 @@ def add_record(packer: Packer, record: RecordRow, message: Message | None) -> No
 
 
 def body_of(core: Core, peer: Peer, record: RecordRow) -> Message | None:
-    """The message of a MESSAGE record, or None. The record is removed if its message is gone or too large to send."""
+    """Return the message of a MESSAGE record, or None. The record is removed if its message is gone or too large to
+    send."""
     if record.type is not RecordType.MESSAGE:
         return None
     message = core.load(record.message_id)

@@ -13,7 +13,7 @@ ID_COST = _TAG + 1 + ID_BYTES
 
 
 def _varint(value: int) -> int:
-    """Bytes of a varint; an int64 is encoded as its two's complement."""
+    """Return the bytes of a varint; an int64 is encoded as its two's complement."""
     return max(1, -(-(value % 2**64).bit_length() // 7))
 
 
@@ -22,7 +22,7 @@ def _field(length: int, tag: int = _TAG) -> int:
 
 
 def message_cost(message: Message) -> int:
-    """Bytes of a message in a packet."""
+    """Return the bytes of a message in a packet."""
     size = _field(len(message.body)) if message.body else 0
     size += _field(len(message.group_id)) if message.group_id else 0
     size += _TAG + _varint(message.timestamp) if message.timestamp else 0
@@ -80,6 +80,6 @@ class Packer:
         self._messages.append(message)
 
     def packets(self) -> list[Payload]:
-        """All packets; at most one of them is not full. Empty if nothing was added."""
+        """Return all packets; at most one of them is not full. Empty if nothing was added."""
         self._close()
         return self._packets

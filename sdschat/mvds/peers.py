@@ -122,7 +122,7 @@ class Peer:
         heapify(self._heaps[queue])
 
     def _top(self, queue: SendQueue) -> RecordRow | None:
-        """The record of a queue that is due first, or None. Removes entries that are out of date."""
+        """Return the record of a queue that is due first, or None. Removes entries that are out of date."""
         heap = self._heaps[queue]
         while heap:
             record = self.records.get(heap[0][2])
@@ -144,13 +144,13 @@ class Peer:
         return not waits and self.row.cursor is None
 
     def next_epoch(self) -> int | None:
-        """The least Send Epoch of all records that may be sent, or None."""
+        """Return the least Send Epoch of all records that may be sent, or None."""
         queues = SendQueue if self.offer_room() > 0 else (SendQueue.REQUEST, SendQueue.MESSAGE, SendQueue.SENT_OFFER)
         tops = (self._top(queue) for queue in queues)
         return min((record.send_epoch for record in tops if record is not None), default=None)
 
     def due(self, queue: SendQueue, epoch: int) -> RecordRow | None:
-        """The next record of a queue with Send Epoch <= epoch. It stays until it is `set` anew or removed."""
+        """Return the next record of a queue with Send Epoch <= epoch. It stays until it is `set` anew or removed."""
         record = self._top(queue)
         return None if record is None or record.send_epoch > epoch else record
 
@@ -199,8 +199,8 @@ class Peer:
             self.ephemeral.append(message)
 
     def after_cursor(self, soon: int, expire_after: int) -> list[RecordRow]:
-        """Records that this round of bringing forward has not reached and that are not sent by the epoch `soon`, oldest
-        message first: they are due later, or have expired, or would when they are due."""
+        """Return the records that this round of bringing forward has not reached and that are not sent by the epoch
+        `soon`, oldest message first: they are due later, or have expired, or would when they are due."""
         cursor = self.row.cursor
         if cursor is None:
             return []

@@ -18,12 +18,12 @@ class EpochClock:
         self._latest = (start.mono + self._offset) // length  # newest epoch returned; it never decreases
 
     def advance(self, now: Moment) -> int:
-        """The epoch of `now`; never less than one returned before."""
+        """Return the epoch of `now`; never less than one returned before."""
         self._latest = max(self._latest, (now.mono + self._offset) // self._length)
         return self._latest
 
     def begin(self, epoch: int) -> int:
-        """Monotonic time at which an epoch begins, in milliseconds."""
+        """Return the monotonic time at which an epoch begins, in milliseconds."""
         return epoch * self._length - self._offset
 
 
@@ -58,17 +58,17 @@ class SendBackoff:
         self.longest = int(config.backoff_max * (1 + config.jitter)) + 1  # no delay is longer; epochs
 
     def plain(self, attempt: int) -> int:
-        """Delay in epochs after the `attempt`-th sending, without jitter."""
+        """Return the delay in epochs after the `attempt`-th sending, without jitter."""
         if attempt <= len(self._first):
             return self._first[max(0, attempt - 1)]
         return self._later[(attempt - 1 - len(self._first)) % len(self._later)]
 
     def delay(self, record: RecordRow) -> int:
-        """Delay in epochs after the sending that `record.attempt` already counts; at least one."""
+        """Return the delay in epochs after the sending that `record.attempt` already counts; at least one."""
         plain = self.plain(record.attempt)
         text = f"{record.peer}/{record.type}/{record.send_count}/".encode() + record.message_id
         return max(1, round(plain * (1 + self._jitter * (self.draw(text) / 2**63 - 1))))
 
     def draw(self, text: bytes) -> int:
-        """A number below 2^64: the same for the same text, and not predictable without the secret."""
+        """Return a number below 2^64: the same for the same text, and not predictable without the secret."""
         return int.from_bytes(blake2b(text, key=self._secret, digest_size=8).digest(), "big")

@@ -21,7 +21,7 @@ _REPEATED_ATTEMPT = 2
 
 
 def new_record(core: Core, peer: Peer, mid: bytes, kind: RecordType, message: Message) -> RecordRow:
-    """A record that goes into the next payload and stays in `state` until it is answered (spec: State)."""
+    """Return a record that goes into the next payload and stays in `state` until it is answered (spec: State)."""
     group, timestamp = message.group_id, message.timestamp
     return RecordRow(peer.name, mid, group, kind, timestamp, send_count=0, attempt=0, send_epoch=core.epoch)
 

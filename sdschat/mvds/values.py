@@ -258,7 +258,8 @@ Write = Keep | Put | Drop
 
 
 def key_of(row: Row) -> tuple[PeerTable, str]:
-    """Table and key of a row. The key of a record is (peer, message): a change of type replaces the row."""
+    """Return the table and the key of a row. The key of a record is (peer, message): a change of type replaces the
+    row."""
     match row:
         case RecordRow():
             return PeerTable.RECORD, f"{row.message_id.hex()}/{row.peer}"

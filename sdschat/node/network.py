@@ -33,7 +33,7 @@ class TransportFactory(Protocol):
 
 
 def with_faults(transport: Transport, settings: Settings, clock: Scheduler, lane: str) -> Transport:
-    """The faults that the settings ask for, from a seed of their own for each channel."""
+    """Put the transport behind the faults that the settings ask for, from a seed of their own for each channel."""
     if not settings.faults.active:
         return transport
     from sdschat.transport.faults import FaultyTransport

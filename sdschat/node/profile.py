@@ -46,7 +46,7 @@ def profile_name(path: Path) -> str:
 
 
 def profile_names(data_dir: Path) -> list[str]:
-    """The profiles that are there, whether this user may open them or not."""
+    """Return the profiles that are there, whether this user may open them or not."""
     return sorted(map(profile_name, data_dir.glob(f"profiles/*/{DATABASE}")), key=by_name)
 
 

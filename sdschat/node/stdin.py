@@ -29,7 +29,7 @@ async def chunk(descriptor: int) -> bytes:
 
 
 async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
-    """Whole lines, as many at a time as came together; the last one may lack its end."""
+    """Yield whole lines, as many at a time as came together; the last one may lack its end."""
     rest = b""
     while found := await chunk(descriptor):
         *whole, rest = (rest + found).split(b"\n")

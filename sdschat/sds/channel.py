@@ -147,7 +147,7 @@ class Channel:
 
     @property
     def unacknowledged(self) -> list[tuple[int, str]]:
-        """Own messages that are still sent again, in the order of the log."""
+        """Return the own messages that are still sent again, in the order of the log."""
         return sorted((known.lamport, known.message_id) for known in self.state.outgoing.open.values())
 
     def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str], *, unproven: bool = False) -> None:

@@ -79,7 +79,7 @@ class Config:
         return found + self._contradictions()
 
     def _smallest_packet(self) -> int:
-        """The size at which a short message fits in, with everything else at its longest."""
+        """Return the size at which a short message fits in, with everything else at its longest."""
         entries = self.causal_history + self.max_requests
         return self._filter_bytes() + ENTRY_BYTES * entries + ENVELOPE_BYTES + SHORT_MESSAGE_BYTES
 

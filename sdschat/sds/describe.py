@@ -29,7 +29,7 @@ _LONGEST_TEXT = 24
 
 
 def short(full: str) -> str:
-    """The first eight characters of an id, which is enough to tell ids apart by eye."""
+    """Return the first eight characters of an id, which is enough to tell ids apart by eye."""
     return full[:8]
 
 
@@ -81,7 +81,7 @@ def _printable(text: str) -> str:
 
 
 def _text(content: bytes | None) -> str:
-    """Content as quoted text, cut short; control characters and broken UTF-8 are escaped."""
+    """Return the content as quoted text, cut short; control characters and broken UTF-8 are escaped."""
     safe = _printable((content or b"").decode("utf-8", "backslashreplace"))
     return f'"{safe[:_LONGEST_TEXT]}{"..." if len(safe) > _LONGEST_TEXT else ""}"'
 

@@ -19,28 +19,28 @@ class History(Protocol):
     """Questions of the engine to the log. Answers need not show what the last `Ready` has not yet made true."""
 
     def entry(self, message_id: str) -> Entry | None:
-        """The entry of a delivered message; known long after its body is gone."""
+        """Return the entry of a delivered message; known long after its body is gone."""
         ...
 
     def row(self, message_id: str) -> LogRow | None:
-        """The entry with its body, if that is still kept. Bodies of own messages that are not acknowledged always are:
-        they are sent again from here."""
+        """Return the entry with its body, if that is still kept. Bodies of own messages that are not acknowledged
+        always are: they are sent again from here."""
         ...
 
     def newest(self, count: int) -> list[Entry]:
-        """The last entries in log order."""
+        """Return the last entries in log order."""
         ...
 
     def before(self, lamport: int, count: int) -> list[Entry]:
-        """The last entries dated before `lamport`, in log order."""
+        """Return the last entries dated before `lamport`, in log order."""
         ...
 
     def between(self, low: int, high: int, limit: int) -> list[Entry]:
-        """The first `limit` entries dated from `low` to `high`, both included, in log order."""
+        """Return the first `limit` entries dated from `low` to `high`, both included, in log order."""
         ...
 
     def recently_added(self, count: int) -> list[Entry]:
-        """The entries that were put in last, whatever their dates."""
+        """Return the entries that were put in last, whatever their dates."""
         ...
 
 

@@ -186,11 +186,11 @@ class IncomingBuffer:
                 yield item
 
     def in_order(self) -> list[BufferedMessage]:
-        """All that is buffered, as it would stand in the log."""
+        """Return all that is buffered, as it would stand in the log."""
         return [self.buffered[message_id] for _, message_id in self._order]
 
     def newest_waiting(self, most: int) -> list[tuple[int, str]]:
-        """The newest of what waits for dependencies, newest first, as (Lamport, id)."""
+        """Return the newest of what waits for dependencies, newest first, as (Lamport, id)."""
         found: list[tuple[int, str]] = []
         for item in reversed(self._order):
             if len(found) >= most:

@@ -296,7 +296,7 @@ class ChannelState:
         self.filter = OwnFilter("compact", config.bloom_capacity, config.bloom_error_rate, 0)
 
     def delivered(self, message_id: str) -> Entry | None:
-        """The entry of a message that is in the log."""
+        """Return the entry of a message that is in the log."""
         entry = self.window.entries.get(message_id)
         if entry is None:
             row = self.unsaved.get(message_id) if self.unsaved else None
@@ -328,7 +328,7 @@ class ChannelState:
         return out_of_bounds(message.lamport_timestamp or 0)
 
     def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
-        """The original bytes of a message held in full, and who sent it."""
+        """Return the original bytes of a message held in full, and who sent it."""
         row = self.unsaved.get(message_id) or self.history.row(message_id)
         if row is not None:
             return (row.raw, row.entry.sender_id) if row.raw else None
@@ -340,7 +340,7 @@ class ChannelState:
         return is_digest(message.message_id) and recipe_of(message) == "foreign"
 
     def newest(self, count: int) -> list[Entry]:
-        """The last entries of the log, whatever of it is saved."""
+        """Return the last entries of the log, whatever of it is saved."""
         order = self.window.order
         if count <= len(order):
             return order[-count:]
@@ -350,7 +350,7 @@ class ChannelState:
         return sorted(older.values())[-count:]
 
     def between(self, low: int, high: int, limit: int) -> list[Entry]:
-        """The first entries of the log dated from `low` to `high`, whatever of it is saved."""
+        """Return the first entries of the log dated from `low` to `high`, whatever of it is saved."""
         order = self.window.order
         near = self.window.dated(low, high)
         if len(order) < RECENT_WINDOW or (order and order[0].lamport < low):
@@ -361,7 +361,7 @@ class ChannelState:
         return sorted(found.values())[:limit]
 
     def before(self, lamport: int, count: int) -> list[Entry]:
-        """The last entries of the log dated before `lamport`, whatever of it is saved."""
+        """Return the last entries of the log dated before `lamport`, whatever of it is saved."""
         order = self.window.order
         near = self.window.dated_before(lamport, count)
         if len(near) == count or len(order) < RECENT_WINDOW:

@@ -70,7 +70,7 @@ class Deadlines:
         return key
 
     def first_due(self, mono: int, limit: int) -> list[str]:
-        """The earliest keys that are due, left in place."""
+        """Return the earliest keys that are due, left in place."""
         found: list[tuple[int, str]] = []
         while len(found) < limit and (due := self.next()) is not None and due <= mono:
             top = heappop(self._heap)
@@ -113,7 +113,7 @@ class Jitter:
         self._secret = secret[:64]
 
     def below(self, bound: int, *what: str | int) -> int:
-        """A number from 0 to `bound - 1`, always the same for the same `what`."""
+        """Return a number from 0 to `bound - 1`, always the same for the same `what`."""
         text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=8, key=self._secret).digest()
         return int.from_bytes(digest, "big") % bound if bound > 0 else 0

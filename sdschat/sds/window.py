@@ -93,7 +93,7 @@ class RecentWindow:
                     self._heads[dependency] = freed
 
     def causal_history(self, count: int) -> list[Entry]:
-        """The newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""
+        """Return the newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""
         heads = self._heads
         chosen: list[Entry] = []
         for entry in reversed(self.order):  # where many write at once there are many heads: all are not to be sorted
@@ -110,11 +110,11 @@ class RecentWindow:
         return chosen
 
     def dated(self, low: int, high: int) -> list[Entry]:
-        """Entries here that are dated from `low` to `high`, both included."""
+        """Return the entries here that are dated from `low` to `high`, both included."""
         return self.order[bisect_left(self.order, (low, "")) : bisect_left(self.order, (high + 1, ""))]
 
     def dated_before(self, lamport: int, count: int) -> list[Entry]:
-        """The newest entries here that are older."""
+        """Return the newest entries here that are older."""
         end = bisect_left(self.order, (lamport, ""))
         return self.order[max(0, end - count) : end]
 
@@ -176,7 +176,7 @@ class RecentArrivals:
             del came[first]
 
     def bits(self, shape: Shape) -> int:
-        """All bits that they set in a filter of this shape, which is the same one every time."""
+        """Return all bits that they set in a filter of this shape, which is the same one every time."""
         came, older = self._came, self._older
         while older and came.get(older[-1][0]) != older[-1][1]:  # gone, even where it came again since
             older.pop()

@@ -87,7 +87,7 @@ class CompanionWorld(Protocol):
     time: int
 
     def sender_at(self, address: str) -> str:
-        """The participant that others reach there."""
+        """Return the participant that others reach there."""
 
     def people_changed(self) -> None:
         """Tell each companion who is here."""
@@ -121,11 +121,11 @@ class Companion:
         )
 
     def since(self, now: Now) -> int:
-        """The date from which on the history is wanted."""
+        """Return the date from which on the history is wanted."""
         return 0
 
     def rests(self) -> Rests:
-        """The table of who rests after failing."""
+        """Return the table of who rests after failing."""
         return Rests()
 
     def _draw(self) -> int:

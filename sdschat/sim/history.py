@@ -59,7 +59,7 @@ class HistoryWorld(World):
         return 0
 
     def sender_at(self, address: str) -> str:
-        """The participant that others reach there."""
+        """Return the participant that others reach there."""
         return address
 
     def check(self) -> None:
@@ -80,7 +80,7 @@ class HistoryWorld(World):
                 raise Violation("H4", f"in three quiet sync intervals: {what}")
 
     def owed_from(self, node: SimNode) -> int:
-        """The date from which on the node is owed everything."""
+        """Return the date from which on the node is owed everything."""
         return 0
 
     def boot(self, node: SimNode) -> None:

@@ -47,7 +47,7 @@ def scenario_for(seed: int) -> Scenario:
 
 
 def run(seed: int, make: Worlds = HistoryWorld) -> tuple[Outcome, int]:
-    """The outcome, and how many messages came by catching up."""
+    """Return the outcome, and how many messages came by catching up."""
     scenario = scenario_for(seed)
     trace = Trace(False)
     outcome = Outcome(seed, timing=scenario.timing)

@@ -60,7 +60,7 @@ _LONG_MESSAGE = 3_000  # bytes, without its filter
 
 
 def longest_interval_of(world: World) -> int:
-    """The longest sync interval of anybody present."""
+    """Return the longest sync interval of anybody present."""
     return max((node.config.sync_interval for node in world.nodes if not node.gone), default=1)
 
 

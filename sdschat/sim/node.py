@@ -42,11 +42,11 @@ class SimNetwork:
         self.calm = False
 
     def packet(self, sender: int, what: str, count: int) -> int:
-        """The number of a packet: the `count`th time that `sender` sends `what`."""
+        """Return the number of a packet: the `count`th time that `sender` sends `what`."""
         return self._seed ^ (crc32(what.encode()) << 24) ^ (count << 8) ^ sender
 
     def fates(self, packet: int, sender: int, receiver: int) -> list[int]:
-        """The delays of the copies that arrive; none where the packet is lost."""
+        """Return the delays of the copies that arrive; none where the packet is lost."""
         if (sender, receiver) in self.blocked:
             return []
         rates = self._rates

@@ -102,7 +102,7 @@ def _seeds(number: int) -> str:
 
 
 def story(seed: int, profile: str) -> Scenario:
-    """The scenario that a seed stands for: of every two in a row, `mixed` takes a plain and a varied one."""
+    """Return the scenario that a seed stands for: of every two in a row, `mixed` takes a plain and a varied one."""
     return varied(seed) if profile == "varied" or (profile == "mixed" and seed % 2) else generate(seed)
 
 
@@ -138,7 +138,7 @@ def _outcomes(seeds: range, jobs: int, profile: str) -> Iterator[Outcome]:
 
 
 def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: bool = False) -> RunSummary:
-    """All seeds of a range. The summary does not depend on `jobs`."""
+    """Run all seeds of a range. The summary does not depend on `jobs`."""
     summary = RunSummary()
     began = time.monotonic()
     for outcome in _outcomes(seeds, jobs, profile):
@@ -157,7 +157,7 @@ def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: 
 
 
 def explain(outcome: Outcome) -> Iterable[str]:
-    """A failure as the shortest conversation found that still breaks the same rule."""
+    """Yield a failure as the shortest conversation found that still breaks the same rule."""
     scenario = varied(outcome.seed) if outcome.variant else generate(outcome.seed)
     attempt = equivalence if outcome.rule == "I16" else run
     smallest = shrink(scenario, attempt)

@@ -92,12 +92,12 @@ class Scenario:
 
     @property
     def longest_interval(self) -> int:
-        """The longest sync interval of anybody."""
+        """Return the longest sync interval of anybody."""
         return max(config.sync_interval for config in self.configs)
 
     @property
     def lost_after(self) -> int:
-        """The longest time that anybody waits for what is gone."""
+        """Return the longest time that anybody waits for what is gone."""
         return max(config.lost_after for config in self.configs)
 
     @property
@@ -164,7 +164,7 @@ class Scenario:
 
 @lru_cache(maxsize=4096)
 def config_for(base: Config, layout: FilterFormat, settings: Settings = ()) -> Config:
-    """The scenario's settings, with what differs for one participant."""
+    """Return the scenario's settings, with what differs for one participant."""
     changes = {"bloom_layout": layout, **dict(settings)}
     if all(getattr(base, name) == value for name, value in changes.items()):
         return base
@@ -189,7 +189,7 @@ class Violation(Exception):
 
 
 def describe(scenario: Scenario) -> list[str]:
-    """The whole scenario, settings first, then what happens, with `tick` for the time between."""
+    """Return the whole scenario, settings first, then what happens, with `tick` for the time between."""
     lines = [f"# {scenario.variant} seed {scenario.seed}".replace("  ", " "), f"timing {scenario.timing}"]
     lines += _settings(scenario.config, SPEC if scenario.timing == "spec" else DEMO)
     lines += [f"limit {name} {value}" for name, value in scenario.limits]

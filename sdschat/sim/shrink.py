@@ -12,7 +12,7 @@ _TRIES = 600
 
 
 def shrink(scenario: Scenario, attempt: Callable[[Scenario], Outcome] = run, tries: int = _TRIES) -> Scenario:
-    """The smallest scenario found that breaks the same rule as this one."""
+    """Return the smallest scenario found that breaks the same rule as this one."""
     rule = attempt(scenario).rule
     if not rule:
         return scenario
@@ -53,7 +53,8 @@ def _fewer_actions(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Sce
 
 
 def _simpler(scenario: Scenario) -> Iterator[Scenario]:
-    """The same with one thing less that can go wrong. Each is made from the scenario as it was, and tried alone."""
+    """Yield the same with one thing less that can go wrong. Each is made from the scenario as it was, and tried
+    alone."""
     rates = scenario.rates
     calm = Rates(latency=5, jitter=1)
     yield replace(scenario, rates=calm)

@@ -92,7 +92,7 @@ _LENGTH: Final = 2  # wire type of protobuf: bytes with their length in front
 
 
 def malformed(reason: str, codec: Codec, max_bytes: int, number: int) -> bytes:
-    """A packet that is refused for this reason; each number is another packet."""
+    """Return a packet that is refused for this reason; each number is another packet."""
     return _MAKERS[reason](codec, max_bytes, f"malformed {number}")
 
 
@@ -128,7 +128,7 @@ def _too_large(codec: Codec, most: int, name: str) -> bytes:
 
 
 def _foreign_dialect(codec: Codec, most: int, name: str) -> bytes:
-    """The field numbers of nim-sds: message_id 1, lamport_timestamp 2, channel_id 4."""
+    """Return a packet with the field numbers of nim-sds: message_id 1, lamport_timestamp 2, channel_id 4."""
     return _field(1, name.encode()) + b"\x10\x05" + _field(4, CHANNEL.encode())
 
 

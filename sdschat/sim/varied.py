@@ -81,7 +81,7 @@ def _without(scenario: Scenario, node: int, *verbs: str) -> Scenario:
 
 
 def _two_and_one_later(draw: Random, scenario: Scenario) -> Scenario:
-    """A group of two, the second of whom comes later: after seconds, minutes, or when most is said."""
+    """Return a group of two, the second of whom comes later: after seconds, minutes, or when most is said."""
     while len(scenario.plans) > 2:
         scenario = scenario.without_last()
     return _joins_later(draw, scenario, 1)
@@ -204,7 +204,7 @@ def _but(settings: Settings) -> Settings:
 
 
 def _malformed(draw: Random, scenario: Scenario) -> Scenario:
-    """Packets that break a rule each."""
+    """Return packets that break a rule each."""
     for number in range(draw.randint(2, 8)):
         node, at = draw.randrange(len(scenario.plans)), draw.randint(1, scenario.heal_at - 1)
         scenario = _more(scenario, Action(at, "malformed", node, number, draw.choice(MALFORMED)))

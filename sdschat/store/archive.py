@@ -78,7 +78,7 @@ class LogArchive:
         return rows[0][0] if rows else None
 
     def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]:
-        """The next messages of a range, at least one if there is one, and True if more may follow."""
+        """Return the next messages of a range, at least one if there is one, and True if more may follow."""
         number = self._store.number(channel)
         if number is None:
             return [], False
@@ -113,7 +113,7 @@ class LogArchive:
 
 
 def _sound(row: Any) -> ArchivedMessage | None:
-    """The message of a row, or None if its packet is gone or was altered by the disk: those are never served."""
+    """Return the message of a row, or None if its packet is gone or was altered by the disk: those are never served."""
     place, lamport, message_id, raw, checksum = row
     if raw is None or body_sum(message_id, raw) != checksum:
         return None

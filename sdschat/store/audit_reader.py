@@ -117,7 +117,7 @@ class AuditReader:
         return {row[0]: (row[1], row[2]) for row in rows if row_sum(row[:-1]) == row[-1]}
 
     def node(self) -> str:
-        """Participant id of the database's node; "" if it is not in the database."""
+        """Return the participant id of the database's node; "" if it is not in the database."""
         for node, _ in reversed(self._boots.values()):
             if node:
                 return node
@@ -159,7 +159,7 @@ class AuditReader:
         return ChannelRow(*rows[0][1:-1]).horizon
 
     def messages(self, number: int) -> Iterator[LogRowFound]:
-        """The log of a channel: messages with packets in order of arrival, then those without, in log order."""
+        """Yield the log of a channel: messages with packets in order of arrival, then those without, in log order."""
         where = "a message"
         try:
             with as_store_error(self.path):
@@ -175,8 +175,8 @@ class AuditReader:
             raise ValueError(f"{where}: {error}") from error
 
     def _kept_from(self, number: int) -> int:
-        """Lamport time before which packets of others may have been dropped; 0 if it cannot be read, so that no lost
-        packet is excused."""
+        """Return the Lamport time before which packets of others may have been dropped; 0 if it cannot be read, so that
+        no lost packet is excused."""
         name = next((name for name, tally in self._tallies.items() if tally.number == number), "")
         try:
             return floor_of(UserState(self._connection, self.path), name).lamport

@@ -50,7 +50,7 @@ class ChannelTally(NamedTuple):
         return ChannelTally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
 
     def without(self, keys: Iterable[tuple[int, str]]) -> ChannelTally:
-        """The tally without these messages. Fingerprints are sums by exclusive or."""
+        """Return the tally without these messages. Fingerprints are sums by exclusive or."""
         messages, fingerprint = self.messages, self.fingerprint
         for lamport, message_id in keys:
             messages -= 1
@@ -64,7 +64,7 @@ class ChannelTally(NamedTuple):
 
 
 def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, ChannelTally]:
-    """All channels. Raises `StoreDamaged` if a row was altered: the name of a log is then unknown."""
+    """Return all channels. Raises `StoreDamaged` if a row was altered: the name of a log is then unknown."""
     found: dict[str, ChannelTally] = {}
     for row in connection.execute("SELECT id, name, messages, newest, fingerprint, sum FROM channel").fetchall():
         if row_sum(row[:-1]) != row[-1]:
@@ -77,12 +77,12 @@ def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Channe
 
 
 def newest_again(connection: sqlite3.Connection, tally: ChannelTally) -> ChannelTally:
-    """The tally with the highest Lamport time of the log, which may have lost its newest message."""
+    """Return the tally with the highest Lamport time of the log, which may have lost its newest message."""
     return tally._replace(newest=connection.execute(_HIGHEST, (tally.number, tally.number)).fetchone()[0] or 0)
 
 
 def count_again(connection: sqlite3.Connection, tally: ChannelTally) -> ChannelTally:
-    """The tally counted from the log itself, in time proportional to its length."""
+    """Return the tally counted from the log itself, in time proportional to its length."""
     fresh = ChannelTally(tally.number, tally.name)
     messages, newest, fingerprint = 0, 0, 0
     for lamport, message_id in connection.execute(_KEYS, (tally.number, tally.number)):

@@ -36,7 +36,8 @@ SqlValue = str | int | float | bytes | None
 
 
 def row_sum(values: Iterable[SqlValue]) -> int:
-    """Checksum of a row. Bytes count by a checksum of their own: their text form would be four times as long."""
+    """Return the checksum of a row. Bytes count by a checksum of their own: their text form would be four times as
+    long."""
     parts = [str(crc32(value)) if type(value) is bytes else str(value) for value in values]
     return crc32("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
@@ -49,7 +50,8 @@ def small_sum(values: Iterable[SqlValue]) -> int:
 
 
 def body_sum(message_id: str, raw: SqlValue) -> int:
-    """Checksum of a packet, bound to the id of its message; -1, which no packet has, where a damaged row holds none."""
+    """Return the checksum of a packet, bound to the id of its message; -1, which no packet has, where a damaged row
+    holds none."""
     return crc32(raw, crc32(message_id.encode())) if isinstance(raw, bytes) else -1
 
 
@@ -91,7 +93,8 @@ class BufferShape(NamedTuple):
         return (*values, row_sum(values))
 
     def row(self, selected: SqlRow, codec: Codec) -> Row:
-        """The row of selected values. Raises `RowAltered`, and nothing else, for a row that `values` did not make."""
+        """Return the row of selected values. Raises `RowAltered`, and nothing else, for a row that `values` did not
+        make."""
         if row_sum(selected[1:-1]) != selected[-1]:
             raise RowAltered(f"a row of {self.table} does not match its checksum")
         return self.from_sql(selected[2:-1], codec)
@@ -101,7 +104,7 @@ dump: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def dump_ids(ids: tuple[str, ...]) -> str:
-    """Ids as JSON. Nearly every id is hex digits, which need no escapes."""
+    """Return the ids as JSON. Nearly every id is hex digits, which need no escapes."""
     if not ids:
         return "[]"
     return '["' + '","'.join(ids) + '"]' if "".join(ids).isalnum() else dump(ids)
@@ -207,7 +210,7 @@ def log_values(place: int, channel: int, row: LogRow) -> SqlRow:
 
 
 def log_entry(values: Any) -> Entry:
-    """The entry in a row of `LOG_COLUMNS`. Raises `RowAltered`, and nothing else."""
+    """Return the entry in a row of `LOG_COLUMNS`. Raises `RowAltered`, and nothing else."""
     if row_sum(values[:10]) != values[10]:
         raise RowAltered("a row of the log does not match its checksum")
     return Entry(values[2], values[3], values[4], load_ids(values[5]), values[6])

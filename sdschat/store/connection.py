@@ -29,7 +29,7 @@ _IN_USE: Final = (".lock", "-wal", "-journal")  # one of these is beside every d
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The one connection that writes. Transactions are begun and ended by hand."""
+    """Return the one connection that writes. Transactions are begun and ended by hand."""
     is_new = not path.exists() or not path.stat().st_size
     connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, cached_statements=256)
     try:
@@ -49,7 +49,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection, also while another process writes. Nothing is made beside a copy that no node uses."""
+    """Return a read-only connection, also while another process writes. Nothing is made beside a copy that no node
+    uses."""
     if not path.exists():
         raise StoreUnavailable(path, "there is no such file")
     if not any(beside(path, suffix).exists() for suffix in _IN_USE):

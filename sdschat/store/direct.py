@@ -67,7 +67,7 @@ class DirectMessages:
         transaction.also(self._channel, write)
 
     def newest(self, limit: int = 100) -> list[DirectRow]:
-        """The last messages with everybody; oldest first. Rows altered by the disk are left out."""
+        """Return the last messages with everybody; oldest first. Rows altered by the disk are left out."""
         return _sound(self._ask(_NEWEST, limit))
 
     def one(self, message_id: str) -> DirectRow | None:

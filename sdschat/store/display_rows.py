@@ -86,8 +86,8 @@ class ChannelInfo(NamedTuple):
 
 
 def shown(channel: str, row: Any, body: Any | None = None) -> DisplayMessage:
-    """The message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `Altered` if not even
-    its position in the log is intact."""
+    """Return the message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `Altered` if
+    not even its position in the log is intact."""
     entry = log_entry(row[:_WIDTH])
     nick, text, verdict, sent_at, checksum = row[_WIDTH : _WIDTH + 5]
     outgoing = row[_WIDTH + 5 :]
@@ -155,7 +155,7 @@ class DirectRow(NamedTuple):
 
 
 def sound_row(values: Any) -> DirectRow | None:
-    """The row of what `READ` selects; None if the disk has altered it."""
+    """Return the row of what `READ` selects; None if the disk has altered it."""
     *columns, gap, checksum = values
     if row_sum(columns) != checksum:
         return None
@@ -164,7 +164,7 @@ def sound_row(values: Any) -> DirectRow | None:
 
 
 def rows_after(connection: sqlite3.Connection, number: int, place: int) -> Iterator[tuple[int, DirectRow]]:
-    """The rows of a channel after a place, each with its own place, in order of arrival."""
+    """Yield the rows of a channel after a place, each with its own place, in order of arrival."""
     for at, *values in connection.execute(_AFTER, (number, place)):
         row = sound_row(values)
         if row is not None:

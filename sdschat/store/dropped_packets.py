@@ -80,19 +80,19 @@ def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entr
 def entries(
     connection: sqlite3.Connection, channel: int, low: int, high: int, *, newest_first: bool = False
 ) -> Iterator[Entry]:
-    """Entries dated from `low` to `high`, both included, read while the caller iterates."""
+    """Yield entries dated from `low` to `high`, both included, read while the caller iterates."""
     rows = connection.execute(_DOWN if newest_first else _UP, (channel, low, high))
     return (_entry(connection, row) for row in rows)
 
 
 def beginning_with(connection: sqlite3.Connection, channel: int, prefix: str, limit: int) -> list[Entry]:
-    """The entries of which the id begins so. Looks at all of them."""
+    """Return the entries of which the id begins so. Looks at all of them."""
     rows = connection.execute(_BEGINNING, (channel, prefix, prefix + "g", limit)).fetchall()
     return [_entry(connection, row) for row in rows]
 
 
 def keys(connection: sqlite3.Connection, channel: int, low: int, high: int) -> Iterator[tuple[int, str]]:
-    """Keys dated from `low` to `high`, both included, read while the caller iterates."""
+    """Yield keys dated from `low` to `high`, both included, read while the caller iterates."""
     return iter(connection.execute(_KEYS, (channel, low, high)))
 
 
@@ -128,7 +128,7 @@ def put(connection: sqlite3.Connection, rows: Iterable[tuple[int, int, Entry]]) 
 
 
 def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
-    """Keys of the oldest messages, at most `most`."""
+    """Return the keys of the oldest messages, at most `most`."""
     return connection.execute(_OLDEST, (channel, most)).fetchall()
 
 
@@ -148,7 +148,8 @@ def kept_as_ids(
 def oldest_kept_as_ids(
     connection: sqlite3.Connection, channel: int, low: int, before: int, most: int
 ) -> list[tuple[int, str]]:
-    """Keys of the oldest messages of which never more than the id was kept, dated from `low` on and before `before`."""
+    """Return the keys of the oldest messages of which never more than the id was kept, dated from `low` on and before
+    `before`."""
     return connection.execute(_OLDEST_KEPT, (channel, low, before, most)).fetchall()
 
 
@@ -162,7 +163,7 @@ def kept_as_id(connection: sqlite3.Connection, channel: int, message_id: str) ->
 def of_sender(
     connection: sqlite3.Connection, channel: int, sender_id: str, low: int, most: int
 ) -> list[tuple[int, str]]:
-    """Keys of the newest messages of a sender dated from `low` on, at most `most`."""
+    """Return the keys of the newest messages of a sender dated from `low` on, at most `most`."""
     return connection.execute(_OF_SENDER, (channel, low, sender_id, most)).fetchall()
 
 
@@ -197,7 +198,7 @@ def _entry(connection: sqlite3.Connection, row: Any) -> Entry:
 
 
 def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterable[str]) -> bytes | None:
-    """Dependencies in compact form; None if an id is no SHA-256 in lower-case hex."""
+    """Return the dependencies in compact form; None if an id is no SHA-256 in lower-case hex."""
     found = bytearray()
     for message_id in ids:
         packed = packed_id(message_id)
@@ -216,7 +217,7 @@ def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterab
 
 
 def _ids(connection: sqlite3.Connection, place: int, named: bytes) -> tuple[str, ...]:
-    """Dependencies from their compact form. Those with rows that were deleted since are left out."""
+    """Return the dependencies from their compact form. Those with rows that were deleted since are left out."""
     found: list[str] = []
     at = len(named) if named == _TOLD else 0
     while at < len(named):

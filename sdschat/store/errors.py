@@ -92,7 +92,7 @@ class StoreDamaged(StoreError):
 
 
 def _salvage(path: Path) -> str:
-    """The command that salvages the profile of the file; "" for a file that is not in a profile's place."""
+    """Return the command that salvages the profile of the file; "" for a file that is not in a profile's place."""
     profiles = path.absolute().parent.parent
     if profiles.name != "profiles":
         return ""
@@ -136,7 +136,8 @@ class DirectoryRefused(StoreUnavailable):
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """The same error as a `StoreError`. All statements are constants, so any other failure is due to the file."""
+    """Return the same error as a `StoreError`. All statements are constants, so any other failure is due to the
+    file."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == _FULL:

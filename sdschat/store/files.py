@@ -27,7 +27,7 @@ _SIDE_FILES: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """A file that belongs to the database, named after it."""
+    """Return a file that belongs to the database, named after it."""
     return path.with_name(path.name + suffix)
 
 
@@ -92,7 +92,7 @@ def prepare_file(path: Path) -> None:
 
 
 def copy_before(path: Path, version: int) -> Path:
-    """The copy of the database that is kept before a migration."""
+    """Return the copy of the database that is kept before a migration."""
     return beside(path, f"{_COPY}{version}")
 
 

@@ -122,7 +122,8 @@ class SqlHistory:
             raise self._damaged(str(error)) from error
 
     def _in_order(self, rows: list[Any]) -> list[Entry]:
-        """Entries of rows. Raises `StoreDamaged` if they are out of order, as those of an altered index are."""
+        """Return the entries of rows. Raises `StoreDamaged` if they are out of order, as those of an altered index
+        are."""
         entries = [self._entry(row) for row in rows]
         for at in range(1, len(entries)):
             if entries[at - 1] >= entries[at]:

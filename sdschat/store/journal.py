@@ -119,8 +119,8 @@ def hash_text(value: bytes) -> str:
 
 
 def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = None) -> JournalRow | None:
-    """The row of one engine event; None if the row of the packet has the same information. `size`: bytes of the packet
-    that carried the message, if known."""
+    """Return the row of one engine event; None if the row of the packet has the same information. `size`: bytes of the
+    packet that carried the message, if known."""
     at = JournalRow("", channel, now.wall, now.mono * 1000)
     if isinstance(event, ev.Delivered):
         return _of_message(at._replace(event="delivered", cause=event.source), event.message, size)
@@ -161,7 +161,7 @@ def _of_message(row: JournalRow, message: Message, size: int | None) -> JournalR
 
 
 def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
-    """The rows of one step of a channel: its packets, then its events."""
+    """Return the rows of one step of a channel: its packets, then its events."""
     sizes = {write.row.entry.message_id: len(write.row.raw) for write in ready.writes if isinstance(write, Append)}
     payloads: dict[str, int] = {}
     attempts: dict[str, int] = {}
@@ -231,11 +231,11 @@ LINE_ORDER: Final = (  # of the columns, in a line of JSON
 
 
 def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:
-    """Each row as one line of JSON, every column in it, without the end of the line."""
+    """Yield each row as one line of JSON, every column in it, without the end of the line."""
     for row in rows:
         yield json.dumps({name: getattr(row, name) for name in LINE_ORDER}, separators=(",", ":"))
 
 
 def fingerprint_text(fingerprint: int) -> str:
-    """A fingerprint as hex digits, as it is shown, compared and written."""
+    """Return a fingerprint as hex digits, as it is shown, compared and written."""
     return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()

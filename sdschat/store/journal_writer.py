@@ -131,7 +131,7 @@ class JournalWriter:
     def _checkpoints(
         self, last: JournalRow, before: Mapping[str, ChannelTally], after: Mapping[str, ChannelTally]
     ) -> Iterator[JournalRow]:
-        """The state of a channel's log, once in `checkpoint_every` messages of the channel."""
+        """Yield the state of a channel's log, once in `checkpoint_every` messages of the channel."""
         every = self._settings.checkpoint_every
         for name, tally in after.items():
             old = before[name].messages if name in before else 0
@@ -203,7 +203,7 @@ class JournalWriter:
 
 
 def _count(connection: sqlite3.Connection) -> int:
-    """The number of rows, from the first and last of each boot; a full count would read all of them."""
+    """Return the number of rows, from the first and last of each boot; a full count would read all of them."""
     count, place = 0, 0
     while True:
         first = connection.execute("SELECT min(place) FROM journal WHERE place > ?", (place,)).fetchone()[0]

@@ -45,7 +45,8 @@ _DETAILS = (
 
 
 def schema_digest(connection: sqlite3.Connection) -> int:
-    """CRC-32 of the definitions in the file: of their meaning, since tools word the same table differently."""
+    """Return the CRC-32 of the definitions in the file: of their meaning, since tools word the same table
+    differently."""
     outline = connection.execute(_OUTLINE).fetchall()
     found: list[object] = [outline]
     for kind, name, _, sql in outline:
@@ -57,7 +58,7 @@ def schema_digest(connection: sqlite3.Connection) -> int:
 
 
 def schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The number of the last migration; 0 for an empty file. A database of another program is not touched."""
+    """Return the number of the last migration; 0 for an empty file. A database of another program is not touched."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if application == APPLICATION_ID and version > 0:

@@ -63,7 +63,7 @@ class MvdsStore:
         return Message(group_id, timestamp, body, _metadata_from(json.loads(metadata)))
 
     def snapshot(self) -> Snapshot:
-        """The saved rows. Altered rows are left out: their messages are requested, or offered, again."""
+        """Return the saved rows. Altered rows are left out: their messages are requested, or offered, again."""
         found: dict[PeerTable, list[Any]] = {table: [] for table in PeerTable}
         for row in self._ask(_ROWS):
             if row_sum(row[:-1]) == row[-1]:
@@ -120,7 +120,7 @@ def _message_values(row: MessageRow) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON: bytes become hexadecimal digits."""
+    """Return a value for JSON: bytes become hexadecimal digits."""
     if isinstance(value, bytes):
         return value.hex()
     return [_plain(one) for one in value] if isinstance(value, tuple) else value

@@ -74,7 +74,8 @@ class ChannelLog:
 
 
 def _stored(row: Any) -> StoredMessage:
-    """A message; without its packet if that is gone or was altered by the disk: altered packets are never served."""
+    """Return a message; without its packet if that is gone or was altered by the disk: altered packets are never
+    served."""
     lamport, message_id, raw, checksum = row
     sound = raw is not None and body_sum(message_id, raw) == checksum
     return StoredMessage(LogKey(lamport, message_id), raw if sound else b"")

@@ -57,7 +57,7 @@ class Positions:
         return count - (0 if newer is None else int(newer[0]))
 
     def at_rank(self, channel: str, rank: int) -> Key | None:
-        """The message with this rank, or the oldest one."""
+        """Return the message with this rank, or the oldest one."""
         number, count = self._number(channel), self.count(channel)
         if count > self._counted:
             found = self._one(_NEAR, first_place(number) + max(1, rank), last_place(number))
@@ -68,7 +68,7 @@ class Positions:
         return None if found is None else (found[0], found[1])
 
     def dated(self, channel: str, lamport: int) -> Key | None:
-        """The first message of the log dated at `lamport` or later."""
+        """Return the first message of the log dated at `lamport` or later."""
         found = self._one(_DATED, self._number(channel), lamport)
         return None if found is None else (found[0], found[1])
 

@@ -30,7 +30,8 @@ class Condition(NamedTuple):
 
 
 def condition_for(search: str) -> Condition:
-    """The condition that all words occur, in any order and letter case; the last one may be the beginning of a word.
+    """Return the condition that all words occur, in any order and letter case; the last one may be the beginning of a
+    word.
 
     The index finds no words in scripts without spaces between words. A search in such a script, or one of punctuation
     alone, is matched as a whole against the texts themselves.
@@ -45,14 +46,14 @@ def condition_for(search: str) -> Condition:
 
 
 def plain_condition(search: str) -> Condition:
-    """The same condition without the index, for an altered index: slower, and correct."""
+    """Return the same condition without the index, for an altered index: slower, and correct."""
     words = _words(search)[:_MAX_WORDS] or [search.strip()]
     where = " AND ".join("instr(lower(text.text), lower(?)) > 0" for _ in words)
     return Condition("text", "text.place", where, tuple(words))
 
 
 def _words(search: str) -> list[str]:
-    """Words as the tokenizer of the index splits them: letters, marks and digits belong to words."""
+    """Return the words as the tokenizer of the index splits them: letters, marks and digits belong to words."""
     kept = "".join(letter if unicodedata.category(letter)[0] in "LMN" else " " for letter in search)
     return kept.split()
 
@@ -93,11 +94,12 @@ class MessageQuery(NamedTuple):
     message_id: str | None = None
 
     def beyond(self, key: Key, backwards: bool) -> MessageQuery:
-        """The query for the messages after this key, in the direction of the walk."""
+        """Return the query for the messages after this key, in the direction of the walk."""
         return self._replace(before=key) if backwards else self._replace(after=key)
 
     def page(self, connection: sqlite3.Connection, channel: str, window: int, backwards: bool) -> MessagePage:
-        """The next window. Raises `RowAltered` if rows were altered, or an index returns them in a wrong order."""
+        """Return the next window. Raises `RowAltered` if rows were altered, or an index returns them in a wrong
+        order."""
         where, values = self._where()
         down = " DESC" if backwards else ""
         order = f"ORDER BY log.lamport{down}, log.message_id{down} LIMIT ?"
@@ -105,8 +107,8 @@ class MessageQuery(NamedTuple):
         return MessagePage(self._read(channel, rows, backwards), len(rows) < window)
 
     def places(self, connection: sqlite3.Connection, limit: int | None) -> array[int]:
-        """Places of the messages that a search finds, in log order: the last `limit` of them, or the first if `after`
-        is set. Eight bytes each, since there may be as many as there are messages."""
+        """Return the places of the messages that a search finds, in log order: the last `limit` of them, or the first
+        if `after` is set. Eight bytes each, since there may be as many as there are messages."""
         backwards = limit is not None and self.after is None
         try:
             found = self._found(connection, condition_for(self.search), limit, backwards)
@@ -117,7 +119,7 @@ class MessageQuery(NamedTuple):
         return found
 
     def at_places(self, connection: sqlite3.Connection, channel: str, places: Sequence[int]) -> list[DisplayMessage]:
-        """The messages at these places, in log order."""
+        """Return the messages at these places, in log order."""
         where = f"WHERE log.place IN ({', '.join('?' * len(places))}) ORDER BY log.lamport, log.message_id"
         return self._read(channel, connection.execute(f"{self._select()} {where}", places).fetchall(), False)
 

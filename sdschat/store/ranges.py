@@ -50,7 +50,7 @@ class Ranges:
         self._drafts: dict[int, BucketDraft] = {}  # changes of the transaction under way, by channel number
 
     def load(self, channel: int) -> RangeIndex:
-        """The index of a channel: as saved, or made anew and saved."""
+        """Return the index of a channel: as saved, or made anew and saved."""
         index = self._indexes.get(channel)
         if index is None:
             index = self._indexes[channel] = self._saved(channel) or self._made_anew(channel)
@@ -177,7 +177,7 @@ def _values(channel: int, start: LogKey, summary: RangeSummary) -> tuple[int | s
 
 
 def _text(start: LogKey) -> str:
-    """A bound as text: the date in hexadecimal digits, then the id or a part of one."""
+    """Return a bound as text: the date in hexadecimal digits, then the id or a part of one."""
     return f"{start.lamport:0{_DIGITS}x}{start.message_id}"
 
 

@@ -76,13 +76,13 @@ class Reader(UserState):
         self.connection.set_progress_handler(stopped, _INSTRUCTIONS)
 
     def data_version(self) -> int:
-        """A number that changes with every commit of another connection."""
+        """Return a number that changes with every commit of another connection."""
         with as_store_error(self.path):
             version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
         return version
 
     def channels(self) -> list[ChannelInfo]:
-        """All channels by name, with their counts, without a scan of their logs."""
+        """Return all channels by name, with their counts, without a scan of their logs."""
         found = []
         with as_store_error(self.path):
             for name, tally in sorted(load_tallies(self.connection, self.path).items()):
@@ -105,7 +105,8 @@ class Reader(UserState):
         after: Key | None = None,
         with_raw: bool = False,
     ) -> Iterator[DisplayMessage]:
-        """The log in its order, read a window at a time, so that a million messages take no more memory than a few.
+        """Yield the log in its order, read a window at a time, so that a million messages take no more memory than a
+        few.
 
         `since` and `until` are Lamport times, both included; `before` and `after` are keys, both excluded. With a
         `limit` the last messages are returned, but with `after` the first ones.
@@ -153,7 +154,7 @@ class Reader(UserState):
             return query.page(self.connection, channel, window, backwards)
 
     def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
-        """Ids that begin with `prefix`: users type the first few letters."""
+        """Return the ids that begin with `prefix`: users type the first few letters."""
         tally = self._tally(channel)
         if tally is None:
             return []
@@ -162,7 +163,7 @@ class Reader(UserState):
         return [message_id for (message_id,) in rows]
 
     def without_packet(self, channel: str, prefix: str, limit: int) -> list[Entry]:
-        """Messages of the log of which no packet is kept, and whose ids begin so."""
+        """Return the messages of the log of which no packet is kept, and whose ids begin so."""
         tally = self._tally(channel)
         if tally is None:
             return []
@@ -221,7 +222,8 @@ class Reader(UserState):
         return row if isinstance(row, OutgoingRow) else None
 
     def snapshot(self, channel: str) -> tuple[Snapshot | None, list[Loss]]:
-        """Buffers, clock and peers of a channel, and the rows that are left out because they were altered."""
+        """Return the buffers, clock and peers of a channel, and the rows that are left out because they were
+        altered."""
         tally = self._tally(channel)
         if tally is None:
             return None, []
@@ -230,7 +232,7 @@ class Reader(UserState):
             return loader.load(), loader.losses
 
     def direct(self, channel: str, after: int = 0) -> list[tuple[int, DirectRow]]:
-        """Direct messages of a channel after a place, each with its own place, in order of arrival."""
+        """Return the direct messages of a channel after a place, each with its own place, in order of arrival."""
         tally = self._tally(channel)
         with as_store_error(self.path):
             return [] if tally is None else list(rows_after(self.connection, tally.number, after))
@@ -249,7 +251,7 @@ class Reader(UserState):
         return found
 
     def journal(self, channel: str | None = None) -> Iterator[JournalRow]:
-        """Every event that is kept, in the order in which they were saved."""
+        """Yield every event that is kept, in the order in which they were saved."""
         with as_store_error(self.path):
             boots = {row[0]: row[1:] for row in self.connection.execute("SELECT id, node, boot FROM boot")}
             names = {tally.number: name for name, tally in load_tallies(self.connection, self.path).items()}
@@ -314,7 +316,7 @@ class Reader(UserState):
         return journal_row(row, *boot, channel)
 
     def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
-        """Ids of messages without text: not opened yet, or removed because the text was altered."""
+        """Return the ids of messages without text: not opened yet, or removed because the text was altered."""
         tally = self._tally(channel)
         if tally is None:
             return []

@@ -48,7 +48,7 @@ class Wreck:
         self.unreadable = 0  # packets that were altered
 
     def packets(self) -> Iterator[SalvagedPacket]:
-        """The intact packets, in the order in which they were saved."""
+        """Yield the intact packets, in the order in which they were saved."""
         # A place has the channel's number in its upper part; all known numbers are tried, and some more.
         known = [row[0] for row in self._rows("channel", "id")]
         for number in range(1, max(known, default=0) + _MORE_CHANNELS):
@@ -72,7 +72,7 @@ class Wreck:
         return "live", message.lamport_timestamp or 0
 
     def fates(self) -> dict[str, OutgoingRow]:
-        """Rows of the outgoing buffer, by message id."""
+        """Return the rows of the outgoing buffer, by message id."""
         shape = SHAPES[Table.OUTGOING]
         found: dict[str, OutgoingRow] = {}
         for row in self._sound("outgoing", f"channel, {', '.join(shape.columns)}, sum"):
@@ -85,7 +85,7 @@ class Wreck:
         return found
 
     def states(self) -> dict[str, ChannelRow]:
-        """The state of each channel, by the channel's name."""
+        """Return the state of each channel, by the channel's name."""
         names = {row[0]: row[1] for row in self._sound("channel", "id, name, messages, newest, fingerprint, sum")}
         return {
             names[row[0]]: ChannelRow(*row[1:-1]) for row in self._sound("channel_state", _STATE) if row[0] in names
@@ -104,7 +104,7 @@ class Wreck:
             yield row[0], row[1], row[2]
 
     def values(self) -> Iterator[tuple[str, bytes]]:
-        """Values of `Transaction.set_value`, by name."""
+        """Yield values of `Transaction.set_value`, by name."""
         for row in self._sound("setting", "name, value, sum"):
             yield row[0], row[1]
 
@@ -112,7 +112,7 @@ class Wreck:
         return (row for row in self._rows(table, columns) if row_sum(row[:-1]) == row[-1])
 
     def _rows(self, table: str, columns: str, at: int = 1, last: int = _LAST_ROW) -> Iterator[Any]:
-        """Every readable row, by its number. Unreadable rows are skipped, in steps that grow."""
+        """Yield every readable row, by its number. Unreadable rows are skipped, in steps that grow."""
         query = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?"
         step = 0
         while at <= last:

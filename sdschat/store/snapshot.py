@@ -86,7 +86,7 @@ class Loader:
         return cast(tuple[RowType, ...], tuple(self._read(table, query, self._number)))
 
     def _outgoing(self) -> tuple[OutgoingRow, ...]:
-        """Rows of all unacknowledged messages, and of the newest others. (The table keeps all of them.)"""
+        """Return the rows of all unacknowledged messages, and of the newest others. (The table keeps all of them.)"""
         select = SHAPES[Table.OUTGOING].select
         before = len(self._altered)
         rows = self._read(Table.OUTGOING, f"{select} {_UNACKED}", self._number, AckState.UNACKED)
@@ -99,8 +99,8 @@ class Loader:
         return tuple(row for row in kept if not row.resent or self._has_packet(row.message_id))
 
     def _rebuild_outgoing(self) -> list[Row]:
-        """All rows, with new ones in place of altered ones. The message of an altered row is not known, so every own
-        message without an intact row counts as unacknowledged: sending it once more does no harm."""
+        """Return all rows, with new ones in place of altered ones. The message of an altered row is not known, so every
+        own message without an intact row counts as unacknowledged: sending it once more does no harm."""
         rows = self._read(Table.OUTGOING, f"{SHAPES[Table.OUTGOING].select} WHERE channel = ?", self._number)
         with_row = {cast(OutgoingRow, row).message_id for row in rows}
         for message_id, lamport in self._connection.execute(_OWN, (self._number,)):

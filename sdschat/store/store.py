@@ -59,7 +59,7 @@ class ChannelStore:
         self.history = SqlHistory(store.connection, store.path, channel_id, store.number)
 
     def snapshot(self) -> Snapshot | None:
-        """The saved state without the log; None if the channel was never opened in this profile."""
+        """Return the saved state without the log; None if the channel was never opened in this profile."""
         return self._store.load_snapshot(self.channel_id)
 
     def apply(self, writes: Iterable[Write]) -> None:
@@ -136,7 +136,7 @@ class Store(UserState):
 
     @cached_property
     def ranges(self) -> Ranges:
-        """The range indexes. Loaded with the first transaction: they are not needed to show the history."""
+        """Return the range indexes. Loaded with the first transaction: they are not needed to show the history."""
         from sdschat.store.ranges import Ranges
 
         return Ranges(self.connection, self.path)
@@ -145,11 +145,11 @@ class Store(UserState):
         return ChannelStore(self, channel_id)
 
     def channels(self) -> list[str]:
-        """Names of all saved channels, sorted."""
+        """Return the names of all saved channels, sorted."""
         return sorted(self._tallies)
 
     def log(self, channel_id: str) -> StoredLog:
-        """The committed log of a channel, for comparison with that of another node."""
+        """Return the committed log of a channel, for comparison with that of another node."""
         from sdschat.store.ranges import StoredLog
 
         return StoredLog(self.connection, self.path, self.ranges, self.number(channel_id))

@@ -174,7 +174,7 @@ def _columns(row: Row) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON: bytes become hexadecimal digits."""
+    """Return a value for JSON: bytes become hexadecimal digits."""
     if isinstance(value, bytes):
         return value.hex()
     return [_plain(one) for one in value] if isinstance(value, tuple) else value

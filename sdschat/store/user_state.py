@@ -47,7 +47,7 @@ class UserState:
         self._file = path
 
     def draft(self, channel: str) -> str:
-        """Text of the input line, or ""."""
+        """Return the text of the input line, or ""."""
         rows = self._sound(_DRAFT, channel)
         return str(rows[0][1]) if rows else ""
 
@@ -70,12 +70,13 @@ class UserState:
         return count
 
     def first_below(self, channel: str, lamport: int, message_id: str) -> int | None:
-        """The place of the message that came first of those below this one in the log; None if it is the last."""
+        """Return the place of the message that came first of those below this one in the log; None if it is the
+        last."""
         with as_store_error(self._file):
             return self.connection.execute(_BELOW, (channel, lamport, message_id)).fetchone()[0]  # type: ignore[no-any-return]
 
     def keys(self) -> list[tuple[bytes, str, int]]:
-        """Public key, nick and epoch milliseconds of the first contact, oldest first."""
+        """Return public key, nick and epoch milliseconds of the first contact, oldest first."""
         return self._all("SELECT public_key, nick, first_seen, sum FROM key_met ORDER BY first_seen, rowid")
 
     def nicks(self) -> list[tuple[str, str, bytes, int]]:
@@ -87,7 +88,7 @@ class UserState:
         return self._all("SELECT sender_id, standing, since, sum FROM standing ORDER BY since, rowid")
 
     def value(self, name: str) -> bytes | None:
-        """The value that `Transaction.set_value` saved, or None."""
+        """Return the value that `Transaction.set_value` saved, or None."""
         rows = self._all("SELECT name, value, sum FROM setting WHERE name = ?", name)
         return rows[0][1] if rows else None
 
@@ -102,7 +103,7 @@ class UserState:
             return [name for (name,) in self.connection.execute(_TIMBER_CHANNELS).fetchall()]
 
     def values(self, prefix: str) -> dict[str, bytes]:
-        """The values whose names begin with the prefix."""
+        """Return the values whose names begin with the prefix."""
         query = "SELECT name, value, sum FROM setting WHERE name >= ? AND name < ? ORDER BY name"
         return dict(self._all(query, prefix, f"{prefix}\U0010ffff"))
 

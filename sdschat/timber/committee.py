@@ -68,7 +68,7 @@ class Slot:
 
     @property
     def settled(self) -> int:
-        """The last operation that counts and was compacted."""
+        """Return the last operation that counts and was compacted."""
         return self.base.seq if self.last is None else min(self.base.seq, self.last)
 
     def id_of(self, seq: int) -> bytes | None:

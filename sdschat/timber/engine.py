@@ -274,7 +274,7 @@ class TimberEngine:
 
     @property
     def front(self) -> FrontChat:
-        """The changes of the posts of the checkpoint: operations in front of it, and events that are unwritten."""
+        """Return the changes of the checkpoint's posts: operations in front of it, and events that are unwritten."""
         return self._core.front
 
     def members(self) -> list[MemberView]:

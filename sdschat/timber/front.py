@@ -45,7 +45,7 @@ class FrontChat:
 
     @property
     def layer(self) -> ChatLayer:
-        """The changes. It is valid until the next verb of the engine."""
+        """Return the changes. It is valid until the next verb of the engine."""
         if self._layer is None:
             self._make()
         assert self._layer is not None

@@ -171,7 +171,7 @@ class Transport(Protocol):
 
     @property
     def waiting(self) -> int:
-        """The number of packets that wait for the broker to accept them."""
+        """Return the number of packets that wait for the broker to accept them."""
 
     def describe(self) -> str:
         """Describe the connection: its address without secrets, and every injected fault."""

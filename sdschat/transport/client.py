@@ -161,7 +161,7 @@ class MqttTransport:
 
     @property
     def failures(self) -> int:
-        """The number of times the handler raised."""
+        """Return the number of times the handler raised."""
         return self._notifier.failures
 
     def describe(self) -> str:

@@ -47,7 +47,7 @@ class PacketSealer(Protocol):
 
     @property
     def channel_level(self) -> str:
-        """The level of a topic that stands for the channel."""
+        """Return the level of a topic that stands for the channel."""
 
     def level(self, name: str) -> str:
         """Return the level of a topic that stands for a participant."""
@@ -133,7 +133,7 @@ class SealedTransport:
 
     @property
     def held_back(self) -> int:
-        """The number of packets of an unknown epoch that wait for its key."""
+        """Return the number of packets of an unknown epoch that wait for its key."""
         return len(self._waiting)
 
     def keys_changed(self) -> None:

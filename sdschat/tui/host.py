@@ -180,7 +180,7 @@ class Host:
     @property
     @abstractmethod
     def glyphs(self) -> Glyphs:
-        """The signs that this host draws states with."""
+        """Return the signs that this host draws states with."""
 
     @abstractmethod
     def show_notice(self, text: str) -> None:
@@ -268,28 +268,28 @@ class Host:
 
     @property
     def channel(self) -> str:
-        """The channel or conversation that is shown now."""
+        """Return the channel or conversation that is shown now."""
         return self.desktop.shown
 
     @property
     def room(self) -> str:
-        """The channel that is shown, or the channel of the conversation that is shown."""
+        """Return the channel that is shown, or the channel of the conversation that is shown."""
         model = self.desktop.models.get(self.desktop.shown)
         return "" if model is None else model.conversation.channel
 
     @property
     def model(self) -> ChannelModel:
-        """The model of the channel or conversation that is shown."""
+        """Return the model of the channel or conversation that is shown."""
         return self.desktop.models[self.desktop.shown]
 
     @property
     def conversation(self) -> Conversation:
-        """The channel or conversation that is shown."""
+        """Return the channel or conversation that is shown."""
         return self.model.conversation
 
     @property
     def selection(self) -> str | None:
-        """The id of the selected message."""
+        """Return the id of the selected message."""
         model = self.desktop.models.get(self.desktop.shown)
         return None if model is None else model.selected
 
@@ -387,7 +387,7 @@ class Host:
 
     @property
     def palette(self) -> Palette:
-        """The colours in force."""
+        """Return the colours in force."""
         return self.preferences.palettes[theme_in_force(self.theme_now or self.preferences.theme, self.light_terminal)]
 
     def save_preferences(self) -> None:

@@ -73,7 +73,7 @@ class LensHost:
 
     @property
     def shown(self) -> str:
-        """The view that is open; empty if the Lens is closed."""
+        """Return the view that is open; empty if the Lens is closed."""
         return self.panel.shown if self.panel is not None and self.panel.display else ""
 
     def toggle(self) -> None:

@@ -296,7 +296,7 @@ class ScreenHost(Window, App[int]):
 
     @property
     def chat(self) -> Screen[object]:
-        """The screen of the chat, also while the palette lies over it."""
+        """Return the screen of the chat, also while the palette lies over it."""
         return self.composer.screen
 
     @property

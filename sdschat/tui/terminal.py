@@ -321,7 +321,7 @@ class Ending(App[int]):
 
     @property
     def crash(self) -> Exception | None:
-        """The error that ended the application; None if there was none."""
+        """Return the error that ended the application; None if there was none."""
         return self._exception
 
     def _handle_exception(self, error: Exception) -> None:

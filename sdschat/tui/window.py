@@ -23,12 +23,12 @@ class Window(Host):
     @property
     @abstractmethod
     def width(self) -> int:
-        """The columns of the terminal."""
+        """Return the columns of the terminal."""
 
     @property
     @abstractmethod
     def height(self) -> int:
-        """The lines of the terminal."""
+        """Return the lines of the terminal."""
 
     @property
     @abstractmethod

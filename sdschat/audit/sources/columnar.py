@@ -166,7 +166,7 @@ class Columnar(AuditReader):
             yield from self._past_columns(number)
 
     def _past_columns(self, number: int) -> Iterator[Logged]:
-        """Messages of which a Store kept the id and little more."""
+        """Yield messages of which a Store kept the id and little more."""
         left = dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT)
         while some := list(islice(left, ROWS)):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)

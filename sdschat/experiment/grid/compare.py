@@ -50,7 +50,7 @@ class Compared(NamedTuple):
 
     @property
     def noticed_from(self) -> float:
-        """The smallest difference, as a share of the engine's mean, that is more likely detected than not."""
+        """Return the smallest difference, as a share of the engine's mean, that is more likely detected than not."""
         return max(QUANTUM, self.found.margin / abs(self.found.one)) if self.found.one else 0.0
 
 

@@ -80,7 +80,7 @@ class Roster:
 
     @property
     def epoch_number(self) -> int:
-        """The number of the epoch for people, from 1."""
+        """Return the number of the epoch for people, from 1."""
         return self.removals + self.renewals + 1
 
     def epochs_until(self, position: Position) -> list[EpochName]:
@@ -188,7 +188,7 @@ class _Fold:
         return found
 
     def _past_of(self, message_id: str) -> int | None:
-        """The same for one operation. Walks without recursion: a chain may be long."""
+        """Return the same for one operation. Walks without recursion: a chain may be long."""
         stack, on_stack = [message_id], {message_id}
         while stack:
             at = stack[-1]
@@ -213,7 +213,7 @@ class _Fold:
         return self._pasts[message_id]
 
     def _epoch_of(self, past: int) -> EpochName:
-        """The epoch after these operations, as far as they count: its removals that no other one has seen."""
+        """Return the epoch after these operations, as far as they count: its removals that no other one has seen."""
         changes = [one for one in self._state.epoch_before if self._is_in(one, past)]
         built_upon = 0
         for one in changes:

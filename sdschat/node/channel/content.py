@@ -189,7 +189,7 @@ class ContentGate:
         return Said(message, opened, nick, own)
 
     def nick_of(self, sender_id: str) -> str:
-        """The nick that the key of this sender last went by; empty for who never signed anything."""
+        """Return the nick that the key of this sender last went by; empty for who never signed anything."""
         row = self.book.row(sender_id)
         return "" if row is None else row.nick
 

@@ -20,5 +20,5 @@ class SentPackets:
             self._ids.popitem(last=False)
 
     def message_id(self, packet: bytes) -> str | None:
-        """The id of the message in a packet that was added; None for any other packet."""
+        """Return the id of the message in a packet that was added; None for any other packet."""
         return self._ids.get(hash(packet))

@@ -191,7 +191,7 @@ class ChannelPresence:
         return self._here(participant, "", _Seen((0, 0, 0), None), now) if self._has_room(participant) else None
 
     def _leave(self, participant: str, presence: SignedPresence, now: Now) -> PresenceChanged | None:
-        """A connection ended: only what its participant signed counts, and only for that connection."""
+        """End a connection. Only what its participant signed counts, and only for that connection."""
         if not presence.proven(self._channel, participant, self._keys):
             return None
         if participant in self.online or self._keys.signs(participant):

@@ -73,7 +73,7 @@ class StrangersShare:
 
     @property
     def excess(self) -> int:
-        """The bytes to be freed now; 0 while there is room."""
+        """Return the bytes to be freed now; 0 while there is room."""
         if not self.limit or self._used < self.limit * _CROWDED:
             return 0
         return self._used - int(self.limit * _ROOMY)

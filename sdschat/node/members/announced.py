@@ -55,7 +55,7 @@ class AnnouncedDataSet:
 
     @property
     def contacts(self) -> tuple[bytes, ...]:
-        """The keys of those who may be asked for the state, as far as they were announced."""
+        """Return the keys of those who may be asked for the state, as far as they were announced."""
         return () if self._newest is None else (*self._newest.contacts, self._newest.creator)
 
     def take_unsaved(self) -> MembersRecord | None:

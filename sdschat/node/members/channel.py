@@ -148,7 +148,7 @@ class MembersChannel:
 
     @property
     def creator(self) -> str:
-        """The sender id of who made the channel; empty before its state or its announcement is here."""
+        """Return the sender id of who made the channel; empty before its state or its announcement is here."""
         key = b"" if self._engine is None else self._engine.person(CREATOR)
         return sender_of(key) if key else self._announced.creator_id
 
@@ -159,7 +159,7 @@ class MembersChannel:
 
     @property
     def log(self) -> PostLog:
-        """The posts that are alive, in order, and after them what waits until we are a member."""
+        """Return the posts that are alive, in order, and after them what waits until we are a member."""
         return self.told.log
 
     def delivery(self, message_id: str) -> Delivery:

@@ -177,7 +177,7 @@ class PrivateState(NamedTuple):
 
     @property
     def members(self) -> list[str]:
-        """The sender ids of all members."""
+        """Return the sender ids of all members."""
         return [sender_id_of(key) for key in self.roster.members]
 
     def removal_epoch(self, sender_id: str) -> int | None:

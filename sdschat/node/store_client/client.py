@@ -92,12 +92,13 @@ class StoreClient:
     # What catching up asks.
 
     def stores(self) -> list[str]:
-        """Stores that are here and were not caught lying, in the order in which to ask them. Some may rest."""
+        """Return the Stores that are here and were not caught lying, in the order in which to ask them. Some may
+        rest."""
         return self._reputation.shared(self._session.presence.roles, self._draw(8))
 
     @property
     def rests(self) -> Rests:
-        """The table of who rests after failing, for whoever asks Stores in other ways too."""
+        """Return the table of who rests after failing, for whoever asks Stores in other ways too."""
         return self._reputation.rests
 
     def leave(self, store: str, why: str) -> None:

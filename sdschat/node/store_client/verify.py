@@ -174,7 +174,7 @@ class StoreClaims:
         del said[: max(0, len(said) - _MOST)]
 
     def left_out(self, store: str, asked: Range, answer: StoreAnswer, given: set[str]) -> str | None:
-        """The id of a message that must have been in this page and is not."""
+        """Return the id of a message that must have been in this page and is not."""
         low: tuple[int, str] = (max(asked.low, answer.floor), "")
         high: tuple[int, str] = (asked.high + 1, "")
         if asked.newest_first:
@@ -207,16 +207,17 @@ class StoreReputation:
         self.rests = Rests()  # catching up uses the same
 
     def trusted(self, stores: Iterable[str]) -> list[str]:
-        """Those that were not left."""
+        """Return those that were not left."""
         return [store for store in stores if store not in self.left]
 
     def ranked(self, stores: Iterable[str], question: bytes, now: int, first: str = "") -> list[str]:
-        """Those of `shared` that do not rest."""
+        """Return those of `shared` that do not rest."""
         return [store for store in self.shared(stores, question, first) if self.rests.until(store) <= now]
 
     def shared(self, stores: Iterable[str], question: bytes, first: str = "") -> list[str]:
-        """Stores in the order in which to ask them. Rendezvous hashing: every question has its own order, so that all
-        Stores get their share, and one that comes or goes moves nobody else's. `first` is known to have the answer."""
+        """Return the Stores in the order in which to ask them. Rendezvous hashing: every question has its own order, so
+        that all Stores get their share, and one that comes or goes moves nobody else's. `first` is known to have the
+        answer."""
         return sorted(self.trusted(stores), key=lambda store: (store != first, _weight(store, question)))
 
     def answered(self, store: str) -> None:

@@ -217,7 +217,7 @@ class DirectMessaging:
     # Parts of it.
 
     def _meet(self, other: str) -> bytes:
-        """The group of two: only they are in it, and each pair has its own."""
+        """Return the group of two: only they are in it, and each pair has its own."""
         group = pair_group(self._session.name, self._gate.identity.sender_id, other)
         self._engine.join(group, (other,))
         if other in self._session.presence.online:
@@ -274,11 +274,11 @@ class DirectMessaging:
 
 
 def pair_group(channel: str, one: str, other: str) -> bytes:
-    """The MVDS group of two participants of a channel."""
+    """Return the MVDS group of two participants of a channel."""
     parts = [part.encode() for part in (channel, *sorted((one, other)))]
     return hashlib.sha256(_GROUP_TAG + b"".join(len(part).to_bytes(4) + part for part in parts)).digest()
 
 
 def ids_of(packets: Iterable[Packet]) -> list[str]:
-    """The messages in these packets."""
+    """Return the messages in these packets."""
     return [message_id(message).hex() for packet in packets for message in packet.payload.messages]

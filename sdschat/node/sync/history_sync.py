@@ -376,5 +376,5 @@ class HistorySync:
 
 
 def history_group(channel: str) -> bytes:
-    """The MVDS group of the pages of a channel."""
+    """Return the MVDS group of the pages of a channel."""
     return hashlib.sha256(_GROUP_TAG + channel.encode()).digest()

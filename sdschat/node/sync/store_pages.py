@@ -32,7 +32,7 @@ class StorePage(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """Packets that are here too, but cannot be used."""
+        """Return the number of packets that are here too, but cannot be used."""
 
 
 class Client(Protocol):

@@ -113,13 +113,13 @@ class Injection:
 
     @property
     def cut(self) -> Mapping[str, str]:
-        """The participants whose messages are dropped: display names by sender id."""
+        """Return the participants whose messages are dropped: display names by sender id."""
         transport = self._session.transport
         sieve = transport.sieve if isinstance(transport, FaultyTransport) else None
         return sieve.cut if isinstance(sieve, _Partition) else {}
 
     def describe(self) -> str:
-        """The faults in force, in words; empty where there are none."""
+        """Return the faults in force, in words; empty where there are none."""
         faults = getattr(self._session.transport, "faults", None)
         return str(faults) if faults is not None and faults.active else ""
 
@@ -152,7 +152,7 @@ class Injection:
         return sieve
 
     def _transport(self, session: ChannelSession | None = None) -> FaultyTransport:
-        """The channel's transport, put behind faults where it is not yet."""
+        """Return the channel's transport, put behind faults where it is not yet."""
         session = session or self._session
         inner = session.transport
         if isinstance(inner, FaultyTransport):

@@ -50,7 +50,7 @@ class LocalGroup:
             raise
 
     def open(self, nick: str, present: Callable[[Node], None] = lambda _: None) -> Node:
-        """A node that is in no channel yet."""
+        """Return a node that is in no channel yet."""
         options = MqttOptions(Address(LOCAL.scheme, LOCAL.host, self.port))
         network = MqttNetwork(options, self._settings, embedded=True)
         profile = open_profile(database_path(self._folder, nick), self._settings)
@@ -90,7 +90,7 @@ class LocalGroup:
 
     @property
     def host(self) -> str:
-        """The nick of the node that hosts the broker; empty while no node hosts it."""
+        """Return the nick of the node that hosts the broker; empty while no node hosts it."""
         return next((nick for nick, network in self._networks.items() if network.hosting), "")
 
     async def end_broker(self) -> None:

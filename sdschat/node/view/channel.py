@@ -49,7 +49,7 @@ class ChannelConversation:
 
     @property
     def session(self) -> ChannelSession | None:
-        """The session of the channel; None if it is not joined."""
+        """Return the session of the channel; None if it is not joined."""
         return self._node.sessions.get(self.name)
 
     def extension(self) -> SyncExtension | None:

@@ -32,7 +32,7 @@ class FilterPeek(NamedTuple):
 
     @property
     def error_rate(self) -> float:
-        """The chance that an id which is not in it seems to be."""
+        """Return the chance that an id which is not in it seems to be."""
         error: float = self.fill**self.hashes
         return error
 

@@ -209,7 +209,7 @@ _TEXTS: Final = ("sender_id", "message_id", "channel_id")
 
 
 def packet_fields(packet: bytes) -> list[FieldPart]:
-    """The fields in the order in which they lie there. What is no field any more is one part called `rest`."""
+    """Return the fields in the order in which they lie there. What is no field any more is one part called `rest`."""
     found: list[FieldPart] = []
     at = 0
     try:

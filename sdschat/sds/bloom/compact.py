@@ -81,7 +81,7 @@ class RangeFilter(NamedTuple):
 
 @lru_cache(maxsize=64)
 def shape_for(capacity: int, error_rate: float) -> Shape:
-    """The smallest shape that holds `capacity` ids at `error_rate`, in whole bytes at every fold."""
+    """Return the smallest shape that holds `capacity` ids at `error_rate`, in whole bytes at every fold."""
     unit = 8 << (_FOLDS - 1)
     wanted = -capacity * math.log(error_rate) / math.log(2) ** 2
     bits = max(unit, math.ceil(wanted / unit) * unit)
@@ -91,7 +91,7 @@ def shape_for(capacity: int, error_rate: float) -> Shape:
 
 @lru_cache(maxsize=4096)  # 700 bytes each, for our own shape
 def mask(item: str, hashes: int, bits: int) -> int:
-    """The bits of an id, as one number. Not for a shape that somebody else chose, unless it is a usual one."""
+    """Return the bits of an id, as one number. Not for a shape that somebody else chose, unless it is a usual one."""
     value = 0
     for at in _places(item, hashes, bits, 0):
         value |= 1 << at
@@ -121,7 +121,7 @@ def _holds(body: bytes, item: str, hashes: int, bits: int, seed: int = 0) -> boo
 
 
 def body_of(ids: list[str], hashes: int, bits: int, seed: int) -> bytes:
-    """The filter of these ids."""
+    """Return the filter of these ids."""
     body = bytearray(bits >> 3)
     for item in ids:
         for at in _places(item, hashes, bits, seed):
@@ -130,7 +130,7 @@ def body_of(ids: list[str], hashes: int, bits: int, seed: int) -> bytes:
 
 
 def fold(value: int, bits: int, to: int) -> int:
-    """A filter of `bits` as the filter of `to` bits that the same ids would have made."""
+    """Return a filter of `bits` as the filter of `to` bits that the same ids would have made."""
     while bits > to:
         bits >>= 1
         value = (value & ((1 << bits) - 1)) | (value >> bits)
@@ -139,12 +139,12 @@ def fold(value: int, bits: int, to: int) -> int:
 
 @lru_cache(maxsize=64)
 def sizes(shape: Shape) -> tuple[int, ...]:
-    """The sizes that a filter of this shape folds into."""
+    """Return the sizes that a filter of this shape folds into."""
     return tuple(shape.bits >> fold for fold in range(_FOLDS))
 
 
 def folded_bits(shape: Shape, capacity: int, count: int) -> int:
-    """The smallest fold at which `count` ids are no denser than `capacity` ids are at full size."""
+    """Return the smallest fold at which `count` ids are no denser than `capacity` ids are at full size."""
     bits = shape.bits
     for _ in range(_FOLDS - 1):
         if count * shape.bits > capacity * (bits >> 1):
@@ -187,7 +187,8 @@ def _id_print(item: str) -> int:
 
 
 def fingerprint(ids: list[str]) -> int:
-    """A number that tells sets of ids apart; the order does not matter. A sum, so that doubles do not cancel out."""
+    """Return a number that tells sets of ids apart; the order does not matter. A sum, so that doubles do not cancel
+    out."""
     return sum(map(_id_print, ids)) & 0xFFFFFFFFFFFFFFFF
 
 
@@ -221,7 +222,7 @@ class CompactFilter:
 
 
 def decode(packet: bytes) -> CompactFilter | str:
-    """A filter, or what is wrong with it. Total: any bytes give an answer."""
+    """Return a filter, or what is wrong with it. Total: any bytes give an answer."""
     if len(packet) < _WINDOW_HEAD.size:
         return "too short for a filter"
     _, hashes, bits_high, bits_low, floor_high, floor_low = _WINDOW_HEAD.unpack_from(packet)
@@ -239,7 +240,7 @@ def decode(packet: bytes) -> CompactFilter | str:
 
 
 def _decode_section(found: CompactFilter, packet: bytes, at: int) -> str:
-    """The optional second section. What we do not know is left alone: a later version may have put it there."""
+    """Return the optional second section. What we do not know is left alone: a later version may have put it there."""
     tag, left = packet[at], len(packet) - at
     if tag == PRINT:
         if left != _PRINT.size:
@@ -267,7 +268,8 @@ ReceivedFilter = CompactFilter | WakuFilter
 
 
 def read_filter(packet: bytes) -> ReceivedFilter | str:
-    """The filter, or why it is ignored. The shape tells the format; nothing else is taken from the sender's word."""
+    """Return the filter, or why it is ignored. The shape tells the format; nothing else is taken from the sender's
+    word."""
     if len(packet) == waku.BYTES:
         return WakuFilter(packet)
     if packet[:1] == bytes([WINDOW]):

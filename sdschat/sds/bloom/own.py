@@ -65,7 +65,7 @@ class OwnFilter:
 
     @property
     def size(self) -> int:
-        """The most bytes that `to_bytes` gives."""
+        """Return the most bytes that `to_bytes` gives."""
         return waku.BYTES if self.filter_format == "waku" else compact.WINDOW_HEAD_BYTES + (self.shape.bits >> 3)
 
     def add(self, message_id: str, lamport: int) -> None:
@@ -125,7 +125,8 @@ class OwnFilter:
         return self._cached
 
     def compare(self, theirs: compact.CompactFilter) -> tuple[int, int] | None:
-        """Bits that only we have set, and bits that only they have, or nothing where the two do not compare."""
+        """Return the bits that only we have set, and bits that only they have, or nothing where the two do not
+        compare."""
         bits, shape = theirs.bits, self.shape
         if self.filter_format == "waku" or theirs.hashes != shape.hashes or bits not in compact.sizes(shape):
             return None

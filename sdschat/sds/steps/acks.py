@@ -54,7 +54,7 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
 
 
 def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
-    """Own messages of which this participant has told nothing yet: another filter of the same participant tells
+    """Yield own messages of which this participant has told nothing yet: another filter of the same participant tells
     nothing new. The newest first, since filters forget the oldest, and then what is acknowledged, also by age: the
     order in which it was acknowledged is on no disk."""
     unseen = s.outgoing.newest_first(floor, sender_id, unproven=s.unproven)

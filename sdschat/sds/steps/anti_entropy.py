@@ -55,8 +55,9 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
 
 
 def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> int:
-    """Bits of our filter that theirs lacks, but for those of messages that may still be on their way to them, and of
-    the last ones dated before their floor, which they may have forgotten in a generation that we still have.
+    """Return the bits of our filter that theirs lacks, but for those of messages that may still be on their way to
+    them, and of the last ones dated before their floor, which they may have forgotten in a generation that we still
+    have.
 
     Where none is left, nothing else is lacking: all that we hold since their floor is in our filter. (One whose bits
     all happen to be among those of messages on their way is found when these have arrived.)

@@ -307,7 +307,7 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
 
 
 def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[BufferedMessage]:
-    """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
+    """Return those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
     s.recent_arrivals.forget(message_id)
     hint = forget_hint(s, message_id)
     waiting = s.incoming.waiting_for.get(message_id)

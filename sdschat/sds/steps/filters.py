@@ -17,8 +17,8 @@ _MOST = 2  # times the capacity, of ids that are read back: a filter of that cap
 
 
 def filter_begins(s: ChannelState, floor: int) -> int:
-    """The date from which our filter is to hold everything, where it says that it begins at `floor`. One of the waku
-    format says nothing, and so others serve a participant with what was said in the minutes before they met it."""
+    """Return the date from which our filter is to hold everything, where it says that it begins at `floor`. One of the
+    waku format says nothing, and so others serve a participant with what was said in the minutes before they met it."""
     return floor - (FIRST_MET if s.filter.filter_format == "waku" else 0)
 
 

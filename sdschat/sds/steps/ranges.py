@@ -43,9 +43,10 @@ def section_kinds(s: ChannelState) -> tuple[str, ...]:
 
 
 def question(s: ChannelState, top: int) -> tuple[int, int] | None:
-    """A range dated before `top` that begins with the oldest own message that is not acknowledged, and goes as far as
-    one range may. Where that has been of no use for long, others lack something in it: then it begins with one such
-    message after the other, and every other time it holds only such messages, which are resent to all who lack them."""
+    """Return a range dated before `top` that begins with the oldest own message that is not acknowledged, and goes as
+    far as one range may. Where that has been of no use for long, others lack something in it: then it begins with one
+    such message after the other, and every other time it holds only such messages, which are resent to all who lack
+    them."""
     asked = [known for known in islice(s.outgoing.oldest_first(), QUESTIONED) if known.lamport < top]
     if not asked:
         return None
@@ -103,7 +104,7 @@ def with_range(s: ChannelState, message: Message) -> bytes:
 
 
 def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
-    """The section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
+    """Return the section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
     if s.filter.filter_format != "compact" or not s.config.push_enabled:
         return b""
     kinds = section_kinds(s)
@@ -152,7 +153,7 @@ def _filter_over(s: ChannelState, low: int, high: int, lamport: int, room: int) 
 
 
 def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
-    """The range below the last one: about `RANGE_IDS` messages, with all that share the date of the oldest."""
+    """Return the range below the last one: about `RANGE_IDS` messages, with all that share the date of the oldest."""
     top = s.ranges.cursor or _settled_top(s)
     entries = s.before(top, RANGE_IDS)
     if len(entries) < RANGE_IDS:
@@ -185,7 +186,7 @@ def _settled_top(s: ChannelState) -> int:
 
 
 def held_ids(s: ChannelState, low: int, high: int) -> list[str]:
-    """Everything here from `low` to `high`, in the log or waiting."""
+    """Return everything here from `low` to `high`, in the log or waiting."""
     ids = [entry.message_id for entry in s.between(low, high, most_ids(low, high))]
     ids += [buffered.message.message_id for buffered in s.incoming.in_order() if low <= buffered.lamport <= high]
     return ids

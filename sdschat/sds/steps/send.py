@@ -71,8 +71,8 @@ def check_size(s: ChannelState, content: bytes) -> None:
 
 
 def preceding_ids(s: ChannelState) -> tuple[HistoryEntry, ...]:
-    """The preceding few message ids in the local history, oldest first, with hints where known; their senders are part
-    of SDS-R."""
+    """Return the preceding few message ids in the local history, oldest first, with hints where known; their senders
+    are part of SDS-R."""
     hints, repairs = s.hints, s.config.repair_enabled
     return tuple(
         HistoryEntry(entry.message_id, hints.get(entry.message_id), entry.sender_id if repairs else None)

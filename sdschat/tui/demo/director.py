@@ -99,7 +99,7 @@ class Director:
 
     @property
     def nicks(self) -> tuple[str, ...]:
-        """The nicks of all nodes, the watcher last, so that another node hosts the broker first."""
+        """Return the nicks of all nodes, the watcher last, so that another node hosts the broker first."""
         return (*self.peers, WATCHER)
 
     async def open(self) -> None:

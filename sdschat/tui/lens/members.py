@@ -74,7 +74,7 @@ def clock(view: ViewInput) -> list[Line]:
 
 
 def checkpoint(view: ViewInput) -> list[Line]:
-    """The checkpoint, and the members whose word is waited for."""
+    """Return the checkpoint, and the members whose word is waited for."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)

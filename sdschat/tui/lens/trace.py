@@ -80,12 +80,12 @@ class PeerTrace:
 
     @property
     def offset(self) -> int | None:
-        """The lead of its clock over ours, in milliseconds: the largest seen, as delay only makes it smaller."""
+        """Return the lead of its clock over ours, in milliseconds: the largest seen, as delay only makes it smaller."""
         return max(self.offsets) if self.offsets else None
 
     @property
     def make(self) -> str:
-        """The program that this participant seems to run."""
+        """Return the program that this participant seems to run."""
         if is_compact(self.filter) or self.signed:
             return "sdschat"
         if len(self.filter) > 10_000:

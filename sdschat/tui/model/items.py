@@ -124,7 +124,7 @@ class MessageItem:
 
     @property
     def at(self) -> int:
-        """The date by which the log orders it: its Lamport time, in epoch milliseconds."""
+        """Return the date by which the log orders it: its Lamport time, in epoch milliseconds."""
         return self.key[0]
 
 

@@ -105,7 +105,7 @@ class UnreadLine:
 
     @property
     def counted(self) -> str:
-        """The number of unread messages. A + stands behind it where not all are counted."""
+        """Return the number of unread messages. A + stands behind it where not all are counted."""
         return f"{self.unread}{'+' if self._most else ''}"
 
     def is_mention(self, message_id: str) -> bool:

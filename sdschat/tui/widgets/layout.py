@@ -67,7 +67,7 @@ class Layout:
 
     @property
     def end(self) -> int:
-        """The number of the line after the last row in memory."""
+        """Return the number of the line after the last row in memory."""
         return self.above + self.starts[-1]
 
     @property

@@ -82,7 +82,7 @@ class LogView(LogLines, can_focus=True):
 
     @property
     def named_keys(self) -> tuple[str, ...]:
-        """The keys that the screen names: those that do something now."""
+        """Return the keys that the screen names: those that do something now."""
         hits = ("n N hits",) if self.takes("n") else ()
         if self.model is None or not self.takes("r"):
             return ("Up Down select", *hits, "PgUp PgDn scroll", "Esc back")

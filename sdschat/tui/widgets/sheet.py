@@ -122,7 +122,7 @@ class Sheet(ScrollView, can_focus=True):
 
     @property
     def page(self) -> Page | None:
-        """The page that is shown; None while the sheet is closed."""
+        """Return the page that is shown; None while the sheet is closed."""
         return self._pages[self._at] if self._pages and self.display else None
 
     def cover(self, area: LogArea) -> None:
