@@ -6,13 +6,12 @@ simulation bring the same things, with and without a network.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.catchup.equal_ranges import EqualRanges, own_messages_in
 from sdschat.catchup.provider import HistoryProvider
-from sdschat.catchup.responder import ReadingBudget, answer
+from sdschat.catchup.responder import ReadingBudgets, answer
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import (
     AnswerFrame,
@@ -30,10 +29,8 @@ from sdschat.catchup.values import (
 )
 
 LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged
-EFFORT: Final = 3_000_000  # messages that may be read for one peer at once,
-EFFORT_RATE: Final = 20  # and how many more with every millisecond
-_EFFORTS: Final = 64
 NUDGE_AGAIN: Final = 60_000
+_PAUSE: Final = 100  # between pages that take much reading
 
 
 class FrameCodec(Protocol):
@@ -52,6 +49,8 @@ class Carrier(Protocol):
     def deal_with(self, partners: set[str]) -> None: ...
 
     def give(self, peer: str, body: bytes, now: Any) -> bytes: ...
+
+    def recall(self, peer: str) -> None: ...
 
     def receive(self, peer: str, payload: Any, now: Any) -> bool: ...
 
@@ -106,7 +105,8 @@ class Exchange:
         self._carrier = carrier
         self._codec = codec
         self._intake = intake
-        self._efforts: OrderedDict[str, ReadingBudget] = OrderedDict()
+        self._efforts = ReadingBudgets()
+        self._ship_at: int | None = None  # pages are held back until then
         self._partners: dict[str, int] = {}  # until when
         self._nudged: dict[str, int] = {}
         self._equal: list[EqualRanges] = []  # as those say who compare with us
@@ -119,6 +119,8 @@ class Exchange:
                 self.session.compared_by(peer, frame, what, now.mono)
             case Want():
                 self.session.asked_by(peer, now.mono)
+                if not self.provider.serves(peer, frame):
+                    self._carrier.recall(peer)  # pages that it wanted before: anybody can want without end
                 declined = self.provider.want(peer, frame, what)
                 if declined is not None:
                     self._send(peer, frame._replace(what=declined))
@@ -143,19 +145,18 @@ class Exchange:
         self.settle(now)
 
     def next_wake(self) -> int | None:
-        due = [when for when in (self.session.next_wake(), self._carrier.next_wake()) if when is not None]
-        return min(due, default=None)
+        wakes = (self.session.next_wake(), self._carrier.next_wake(), self._ship_at)
+        return min((when for when in wakes if when is not None), default=None)
 
     def gone(self, peer: str) -> None:
         """A participant left."""
-        self.provider.gave_up(peer)
-        self._efforts.pop(peer, None)
+        self._give_up(peer)
 
     def offline(self) -> None:
         """The connection is gone; what was under way is asked for anew."""
         self.session.offline()
         for peer in self.provider.peers:
-            self.provider.gave_up(peer)
+            self._give_up(peer)
         self.frames.clear()
 
     def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[EqualRanges, list[str]]]:
@@ -198,7 +199,7 @@ class Exchange:
                 self.provider.arrived(through.peer, now.mono)
                 self.session.asked_by(through.peer, now.mono)  # it is not done with us
             else:
-                self.provider.gave_up(through.peer)
+                self._give_up(through.peer)
         for came in carried.came:
             page = self._codec.decode_page(came.body)
             if isinstance(page, HistoryPage):
@@ -206,20 +207,21 @@ class Exchange:
         for page in self.session.take_pages():
             self.take_in(page.packets, page.last, now, "sync", page.ids)
         self._deal(now.mono)
-        for shipment in self.provider.ship(now.mono):
-            self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
+        if self._ship_at is None or self._ship_at <= now.mono:
+            for shipment in self.provider.ship(now.mono, self._efforts):
+                self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
+            self._ship_at = now.mono + _PAUSE if self.provider.is_held_back else None
         for packet in carried.packets:
             self.frames.append(OutgoingFrame(packet.peer, self._codec.encode_records(packet.payload)))
         return bool(carried.packets or carried.came or carried.through)
 
+    def _give_up(self, peer: str) -> None:
+        """Serve a peer no more, and forget the pages that are on their way to it."""
+        self.provider.gave_up(peer)
+        self._carrier.recall(peer)
+
     def _answer(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
-        effort = self._efforts.get(peer)
-        if effort is None:
-            effort = self._efforts[peer] = ReadingBudget(EFFORT, EFFORT_RATE, mono)
-            if len(self._efforts) > _EFFORTS:
-                self._efforts.popitem(last=False)
-        effort.refresh(mono)
-        found = answer(ask, self._log, effort)
+        found = answer(ask, self._log, self._efforts.of(peer, mono))
         for question, reply in zip(ask.questions, found.replies, strict=False):
             if reply.equal:
                 self._equal.append(EqualRanges(peer, frame.session, question.low, question.high))
@@ -242,4 +244,6 @@ class Exchange:
             if self._nudged.get(peer, mono) <= mono:
                 self._nudged[peer] = mono + NUDGE_AGAIN
                 self._send(peer, Frame(0, 0, Nudge(lacking)))
+        if self.session.lacked_by:
+            self._nudged = {peer: until for peer, until in self._nudged.items() if until > mono}
         self.session.lacked_by.clear()

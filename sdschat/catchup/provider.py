@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import values
+from sdschat.catchup.responder import AT_ONCE, Effort, ReadingBudgets
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Declined, Frame, HistoryPage, IdOnly, LogKey, Stretch, Want, behind, makes_up
 
@@ -87,17 +88,23 @@ class HistoryProvider:
         self._library = library
         self._given = given
         self._serving: dict[str, _Serving] = {}
+        self.is_held_back = False
 
     @property
     def peers(self) -> set[str]:
         return set(self._serving)
 
+    def serves(self, peer: str, frame: Frame) -> bool:
+        """True if this is the want that a peer is served for."""
+        known = self._serving.get(peer)
+        return known is not None and known.frame[:2] == frame[:2]
+
     def want(self, peer: str, frame: Frame, want: Want) -> Declined | None:
         """A peer wants messages. A new want takes the place of its last one; with a limit of 0 it wants nothing more.
         The same want again is that of somebody who has not yet got the first page."""
-        known = self._serving.get(peer)
-        if known is not None and known.frame[:2] == frame[:2]:
+        if self.serves(peer, frame):
             return None
+        known = self._serving.get(peer)
         if not want.limit or not want.stretches:
             self._serving.pop(peer, None)
             return None
@@ -123,21 +130,30 @@ class HistoryProvider:
         """A page did not arrive, or the peer is gone."""
         self._serving.pop(peer, None)
 
-    def ship(self, mono: int) -> list[Shipment]:
-        """Return the pages for which there is room."""
+    def ship(self, mono: int, efforts: ReadingBudgets) -> list[Shipment]:
+        """Return the pages for which there is room. `is_held_back`: there are more, which take too much reading now."""
         found: list[Shipment] = []
+        self.is_held_back, spent = False, 0
         for peer, serving in self._serving.items():
             while not serving.done and len(serving.sent_at) < serving.window:
+                effort = efforts.of(peer, mono)
+                before = effort.left
+                if spent >= AT_ONCE or before <= 0:
+                    self.is_held_back = True
+                    break
                 serving.sent_at.append(mono)
-                found.append(Shipment(peer, self._page(peer, serving)))
+                found.append(Shipment(peer, self._page(peer, serving, effort)))
+                spent += before - effort.left
         return found
 
-    def _page(self, peer: str, serving: _Serving) -> HistoryPage:
+    def _page(self, peer: str, serving: _Serving, effort: Effort) -> HistoryPage:
         found: list[StoredMessage] = []
-        room, looked = PAGE_BYTES, 0
+        room, looked, least = PAGE_BYTES, 0, effort.left - AT_ONCE
         while serving.left > 0 and room > 0 and len(found) < PAGE_PACKETS and looked < _LOOKED:
+            if effort.left <= least:
+                break
             looked += not serving.chosen
-            some = self._next(serving, PAGE_PACKETS - len(found), room)
+            some = self._next(serving, PAGE_PACKETS - len(found), room, effort)
             if some is None:
                 serving.left = 0
                 break
@@ -151,7 +167,7 @@ class HistoryProvider:
         serving.next += 1
         return page
 
-    def _next(self, serving: _Serving, most: int, room: int) -> list[StoredMessage] | None:
+    def _next(self, serving: _Serving, most: int, room: int, effort: Effort) -> list[StoredMessage] | None:
         """Some more of what is wanted, which may be nothing; None at the end of it."""
         if serving.chosen:
             serving.left -= 1
@@ -161,7 +177,7 @@ class HistoryProvider:
             return None
         stretch = serving.stretches.popleft()
         if stretch.shorts:
-            serving.chosen.extend(self._choose(stretch, serving.frame.session))
+            serving.chosen.extend(self._choose(stretch, serving.frame.session, effort))
             return []
         limit = min(most, serving.left)
         stored = self._library.stored(stretch.low, stretch.high, serving.newest_first, limit, room)
@@ -172,8 +188,9 @@ class HistoryProvider:
                 serving.stretches.appendleft(rest)
         return [one for one in stored if _fits(one)]
 
-    def _choose(self, stretch: Stretch, salt: int) -> list[str]:
+    def _choose(self, stretch: Stretch, salt: int, effort: Effort) -> list[str]:
         keys = self._library.keys(stretch.low, stretch.high, 2 * values.LEAF)
+        effort.spend(2 * len(keys))
         if stretch.sole:
             return [message_id for _, message_id in makes_up(keys, stretch.shorts[0], salt)]
         shortener, wanted = Shortener(salt), set(stretch.shorts)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import Final
+
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Question, QuestionKind, RangePart, RangeReply
 
+EFFORT: Final = 3_000_000  # messages that may be read for one peer at once, and for all of them together,
+EFFORT_RATE: Final = 20  # how many more for one with every millisecond,
+EFFORT_RATE_OF_ALL: Final = 60  # and for all: keys cost nothing, so one who asks may be many
+AT_ONCE: Final = 65_536  # for one frame: a message that came behind it waits meanwhile
+_KEY_TOLD: Final = 16  # what a key counts that is told in full: reading it is the least of it
+_PEERS: Final = 1024
+
 
 class ReadingBudget:
-    """A limit on the reading that a peer may cause: a budget of messages read, which refills with time."""
+    """A limit on the reading that others may cause: a budget of messages read, which refills with time."""
 
     __slots__ = ("_at", "_rate", "_room", "left")
 
@@ -27,13 +37,54 @@ class ReadingBudget:
         self.left -= messages
 
 
-def answer(ask: Ask, log: ComparedLog, effort: ReadingBudget) -> AnswerFrame:
+class PeerBudget:
+    """The budget of one peer, as far as that of all suffices for it."""
+
+    __slots__ = ("_all", "_own")
+
+    def __init__(self, own: ReadingBudget, of_all: ReadingBudget) -> None:
+        self._own = own
+        self._all = of_all
+
+    @property
+    def left(self) -> int:
+        return min(self._own.left, self._all.left)
+
+    def spend(self, messages: int) -> None:
+        self._own.spend(messages)
+        self._all.spend(messages)
+
+
+class ReadingBudgets:
+    """A budget for each peer, and one for all of them."""
+
+    def __init__(self) -> None:
+        self._all: ReadingBudget | None = None
+        self._own: OrderedDict[str, ReadingBudget] = OrderedDict()  # who asked last stands last
+
+    def of(self, peer: str, mono: int) -> PeerBudget:
+        """Return the budget of a peer as it is now."""
+        own = self._own.pop(peer, None) or ReadingBudget(EFFORT, EFFORT_RATE, mono)
+        self._own[peer] = own
+        if len(self._own) > _PEERS:
+            self._own.popitem(last=False)
+        of_all = self._all = self._all or ReadingBudget(EFFORT, EFFORT_RATE_OF_ALL, mono)
+        own.refresh(mono)
+        of_all.refresh(mono)
+        return PeerBudget(own, of_all)
+
+
+Effort = ReadingBudget | PeerBudget
+
+
+def answer(ask: Ask, log: ComparedLog, effort: Effort) -> AnswerFrame:
     """As many replies as the effort allows, the first questions first. None at all: the peer asks for too much."""
     replies: list[RangeReply] = []
     shortener = Shortener(ask.salt)
     parts = cells = 0
+    least = max(0, effort.left - AT_ONCE)
     for question in ask.questions:
-        if effort.left <= 0 or parts > values.PARTS_IN_ALL or cells > values.CELLS_IN_ALL:
+        if effort.left <= least or parts > values.PARTS_IN_ALL or cells > values.CELLS_IN_ALL:
             break
         reply = _reply(question, ask.salt, log, shortener, effort)
         parts, cells = parts + len(reply.parts), cells + len(reply.cells)
@@ -41,14 +92,15 @@ def answer(ask: Ask, log: ComparedLog, effort: ReadingBudget) -> AnswerFrame:
     return AnswerFrame(tuple(replies))
 
 
-def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener, effort: ReadingBudget) -> RangeReply:
+def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener, effort: Effort) -> RangeReply:
     kind, low, high, number, _ = question
     if kind is QuestionKind.PARTS:
         return _parts(question, salt, log, effort)
     if kind is QuestionKind.KEYS:
         keys = log.keys(low, high, values.KEYS + 1)
-        effort.spend(len(keys))
-        return RangeReply(keys=tuple(LogKey(*key) for key in keys)) if len(keys) <= values.KEYS else RangeReply()
+        told = len(keys) <= values.KEYS
+        effort.spend(len(keys) * (_KEY_TOLD if told else 1))
+        return RangeReply(keys=tuple(LogKey(*key) for key in keys)) if told else RangeReply()
     keys = log.keys(low, high, 2 * values.LEAF + 1)
     effort.spend(2 * len(keys))
     if len(keys) > 2 * values.LEAF:
@@ -59,18 +111,21 @@ def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener
     return RangeReply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
 
 
-def _parts(question: Question, salt: int, log: ComparedLog, effort: ReadingBudget) -> RangeReply:
+def _parts(question: Question, salt: int, log: ComparedLog, effort: Effort) -> RangeReply:
     _, low, high, number, fingerprint = question
-    effort.spend(values.BUCKET)
     whole = log.summary(low, high)
+    effort.spend(values.BUCKET + whole.messages // values.BUCKET)
     own = whole.fingerprint(salt)
     if own == fingerprint:
         return RangeReply(equal=True)
     if number <= 1 or whole.messages <= 1:
         return RangeReply(parts=(RangePart(high, whole.messages, own),))
     found: list[RangePart] = []
-    bounds = log.cut(low, high, min(number, values.PARTS))
-    effort.spend(len(bounds) * values.BUCKET // 4)
+    number = min(number, values.PARTS)
+    bounds = log.cut(low, high, number)
+    # Where there are too few buckets, all of it is read to cut it, and again to add it up.
+    few = whole.messages < number * values.BUCKET
+    effort.spend(2 * whole.messages if few else len(bounds) * values.BUCKET // 4)
     for end in (*bounds, high):
         summary = log.summary(low, end)
         found.append(RangePart(end, summary.messages, summary.fingerprint(salt)))

@@ -83,6 +83,7 @@ class Pages:
         self._archive = _PageArchive()
         self._engine = Engine(config, secret, self._archive, now)
         self.partners: set[str] = set()  # the members of the group: peers to exchange bodies with
+        self._peers: dict[bytes, str] = {}  # to whom each body of ours goes
         self._engine.join(group, ())
 
     def deal_with(self, partners: set[str]) -> None:
@@ -93,7 +94,16 @@ class Pages:
 
     def give(self, peer: str, body: bytes, now: Moment) -> bytes:
         """Offer a body to a partner; return its message id."""
-        return self._engine.send(self._group, body, now, to=(peer,))
+        message_id = self._engine.send(self._group, body, now, to=(peer,))
+        self._peers[message_id] = peer
+        return message_id
+
+    def recall(self, peer: str) -> None:
+        """Forget the bodies that are on their way to a peer. `take` tells nothing of them."""
+        for message_id in [one for one, to in self._peers.items() if to == peer]:
+            del self._peers[message_id]
+            self._archive.bodies.pop(message_id, None)
+            self._engine.cancel(message_id, (peer,))
 
     def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> bool:
         """Process a payload. Return True if it gives something and its sender is no partner: that is not acknowledged,
@@ -127,13 +137,14 @@ class Pages:
                 case Expired(message_id, peer, kind) if kind is not RecordType.REQUEST:
                     self._engine.cancel(message_id, (peer,))
                     through.append(self._ended(peer, message_id, False))
-                case RecordDropped(message_id, peer):
+                case RecordDropped(message_id, peer) if message_id in self._peers:
                     through.append(self._ended(peer, message_id, False))
         return CarriedPage(ready.packets, tuple(came), tuple(through))
 
     def _keep(self, message_id: bytes, message: Message, own: bool) -> None:
         if own:
-            self._archive.bodies[message_id] = message
+            if message_id in self._peers:  # otherwise it was recalled meanwhile
+                self._archive.bodies[message_id] = message
             return
         self._archive.seen[message_id] = message.group_id
         if len(self._archive.seen) > _SEEN:
@@ -141,4 +152,5 @@ class Pages:
 
     def _ended(self, peer: str, message_id: bytes, arrived: bool) -> Through:
         self._archive.bodies.pop(message_id, None)
+        self._peers.pop(message_id, None)
         return Through(peer, message_id, arrived)

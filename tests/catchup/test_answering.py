@@ -26,7 +26,7 @@ def replied(count: int, kind: QuestionKind, number: int, fingerprint: bytes = b"
     return reply, PLENTY - effort.left
 
 
-@pytest.mark.parametrize(("count", "told", "effort"), [(0, 0, 0), (64, 64, 64), (65, 0, 65), (200, 0, 65)])
+@pytest.mark.parametrize(("count", "told", "effort"), [(0, 0, 0), (64, 64, 1024), (65, 0, 65), (200, 0, 65)])
 def test_keys_are_told_up_to_sixty_four(count: int, told: int, effort: int) -> None:
     reply, spent = replied(count, QuestionKind.KEYS, 1)
     assert reply.keys == tuple(LogKey(*one) for one in log_of(told))
@@ -58,7 +58,7 @@ def test_parts_are_no_more_than_asked_for_and_of_use(count: int, number: int, pa
     assert len(reply.parts) == parts
     assert sum(part.messages for part in reply.parts) == count
     assert reply.parts[-1].high == HIGHEST
-    assert spent == values.BUCKET + (parts - 1) * values.BUCKET // 4
+    assert spent == values.BUCKET + (2 * count if parts > 1 else 0)
 
 
 def test_no_more_parts_than_the_other_side_takes() -> None:
@@ -68,17 +68,17 @@ def test_no_more_parts_than_the_other_side_takes() -> None:
 
 
 def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
-    effort = ReadingBudget(60, 1, 0)
+    effort = ReadingBudget(960, 16, 0)
     ask = Ask(SALT, (Question(QuestionKind.KEYS, LOWEST, HIGHEST, 1),) * 3)
     log = MemoryLog(log_of(30))
     assert len(answer(ask, log, effort).replies) == 2
     assert (len(answer(ask, log, effort).replies), effort.left) == (0, 0)
     effort.refresh(1)
-    assert (len(answer(ask, log, effort).replies), effort.left) == (1, -29)
+    assert (len(answer(ask, log, effort).replies), effort.left) == (1, -464)
     effort.refresh(11)
-    assert effort.left == -19
+    assert effort.left == -304
     effort.refresh(10_000)
-    assert effort.left == 60
+    assert effort.left == 960
 
 
 def test_replies_end_where_a_packet_would_be_too_large() -> None:

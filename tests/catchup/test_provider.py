@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sdschat.catchup import LogKey
 from sdschat.catchup.provider import PAGE_BYTES, PAGE_PACKETS, SERVED, HistoryProvider
-from sdschat.catchup.values import Declined, Frame, Stretch, Want
+from sdschat.catchup.responder import AT_ONCE, ReadingBudgets
+from sdschat.catchup.values import LEAF, Declined, Frame, Stretch, Want
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, Peer
 
@@ -20,7 +21,7 @@ def test_a_page_has_no_more_packets_than_it_may_also_of_several_stretches() -> N
     provider = HistoryProvider(ann)
     want = Want((stretch(keys, 0, 200), stretch(keys, 300, 500), stretch(keys, 600, 700)), 10_000)
     assert provider.want("bob", Frame(1, 1, want), want) is None
-    pages = [shipment.page for shipment in provider.ship(0)]
+    pages = [shipment.page for shipment in provider.ship(0, ReadingBudgets())]
     assert [len(page.packets) for page in pages] == [PAGE_PACKETS, 500 - PAGE_PACKETS]
     assert [page.last for page in pages] == [False, True]
     given = [packet for page in pages for packet in page.packets]
@@ -34,7 +35,7 @@ def test_a_page_of_several_stretches_has_no_more_bytes_than_it_may() -> None:
     provider = HistoryProvider(ann)
     parts = tuple(stretch(keys, start, start + 5) for start in range(0, 100, 10))
     assert provider.want("bob", Frame(1, 1, Want(parts, 10_000)), Want(parts, 10_000)) is None
-    pages = [shipment.page for shipment in provider.ship(0)]
+    pages = [shipment.page for shipment in provider.ship(0, ReadingBudgets())]
     sizes = [sum(map(len, page.packets)) for page in pages]
     assert sum(sizes) == 50_000
     assert max(sizes) <= PAGE_BYTES + 1000  # the last message may exceed it
@@ -49,3 +50,26 @@ def test_more_peers_than_are_served_at_a_time_are_told_that_we_are_busy() -> Non
     assert provider.want("peer 0", Frame(1, 2, want), want) is None  # another one of somebody who is served
     provider.gave_up("peer 3")
     assert provider.want("somebody else", Frame(1, 1, want), want) is None
+
+
+def test_no_more_is_read_at_once_for_short_ids_than_a_message_behind_it_can_wait_for() -> None:
+    keys = some_keys(3 * LEAF)
+    provider, efforts = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
+    want = Want((stretch(keys, 0, 2 * LEAF)._replace(shorts=(1,)),) * 1024, 10_000)
+    assert provider.want("bob", Frame(1, 1, want), want) is None
+    before = efforts.of("bob", 0).left
+    pages = provider.ship(0, efforts)
+    assert provider.is_held_back
+    assert AT_ONCE <= before - efforts.of("bob", 0).left < 2 * AT_ONCE
+    assert [page.packets for _, page in pages] == [()]
+
+
+def test_who_used_up_its_reading_is_given_more_once_there_is_some_again() -> None:
+    keys = some_keys(100)
+    provider, efforts = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
+    want = Want((stretch(keys, 0, 50),), 10_000)
+    provider.want("bob", Frame(1, 1, want), want)
+    efforts.of("bob", 0).spend(efforts.of("bob", 0).left)
+    assert (provider.ship(0, efforts), provider.is_held_back) == ([], True)
+    (shipment,) = provider.ship(1, efforts)
+    assert (len(shipment.page.packets), provider.is_held_back) == (50, False)

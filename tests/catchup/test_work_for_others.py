@@ -1,0 +1,83 @@
+"""What others can have a node do by asking and wanting without end: anybody can, by as many keys as they like."""
+
+from __future__ import annotations
+
+from sdschat.catchup import HIGHEST, LOWEST
+from sdschat.catchup.provider import WINDOW_FIRST
+from sdschat.catchup.responder import AT_ONCE, EFFORT, ReadingBudgets, answer
+from sdschat.catchup.values import LEAF, AnswerFrame, Ask, Frame, LogKey, Question, QuestionKind, Stretch, Want
+from sdschat.mvds.values import Now, Payload
+from sdschat.sim.companion import MemoryLog
+from sdschat.wire.catchup_codec import Records
+from tests.catchup.compare import some_keys
+from tests.catchup.world import Peer
+
+EVERYTHING = Want((Stretch(LOWEST, HIGHEST),), 10_000)
+KEYS = some_keys(20_000)
+
+
+def costly(number: int) -> Ask:
+    """Questions each of which takes reading much of the log."""
+    return Ask(number, (Question(QuestionKind.PARTS, LogKey(*KEYS[1]), LogKey(*KEYS[-1]), 64),) * 64)
+
+
+def offers(ann: Peer) -> int:
+    """The number of pages that ann offers by what she has to send."""
+    found = [ann.codec.decode(post.payload) for post in ann.exchange.frames]
+    ann.exchange.frames.clear()
+    payloads = [one.payload for one in found if isinstance(one, Records)]
+    return sum(len(one.offers) for one in payloads if isinstance(one, Payload))
+
+
+def test_pages_that_were_wanted_before_the_last_want_are_forgotten() -> None:
+    ann = Peer("ann", KEYS, 1)
+    for number in range(100):
+        ann.exchange.frame("eve", Frame(1, number, EVERYTHING), Now(number, number))
+    ann.exchange.frames.clear()
+    ann.exchange.advance(Now(60_000, 60_000))
+    assert offers(ann) <= WINDOW_FIRST
+
+
+def test_pages_for_who_left_are_forgotten() -> None:
+    ann = Peer("ann", KEYS, 1)
+    for number in range(100):
+        ann.exchange.frame(f"eve {number}", Frame(1, 1, EVERYTHING), Now(number, number))
+        ann.exchange.gone(f"eve {number}")
+    ann.exchange.frames.clear()
+    for time in (1000, 8000):
+        ann.exchange.advance(Now(time, time))
+    assert offers(ann) == 0
+
+
+def test_a_frame_takes_no_more_reading_than_a_message_behind_it_can_wait_for() -> None:
+    efforts = ReadingBudgets()
+    before = efforts.of("eve", 0).left
+    replies = answer(costly(1), MemoryLog(KEYS), efforts.of("eve", 0)).replies
+    assert 1 <= len(replies) < 64
+    assert before - efforts.of("eve", 0).left < 2 * AT_ONCE
+
+
+def test_many_keys_have_no_more_read_than_one() -> None:
+    ann = Peer("ann", KEYS, 1)
+    asked = 2 * EFFORT // AT_ONCE
+    for number in range(asked):
+        ann.exchange.frame(f"eve {number}", Frame(1, 1, costly(number)), Now(0, 0))
+    found = [ann.codec.decode(post.payload) for post in ann.exchange.frames]
+    answers = [one.what for one in found if isinstance(one, Frame) and isinstance(one.what, AnswerFrame)]
+    assert len(answers) == asked
+    assert 0 < sum(bool(one.replies) for one in answers) <= EFFORT // AT_ONCE + 1
+
+
+def test_who_wants_by_short_ids_without_end_is_served_ever_more_slowly() -> None:
+    """Each of these takes the reading of two leaves."""
+    ann = Peer("ann", KEYS, 1)
+    stretch = Stretch(LogKey(*KEYS[0]), LogKey(*KEYS[2 * LEAF]), (1,))
+    wanted = Want((stretch,) * 1024, 10_000)
+    pages = 0
+    for number in range(100):
+        ann.exchange.frame("eve", Frame(1, number, wanted), Now(number, number))
+        pages += len(ann.exchange.provider.peers) and not ann.exchange.provider.is_held_back
+    assert pages == 0
+    wake = ann.exchange.next_wake()
+    assert wake is not None
+    assert wake > 99
