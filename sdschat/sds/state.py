@@ -168,13 +168,14 @@ class Budget:
         if self.spent:
             self.spent = max(0, self.spent - elapsed * self.limit // 60_000)
 
-    def spend(self, size: int) -> bool:
+    @property
+    def has_room(self) -> bool:
         """True while the bucket is not full. The last packet may overfill it, and the next ones wait for longer: were
         it to fit, small packets would keep the bucket too full for a large one for ever."""
-        if self.spent >= self.limit:
-            return False
+        return self.spent < self.limit
+
+    def spend(self, size: int) -> None:
         self.spent += size
-        return True
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Bounds that count bytes and not messages: what is deferred in a channel, and what is pushed in a minute."""
+"""Bounds that count bytes and not messages: what is deferred in a channel, what is pushed and answered in a minute."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from sdschat.sds import limits
 from sdschat.sds.config import Config
+from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -86,3 +87,25 @@ def test_many_small_requests_do_not_keep_a_large_answer_waiting() -> None:
     assert large in [packet.message_id for packet in answers]
     minutes = 200 / 60
     assert sum(len(packet.raw) for packet in answers) < (minutes + 2) * limits.ANSWER_BYTES_PER_MINUTE
+
+
+def test_what_the_budget_does_not_suffice_for_is_not_read_again_in_every_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = Group("a", settle=2000)
+    ids = [group.send("a", chr(65 + place) * 30_000).message_id for place in range(20)]
+    for place, wanted in enumerate(ids):
+        group.give("a", forge(f"c{place}", f"s{place}", group.now.wall, content=None, requests=(wanted,)))
+    group.tick(100)
+    answered = len(group["a"].messages("answer"))
+    read: list[str] = []
+    packet_of = ChannelState.packet_of
+
+    def counted(state: ChannelState, message_id: str) -> tuple[bytes, str] | None:
+        read.append(message_id)
+        return packet_of(state, message_id)
+
+    monkeypatch.setattr(ChannelState, "packet_of", counted)
+    for _ in range(10):
+        group.tick(1000)
+    assert answered < len(ids)
+    assert len(group["a"].messages("answer")) == answered
+    assert read == []

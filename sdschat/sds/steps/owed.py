@@ -56,13 +56,13 @@ def send_due(
     which is forgotten."""
     for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.rank):
         entry = buffer.entries[message_id]
-        found = s.packet_of(message_id)
-        if found is None:
+        if not budget.has_room:  # what waits is not read: that may be a thousand messages in every sweep
+            buffer.put_off(entry, next_sweep(s))
+        elif (found := s.packet_of(message_id)) is None:
             buffer.forget(message_id)
             yield entry, False
-        elif not budget.spend(len(found[0])):
-            buffer.put_off(entry, next_sweep(s))
         else:
+            budget.spend(len(found[0]))
             s.packets.append(Packet(found[0], kind, message_id))
             yield entry, True
 
