@@ -394,3 +394,28 @@ async def test_what_is_before_a_heading_that_goes_on_is_not_underlined(s: Stage)
     underlined = ["".join(part.text for part in row if part.style and part.style.underline) for row in rows]
     assert all(underlined)
     assert underlined == [text.strip() for text in underlined]
+
+
+@staged(size=(80, 24))
+async def test_a_click_on_its_title_shows_that_page(s: Stage) -> None:
+    await s.press("f1")
+    await s.pilot.click(offset=(s.lines()[1].index("commands"), 1))
+    await s.until_text("/me TEXT")
+    await s.pilot.click(offset=(s.lines()[1].index("first"), 1))
+    await s.until_text("Type, and press Enter")
+
+
+@staged(size=(80, 15))
+async def test_a_click_on_the_frame_of_a_list_chooses_nothing(s: Stage) -> None:
+    """It took the line that was next to be seen above."""
+    await _long_log(s)
+    await s.enter("/search number")
+    await s.enter("/hits")
+    await s.press("end")
+    await s.until_text("number 0")
+    top = next(row for row, line in enumerate(s.lines()) if "hits" in line)
+    before = s.app.selection
+    await s.pilot.click(offset=(30, top))
+    await s.settle()
+    assert "hits" in s.lines()[top]
+    assert s.app.selection == before

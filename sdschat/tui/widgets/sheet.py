@@ -270,7 +270,8 @@ class Sheet(ScrollView, can_focus=True):
         if sum(cell_len(other.title) + 2 for other in self._pages) > room > 0:
             glyphs = self.line_style.glyphs
             return f"{glyphs.back}{shown}{glyphs.further}"
-        return "".join(shown if other is page else f" {escape(other.title)} " for other in self._pages)
+        steps = ((other, (n - self._at) % len(self._pages)) for n, other in enumerate(self._pages))
+        return "".join(f"[@click=turn({by})] {escape(other.title)} [/]" if by else shown for other, by in steps)
 
     def _room(self) -> int:
         """Return the number of rows that are seen at once."""
@@ -363,9 +364,9 @@ class Sheet(ScrollView, can_focus=True):
             self.post_message(self.Picked(page.runs[self._found[self._chosen]]))
 
     def on_click(self, event: events.Click) -> None:
-        row = event.y - 1 + round(self.scroll_y)
-        if 0 <= row < len(self._rows):
-            self._chosen = self._rows[row][1]
+        y, top = event.y - 1, round(self.scroll_y)
+        if 0 <= y < self.scrollable_content_region.height and y + top < len(self._rows):  # not on the frame
+            self._chosen = self._rows[y + top][1]
             self.action_choose()
 
     def on_resize(self) -> None:
