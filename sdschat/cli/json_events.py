@@ -22,6 +22,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.MessageDelivered: "delivered",
     events.EphemeralSaid: "ephemeral",
     events.PresenceChanged: "presence",
+    events.ClockDiffers: "clock_differs",
     events.ConnectionChanged: "connection",
     events.HandedOver: "published",
     events.NotPublished: "not_published",

@@ -231,6 +231,15 @@ class PresenceChanged(NamedTuple):
     online: bool
 
 
+class ClockDiffers(NamedTuple):
+    """The clock of a participant and ours differ by more than is allowed, so that neither counts as here for the other.
+    Told once of each, and of few."""
+
+    sender_id: str
+    nick: str
+    ahead: int  # milliseconds by which theirs is ahead of ours
+
+
 class ConnectionChanged(NamedTuple):
     """`state`: connecting, connected or disconnected; `why` is a `transport.base.Why` or empty."""
 
@@ -326,6 +335,7 @@ EventBody = (
     | MessageDelivered
     | EphemeralSaid
     | PresenceChanged
+    | ClockDiffers
     | ConnectionChanged
     | HandedOver
     | NotPublished

@@ -6,7 +6,7 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.presence import EVERY, FRESH, READERS, SKEW, STORE, STRANGERS, ChannelPresence
-from sdschat.node.events import PresenceChanged
+from sdschat.node.events import ClockDiffers, PresenceChanged
 from sdschat.sds.values import Now
 
 ME, OTHER = Identity(b"m" * 32), Identity(b"o" * 32)
@@ -200,6 +200,35 @@ def due(mine: ChannelPresence) -> int:
     assert not mine.must_say(Now(START + found - 1, found - 1))
     assert mine.must_say(Now(START + found, found))
     return found
+
+
+def test_of_a_clock_that_is_far_ahead_it_is_told_once() -> None:
+    mine, hour = presence(ME), 3_600_000
+    theirs = presence(OTHER, wrong=hour)
+    assert mine.heard(OTHER.sender_id, here(theirs, 0, wrong=hour), at(0)) == ClockDiffers(OTHER.sender_id, "ann", hour)
+    assert mine.heard(OTHER.sender_id, here(theirs, 45, wrong=hour), at(45)) is None
+    assert not mine.online
+
+
+def test_of_a_clock_that_is_far_behind_it_is_told_when_it_is_seen_to_run() -> None:
+    mine, hour = presence(ME), 3_600_000
+    theirs = presence(OTHER, wrong=-hour)
+    first, second = (here(theirs, seconds, wrong=-hour) for seconds in (0, 45))
+    assert mine.heard(OTHER.sender_id, first, at(0)) is None
+    assert mine.heard(OTHER.sender_id, first, at(30)) is None, "sent again"
+    assert mine.heard(OTHER.sender_id, second, at(100)) is None, "sent later than it was said"
+    assert presence(ME).heard(OTHER.sender_id, first, at(0), retained=True) is None
+    other = presence(ME)
+    assert other.heard(OTHER.sender_id, first, at(0)) is None
+    assert other.heard(OTHER.sender_id, second, at(45)) == ClockDiffers(OTHER.sender_id, "ann", -hour)
+
+
+def test_keys_that_are_made_up_fill_no_log_with_clocks() -> None:
+    mine, hour, told = presence(ME), 3_600_000, 0
+    for number in range(20):
+        key = Identity(bytes([number + 1]) * 32)
+        told += mine.heard(key.sender_id, here(presence(key, wrong=hour), 0, wrong=hour), at(0)) is not None
+    assert told == 8
 
 
 def test_our_presence_is_said_again_when_our_clock_was_put_right() -> None:

@@ -15,7 +15,7 @@ from sdschat.identity.content import Keys
 from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, SignedPresence, decode_presence, seal_presence
 from sdschat.identity.signing import Identity
-from sdschat.node.events import PresenceChanged
+from sdschat.node.events import ClockDiffers, PresenceChanged
 from sdschat.sds.values import Now
 from sdschat.store.journal import HERE, LEFT, JournalRow
 
@@ -32,9 +32,12 @@ _SWEEP: Final = 5_000
 _PUT_RIGHT: Final = 10_000  # by which our clock jumps
 _IN_STEP: Final = 5_000  # by which a clock that runs may differ from ours between two presences
 _APART: Final = 10_000  # two presences of a clock that is wrong, at least
+_DIFFERING: Final = 8  # participants of whom it is told that their clock differs: keys cost nothing to make
 _LEFT_KEPT: Final = 4096
 ROWS: Final = 256  # of the journal, in a minute; as many keys that never said anything are shown at most
 ROWS_MINUTE: Final = 60_000
+
+PresenceNews = PresenceChanged | ClockDiffers
 
 
 class _Seen(NamedTuple):
@@ -109,6 +112,7 @@ class ChannelPresence:
         self._readers: set[str] = set()  # who sign sync messages, and said nothing
         self._left: dict[str, tuple[tuple[int, int, int], int]] = {}  # order, and until when to remember it
         self._wrong: dict[str, tuple[int, int]] = {}  # date and time of arrival, of those whose clock is wrong
+        self._differing: set[str] = set()  # it was told that their clock differs
         self._doubted: set[str] = set()
         self._doubt_until: int | None = None
         self._connection = 0
@@ -151,7 +155,7 @@ class ChannelPresence:
 
     # Presences of others.
 
-    def heard(self, participant: str, payload: bytes, now: Now, retained: bool = False) -> PresenceChanged | None:
+    def heard(self, participant: str, payload: bytes, now: Now, retained: bool = False) -> PresenceNews | None:
         if participant == self._identity.sender_id:
             self._ours(payload)
             return None
@@ -169,6 +173,8 @@ class ChannelPresence:
         if presence.kind == PresenceKind.LEFT:
             return self._leave(participant, presence, now)
         until = self._counts_until(participant, presence, now, retained)
+        if until is None and not retained:
+            return self._differs(participant, presence, now)
         if until is None or not self._has_room(participant):
             return None
         if not presence.proven(self._channel, participant, self._keys):
@@ -208,15 +214,31 @@ class ChannelPresence:
             return now.mono + FRESH - max(0, age)
         if retained or abs(age) > SKEW:
             return None
+        return now.mono + FRESH if self._runs(participant, presence, now) else None
+
+    def _runs(self, participant: str, presence: SignedPresence, now: Now) -> bool:
+        """True if a clock that is wrong runs: since an earlier presence, as much time has passed by it as by ours."""
         before = self._wrong.get(participant)
         if before is None or now.mono - before[1] >= _APART:
             self._wrong[participant] = (presence.sent_time, now.mono)
             if len(self._wrong) > STRANGERS:
                 del self._wrong[next(iter(self._wrong))]
         if before is None or now.mono - before[1] < _APART:
+            return False
+        return abs((presence.sent_time - before[0]) - (now.mono - before[1])) <= _IN_STEP
+
+    def _differs(self, participant: str, presence: SignedPresence, now: Now) -> ClockDiffers | None:
+        """Tell once of a clock that is too wrong. Anybody can send an old presence again, but none of the future: so of
+        a clock that is behind, two presences must show that it runs."""
+        ahead = presence.sent_time - now.wall
+        if abs(ahead) <= SKEW or participant in self._differing or len(self._differing) >= _DIFFERING:
             return None
-        in_step = abs((presence.sent_time - before[0]) - (now.mono - before[1])) <= _IN_STEP
-        return now.mono + FRESH if in_step else None
+        if ahead < 0 and not self._runs(participant, presence, now):
+            return None
+        if not presence.proven(self._channel, participant, self._keys):
+            return None
+        self._differing.add(participant)
+        return ClockDiffers(participant, presence.nick, ahead)
 
     def _has_room(self, participant: str) -> bool:
         """True if this participant may be shown: it is online already, its key said something, or there is room."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
-from sdschat.node.channel.presence import ChannelPresence, PresenceRows
+from sdschat.node.channel.presence import ChannelPresence, PresenceNews, PresenceRows
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.refusals import RefusalCounter
@@ -250,12 +250,12 @@ class ChannelSession:
             handler(place.frm, event.payload, self._clock.now())
             self._mark_ready(self)
 
-    def _emit_presence(self, changed: PresenceChanged) -> None:
-        """Tell who is here, and nothing that somebody says who is no member."""
+    def _emit_presence(self, changed: PresenceNews) -> None:
+        """Tell who is here, or whose clock keeps them from it, and nothing that somebody says who is no member."""
         if self.is_outsider(changed.sender_id):
             self._nameless.add(changed.sender_id)
             changed = changed._replace(nick="")
-        else:
+        elif isinstance(changed, PresenceChanged):
             self.presence_rows.changed(changed, self._clock.now())
             if changed.online and (key := self.presence.keys.get(changed.sender_id)) is not None:
                 self._gate.book.present.note(changed.nick, key)

@@ -56,6 +56,8 @@ def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
             return f"this channel has a new key, its {ordinal(number)}: only who is a member now can read on", Tone.INFO
         case events.NotAMember(why):
             return clean(why, limit=DETAIL), Tone.ALERT
+        case events.ClockDiffers(sender_id, nick, ahead):
+            return clock_words(name_of(sender_id, nick_text(nick)), ahead), Tone.ALERT
         case events.SavingFailed(detail):
             return saving_failed_words(clean(detail, limit=DETAIL)), Tone.ALERT
         case events.SavingResumed():
@@ -80,6 +82,18 @@ def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
             )
     words = own_key_words(body)
     return (words, Tone.ALERT) if words else None
+
+
+def clock_words(name: str, ahead: int) -> str:
+    """Return the sentence for a clock that differs from ours. What is dated too far ahead waits for its date."""
+    which, waits = (
+        ("ahead of", f"{name} says is shown here") if ahead > 0 else ("behind", f"you say is shown to {name}")
+    )
+    apart = duration(round(abs(ahead), -4))
+    return (
+        f"{name}'s clock is {apart} {which} this machine's. Until the wrong one is set right, neither "
+        f"of you sees the other as here, and what {waits} when its date comes"
+    )
 
 
 def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameOf) -> tuple[str, str]:

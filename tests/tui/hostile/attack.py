@@ -75,6 +75,7 @@ def told(text: str) -> Iterator[EventBody]:
     yield events.TroubleMet(text)
     yield events.PresenceChanged(text, text, True)
     yield events.SavingFailed(text)
+    yield events.ClockDiffers(text, text, 3_600_000)
     yield events.SavingResumed()
     yield StoreLeft(text, text, text)
     yield ev.Rejected(Reason.UNREADABLE, text, text, text)
