@@ -128,7 +128,8 @@ class KnownVersion(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A message that a node declares missing or not yet shown: `kind` is lost, before_join, missing or held."""
+    """A message that a node declares missing or not yet shown: `kind` is lost, before_join, missing, held or
+    ahead."""
 
     run_id: str
     node: str
@@ -280,7 +281,8 @@ class AuditNode(NamedTuple):
 
 
 class AuditMissing(NamedTuple):
-    """A message that a node lacks. `reason`: lost, lagging, joined_later, retention, taken_along or apart.
+    """A message that a node lacks. `reason`: lost, lagging, joined_later, retention, taken_along, ahead or
+    apart.
 
     What is not lost is told in stretches of the log: the first message, and how many there are without a break."""
 

@@ -25,7 +25,7 @@ class Rules(NamedTuple):
 DEFAULT: Final = Rules()
 
 LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
-TAKEN_ALONG: Final = "taken_along"
+TAKEN_ALONG, AHEAD = "taken_along", "ahead"
 
 
 class Lacking:
@@ -80,7 +80,7 @@ _SHORT_ID: Final = re.compile("<[0-9a-f]{8}>")  # a nick with it would look like
 AGREES = "agrees"
 NO_FAULT: Final = "no fault"  # of the only node, which agrees with nobody
 ALONE: Final = "nobody to compare with"
-_EARLY_OR_LATE = "said before the node joined, or too late for it"
+_EARLY_OR_LATE = "said before the node joined, too late for it, or dated ahead"
 _ALONE = f"{ALONE}; what this one node has shows no fault"
 
 
@@ -118,12 +118,18 @@ def channel_sentence(channel: AuditChannel) -> str:
     return f"{name}: {what}; the nodes do not agree: {' and '.join(troubles)}{late}."
 
 
+_EXCUSES: Final = {
+    AHEAD: "holds back {} dated ahead of its clock",
+    TAKEN_ALONG: "could not get {} whose author ended",
+}
+
+
 def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
-    """Describe the result for one node; `found` may include findings of other nodes."""
+def node_words(node: AuditNode, found: Iterable[AuditFinding], lacking: Iterable[AuditMissing]) -> str:
+    """Describe the result for one node; `found` and `lacking` may include rows of other nodes."""
     kinds = Counter(row.kind for row in found if row.node == node.node and row.channel == node.channel)
     words = []
     if node.missing:
@@ -131,8 +137,15 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
     words += [counted(kinds[kind], *words_for) for kind, words_for in FAULTS.items() if kinds[kind]]
     if node.lagging:
         words.append(f"ended before {counted(node.lagging, 'message', 'messages')} could arrive")
-    if node.excused:
-        words.append(f"is not owed {counted(node.excused, 'message', 'messages')}")
+    excused: Counter[str] = Counter()
+    for row in lacking:
+        if (row.node, row.channel) == (node.node, node.channel):
+            excused[row.reason] += row.messages
+    for reason, said in _EXCUSES.items():
+        if excused[reason]:
+            words.append(said.format(counted(excused[reason], "message", "messages")))
+    if others := node.excused - sum(excused[reason] for reason in _EXCUSES):
+        words.append(f"is not owed {counted(others, 'message', 'messages')}")
     return "; ".join(words) or AGREES
 
 

@@ -194,6 +194,7 @@ SELECT member, message,
   MAX(CASE WHEN kind = 'lost' THEN 1 ELSE 0 END) AS lost,
   MAX(CASE WHEN kind = 'missing' THEN 1 ELSE 0 END) AS missing,
   MAX(CASE WHEN kind = 'held' THEN 1 ELSE 0 END) AS held,
+  MAX(CASE WHEN kind = 'ahead' THEN 1 ELSE 0 END) AS ahead,
   MAX(CASE WHEN kind = 'no_member' THEN 1 ELSE 0 END) AS no_member
 FROM declared
 GROUP BY member, message;
@@ -210,7 +211,7 @@ SELECT a.*,
   CASE WHEN k.message IS NOT NULL THEN 1 ELSE 0 END AS taken_along,
   CASE WHEN a.last_ms < a.lamport THEN 1 ELSE 0 END AS before_it,
   COALESCE(s.before_join, 0) AS before_join, COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing,
-  COALESCE(s.held, 0) AS held, COALESCE(s.no_member, 0) AS no_member
+  COALESCE(s.held, 0) AS held, COALESCE(s.ahead, 0) AS ahead, COALESCE(s.no_member, 0) AS no_member
 FROM absent AS a
 CROSS JOIN rule AS r
 LEFT JOIN (SELECT DISTINCT member FROM apart) AS d ON d.member = a.member
@@ -228,6 +229,7 @@ SELECT member, position, lamport, message_id, sender, node, CASE
     WHEN no_member = 1 THEN 'the node, or the author, was no member then'
     WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined'
     WHEN lamport < retained_from THEN 'older than what its journal still has'
+    WHEN ahead = 1 THEN 'it is dated ahead of the clock of the node, and waits there'
     WHEN sender = node AND NOT (ended = 1 AND before_it = 1) THEN 'it is its own message, and not in its log'
     WHEN lost = 1 THEN 'the node gave it up'
     WHEN ended = 1 THEN 'the node was not seen for long enough after it'
@@ -246,6 +248,7 @@ SELECT member, position, lamport, message_id, sender, node, CASE detail
     WHEN 'older than what its journal still has' THEN 'retention'
     WHEN 'the node was not seen for long enough after it' THEN 'lagging'
     WHEN 'its author was not seen for long enough after it' THEN 'taken_along'
+    WHEN 'it is dated ahead of the clock of the node, and waits there' THEN 'ahead'
     WHEN 'another database of the node may have it' THEN 'apart'
     ELSE 'lost'
   END AS reason, detail
@@ -451,7 +454,7 @@ WHERE f.kind <> 'gap';
 CREATE VIEW lack_count AS
 SELECT member, SUM(CASE WHEN reason = 'lost' THEN 1 ELSE 0 END) AS lost,
   SUM(CASE WHEN reason = 'lagging' THEN 1 ELSE 0 END) AS lagging,
-  SUM(CASE WHEN reason IN ('joined_later', 'retention', 'taken_along', 'apart') THEN 1 ELSE 0 END) AS excused
+  SUM(CASE WHEN reason IN ('joined_later', 'retention', 'taken_along', 'ahead', 'apart') THEN 1 ELSE 0 END) AS excused
 FROM lacking
 GROUP BY member;
 

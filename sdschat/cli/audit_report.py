@@ -107,7 +107,10 @@ def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> It
     findings: dict[str, list[AuditFinding]] = defaultdict(list)
     for row in of.findings:
         findings[row.node].append(row)
-    words = {node.node: node_words(node, findings[node.node]) for node in of.nodes}
+    lacking: dict[str, list[AuditMissing]] = defaultdict(list)
+    for lacked in of.missing:
+        lacking[lacked.node].append(lacked)
+    words = {node.node: node_words(node, findings[node.node], lacking[node.node]) for node in of.nodes}
     shown = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, by_name(named(node.node))))
     if most is not None and total > most:
         shown = [node for node in shown if words[node.node] != AGREES][:most]

@@ -36,7 +36,8 @@ _MESSAGES: Final = (
 _DECLARED: Final = (
     "SELECT message_id, reason, at FROM gap WHERE channel = :channel "
     "UNION ALL SELECT message_id, 'missing', since FROM missing WHERE channel = :channel "
-    "UNION ALL SELECT message_id, 'held', received_at FROM held WHERE channel = :channel"
+    "UNION ALL SELECT message_id, CASE WHEN release_at > 0 THEN 'ahead' ELSE 'held' END, received_at FROM held "
+    "WHERE channel = :channel"
 )
 _WIDTH: Final = LOG_COLUMNS.count(",") + 1
 _UNCOUNTABLE: Final = "SELECT message_id FROM log WHERE lamport < 0 ORDER BY place LIMIT 1"
@@ -81,7 +82,7 @@ class BufferedRow(NamedTuple):
     """A message that the node lacks, or has not delivered yet."""
 
     message_id: str
-    kind: str  # lost, before_join, no_room, missing or held
+    kind: str  # lost, before_join, no_room, missing, held or ahead
     at: int  # epoch milliseconds
 
 

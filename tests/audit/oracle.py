@@ -11,6 +11,7 @@ from typing import Any
 
 from sdschat.audit import schemas as t
 from sdschat.audit.verdict import (
+    AHEAD,
     DEFAULT,
     JOINED_LATER,
     LAGGING,
@@ -35,6 +36,7 @@ WAITING = "it waits for what it depends on"
 UNHEARD = "the node does not know of it"
 ENDED = "the node was not seen for long enough after it"
 AUTHOR_ENDED = "its author was not seen for long enough after it"
+DATED_AHEAD = "it is dated ahead of the clock of the node, and waits there"
 BEFORE = "dated before the node joined"
 CUT = "older than what its journal still has"
 
@@ -258,6 +260,8 @@ class _Channel:
             return JOINED_LATER, BEFORE
         if lamport < self.seen[name][3]:
             return RETENTION, CUT
+        if "ahead" in said:
+            return AHEAD, DATED_AHEAD
         if sender == name and not self._ended_before(name, message):
             return LOST, OWN
         if "lost" in said:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from sdschat.audit.schemas import Message
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.verdict import DEFAULT, JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG, Audit, Lacking
+from sdschat.audit.verdict import (
+    AHEAD,
+    DEFAULT,
+    JOINED_LATER,
+    LAGGING,
+    LOST,
+    RETENTION,
+    TAKEN_ALONG,
+    Audit,
+    Lacking,
+    node_words,
+)
 from sdschat.audit.witness import conform
 from tests.audit.golden import answer
 from tests.audit.worlds import declared, event, everybody_has, message, node, seen_until, taken
@@ -127,6 +138,14 @@ def test_a_journal_that_was_cut_owes_nothing_from_before() -> None:
     assert [(row.message_id, row.reason) for row in found.missing] == [("m1", "joined_later")]
     near = [row._replace(lamport=899_000) if getattr(row, "message_id", "") == "m1" else row for row in rows]  # type: ignore[call-arg]
     assert [(row.message_id, row.reason) for row in audited(*near, names=("ann",)).missing] == [("m1", RETENTION)]
+
+
+def test_what_waits_since_it_is_dated_ahead_is_no_fault_and_told() -> None:
+    found = audited(*without(all_have(), "bob", "m3"), declared("bob", "m3", "ahead"))
+    assert lacks(found) == [("bob", "m3", AHEAD)]
+    assert found.agreed
+    (bob,) = [row for row in found.nodes if row.node == "bob"]
+    assert node_words(bob, found.findings, found.missing) == "holds back 1 message dated ahead of its clock"
 
 
 def test_what_the_node_gave_up_is_missing_and_told() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.audit.schemas import FAULTS
-from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG
+from sdschat.audit.verdict import AHEAD, JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG
 from tests.audit.golden import answer
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn
@@ -27,4 +27,7 @@ def test_drawn_groups_are_judged_as_the_oracle_judges_them() -> None:
         assert found == oracle(drawn(seed)), seed
         kinds |= {row.kind for row in found.findings}
         reasons |= {row.reason for row in found.missing}
-    assert (kinds, reasons) == ({*FAULTS, "gap"} - NOT_DRAWN, {LOST, LAGGING, JOINED_LATER, RETENTION, TAKEN_ALONG})
+    assert (kinds, reasons) == (
+        {*FAULTS, "gap"} - NOT_DRAWN,
+        {LOST, LAGGING, JOINED_LATER, RETENTION, TAKEN_ALONG, AHEAD},
+    )

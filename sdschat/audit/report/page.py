@@ -114,7 +114,7 @@ def _agreement(part: _Part) -> Iterator[str]:
         yield section(
             "Who has what",
             "Each row is a node, each cell a stretch of the log that all should have, the oldest messages at the left. "
-            "Not owed: dated before the node joined, or too late for it. Diamonds are faults.",
+            "Not owed: said before the node joined, too late for it, or dated ahead. Diamonds are faults.",
             part.drawn.place(pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named)),
         )
     yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
@@ -123,7 +123,7 @@ def _agreement(part: _Part) -> Iterator[str]:
     yield section(
         "Declared gaps", "What nodes say themselves that they do not have.", tables.findings(data, told, named)
     )
-    yield section("Nodes", "", tables.nodes(nodes, findings, named, part.channel.nodes == 1))
+    yield section("Nodes", "", tables.nodes(part.rows, named, part.channel.nodes == 1))
 
 
 def _answers(part: _Part) -> Iterator[str]:

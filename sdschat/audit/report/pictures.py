@@ -26,7 +26,7 @@ _HELD: Final = {
 }
 _PARTS: Final = ("content", "filter", "history", "request", "ids and clock")
 _DURATION: Final = (
-    "datum.value >= 3600000 ? datum.value / 3600000 + ' h' : "
+    "datum.value >= 3600000 ? format(datum.value / 3600000, '.3~r') + ' h' : "
     "datum.value >= 1000 ? format(datum.value / 1000, ',') + ' s' : datum.value + ' ms'"
 )
 

@@ -20,8 +20,8 @@ from sdschat.audit.answers import (
     Wire,
 )
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment, size
-from sdschat.audit.schemas import AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, counted, first_rows, names_of, node_words
+from sdschat.audit.schemas import AuditFinding, AuditMissing
+from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
 
 _SHOWN: Final = 50
 
@@ -104,11 +104,11 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
     return table(("Node", "What", "Place", "Dated (UTC)", "Message", "In detail", "Look at it"), found, (2,))
 
 
-def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named, alone: bool) -> str:
+def nodes(of: OfChannel, named: Named, alone: bool) -> str:
     """List the nodes. `alone`: there is only one, which agrees with nobody."""
     told = []
-    for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
-        said = node_words(row, found)
+    for row in sorted(of.nodes, key=lambda row: (row.agrees, named(row.node))):
+        said = node_words(row, of.findings, of.missing)
         said = ALONE if alone and said == AGREES else said
         pill = Html(f'<span class="pill{"" if row.agrees else " bad"}">{escape(said)}</span>')
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
