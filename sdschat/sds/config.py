@@ -107,7 +107,7 @@ class Config:
 
 
 def response_groups(num_participants: int) -> int:
-    """One response group for every 128 participants (spec: SDS-R global state)."""
+    """Return one response group for every 128 participants (spec: SDS-R global state)."""
     return num_participants // 128 + 1
 
 

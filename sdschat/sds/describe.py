@@ -74,7 +74,7 @@ def _line(thing: object, view: _View) -> str:
 
 
 def _printable(text: str) -> str:
-    """In one line: also U+2028 and its like, which some take for the end of one, are escaped."""
+    """Return a text on one line: also U+2028 and the like, which some programs take for its end, are escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

@@ -20,8 +20,8 @@ def content_id(content: bytes) -> str:
 
 
 def text_id(channel_id: str, sender_id: str, lamport: int, content: bytes) -> str:
-    """For bare text, which has no nonce: SHA-256 over tag, channel, sender, Lamport timestamp and content, each with
-    its length in front (8 bytes, big-endian)."""
+    """Return the id of a bare text, which has no nonce: SHA-256 over tag, channel, sender, Lamport timestamp and
+    content, each with its length in front (8 bytes, big-endian)."""
     parts = (_TEXT_TAG, channel_id.encode(), sender_id.encode(), lamport.to_bytes(8, "big"), content)
     digest = sha256()
     for part in parts:

@@ -313,7 +313,7 @@ class Gaps(dict[str, GapRow]):
         return len(self._shares.get(sender_id, ()))
 
     def close(self, message_id: str) -> bool:
-        """It came, or is forgotten; false where it was no gap."""
+        """Remove a gap, because its message came or is forgotten. Return False where there was none."""
         row = self.pop(message_id, None)
         if row is None:
             return False

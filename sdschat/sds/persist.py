@@ -143,7 +143,7 @@ def _restore_arrivals(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
 
 
 def _is_recent_arrival(row: IncomingRow | LogRow, since: int) -> bool:
-    """It came in lately, and not as history."""
+    """True if a message came in lately, and not as history."""
     return row.received_at > since and row.source != FROM_STORE
 
 

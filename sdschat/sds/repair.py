@@ -116,7 +116,7 @@ class OutgoingRepairBuffer:
         self.changed[entry.message_id] = None
 
     def awaits_none(self, entry: MissingDependency) -> None:
-        """It is still asked for, but nothing that comes waits for it."""
+        """Note that no buffered message waits for this one any more; it is still asked for."""
         entry.awaited = False
         self.changed[entry.message_id] = None
 
@@ -144,8 +144,8 @@ class OutgoingRepairBuffer:
         return entry
 
     def grant(self, time: int, latest: int) -> None:
-        """Everything may be missing for so much longer before it is given up, but not beyond `latest`: what was found
-        missing since is owed less."""
+        """Put off giving up by so much time for all missing messages, but not beyond `latest`: one that was found
+        missing since has less to make up for."""
         for entry in self.missing.values():
             entry.lost_at = min(entry.lost_at + time, latest)
             self.lost.set(entry.message_id, entry.lost_at)
@@ -236,7 +236,7 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
         self.remember(answer, answer.at)
 
     def note_asker(self, answer: RepairRequest, sender_id: str, lacked: bool) -> None:
-        """One more asked for it; its filter lacked the message, or did not say so."""
+        """Note one more participant who asked for this message. `lacked`: its filter showed that it lacks it."""
         self.changed[answer.message_id] = None
         if not lacked or answer.called_off or (answer.asked and answer.lacked_by is None):
             answer.lacked_by = None
@@ -325,7 +325,7 @@ class RefetchBuffer:
         return tuple(self._entries[message_id] for message_id in found[: max(0, most)])
 
     def asked(self, message_id: str, now: int, t_max: int) -> None:
-        """If nothing comes of it, ask again T_max later; after all tries, twice as long each time."""
+        """Note a question, and ask again T_max later if nothing comes of it; after all tries, twice as late."""
         times = self._asked[message_id] = self._asked.get(message_id, 0) + 1
         in_step = self._tries.get(message_id, ASKED_IN_STEP)
         self._due[message_id] = now + back_off(times, in_step) * t_max

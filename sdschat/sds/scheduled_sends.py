@@ -83,7 +83,7 @@ class ScheduledSends(Generic[EntryType]):
         return True
 
     def schedule(self, entry: EntryType, due: int, owner: str) -> None:
-        """It is owed to `owner`, and due then."""
+        """Make this entry due at a time, and charge it to `owner`."""
         entry.due = due
         self.entries[entry.message_id] = entry
         self.timers.set(entry.message_id, due)
@@ -96,7 +96,8 @@ class ScheduledSends(Generic[EntryType]):
         self.changed[entry.message_id] = None
 
     def remember(self, entry: EntryType, since: int, owner: str | None = None) -> None:
-        """It is not due. Where there is an owner, it may yet be, and counts as if it were."""
+        """Keep this entry without a time at which it is due. With an owner it may yet become due, and is charged to
+        them."""
         entry.due = None
         self.entries[entry.message_id] = entry
         self.timers.discard(entry.message_id)
@@ -115,7 +116,7 @@ class ScheduledSends(Generic[EntryType]):
             self.forget(message_id)
 
     def charge(self, entry: EntryType, owner: str | None) -> None:
-        """From now on `owner` pays for it, or nobody."""
+        """Charge this entry to `owner` from now on; None: to nobody."""
         message_id = entry.message_id
         self.changed[message_id] = None
         before = self._charged.pop(message_id, None)
@@ -158,8 +159,9 @@ class PushBuffer(ScheduledSends[Push]):
         return self.share_of_owner(message_id), self.entries[message_id].lamport
 
     def want(self, push: Push, sender_id: str) -> bool:
-        """One more lacks what is to be pushed anyway. How many are remembered is bounded: to the others it is sent all
-        the same, or their next filter asks for it again."""
+        """Note one more participant who lacks a message that is to be pushed anyway. How many are remembered is
+        bounded: the push reaches the others as well, or their next filter asks for it again. Return False if this one
+        is not."""
         if len(push.wanted_by) >= WANTED_BY:
             return False
         push.wanted_by[sender_id] = None

@@ -376,7 +376,8 @@ class ChannelState:
         self.recent_arrivals.note(message_id, self.now.mono)
 
     def trim_arrivals(self) -> None:
-        """Before anybody asks what is fresh; until then it is only bounded in number."""
+        """Drop recent arrivals that are older than `push.grace`. Called before anybody reads them; until then only
+        their number is bounded."""
         self.recent_arrivals.trim(self.now.mono - self.config.push_grace)
 
     def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:

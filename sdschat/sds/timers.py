@@ -32,7 +32,7 @@ class Deadlines:
         return self._due.get(key)
 
     def set(self, key: str, due: int) -> None:
-        """One deadline a key: the new one replaces the old."""
+        """Set the deadline of a key. A new one replaces the old."""
         if self._due.get(key) == due:
             return
         self._due[key] = due

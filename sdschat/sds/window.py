@@ -167,7 +167,7 @@ class RecentArrivals:
             self._start_anew()  # its bits cannot be taken out of sums
 
     def trim(self, until: int) -> None:
-        """Those that came up to then are no longer fresh."""
+        """Forget the arrivals up to this time: they are no longer fresh."""
         came = self._came
         while came:
             first = next(iter(came))

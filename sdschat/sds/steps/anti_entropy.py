@@ -74,8 +74,9 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
 
 
 def _covered_since(s: ChannelState) -> int:
-    """From when on a foreign filter can be taken to be complete: peers that roll theirs over keep about what we keep
-    in ours of that format, and what is older must not be pushed to those who have only forgotten it there."""
+    """Return the date from which on a foreign filter is taken to be complete. Peers that roll theirs over keep about
+    what we keep in a filter of that format; older messages must not be pushed to those whose filter only dropped them.
+    """
     if s.filter.filter_format == "waku":
         return s.filter.floor
     return s.window.order[0].lamport if s.window.order else 0

@@ -38,8 +38,8 @@ def filter_bytes(s: ChannelState) -> bytes:
 
 
 def spoil_filter(s: ChannelState) -> None:
-    """Something that is in the filter was dropped, and it must not claim that. It is made anew when it is sent: that
-    takes long, and whoever makes us drop messages could make us do it for each of them."""
+    """Mark the filter as claiming a message that was dropped. It is made anew only when it is sent: that takes long,
+    and whoever makes us drop messages could make us do it for each of them."""
     s.filter_stale = True
 
 

@@ -49,7 +49,7 @@ def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool
 
 
 def release_due(s: ChannelState) -> None:
-    """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
+    """Receive the messages whose date has come, as if they came now. A clock that is set back makes them wait on."""
     for message_id in s.incoming.future_dated.pop_due(s.now.wall):
         buffered = s.incoming.take(message_id)
         assert buffered is not None, "room is made by dropping what waits for dependencies alone"

@@ -12,7 +12,8 @@ from sdschat.sds.values import AckState, Message
 
 
 def buffer_unacknowledged(s: ChannelState, message: Message, raw: bytes) -> None:
-    """After broadcasting, into the buffer of unacknowledged messages. Without a transport, it waits there unsent."""
+    """Put an own message into the buffer of unacknowledged messages, after broadcasting it. Without a connection it
+    waits there unsent."""
     assert message.lamport_timestamp is not None
     known = Outgoing(message.message_id, message.lamport_timestamp)
     s.outgoing.add(known)

@@ -13,8 +13,8 @@ from sdschat.sds.state import Budget, ChannelState, Packet
 
 
 def heard_copy(s: ChannelState, message_id: str) -> None:
-    """Somebody else has sent it, even if it is new here: it was held once, so that we meant to send it, and was dropped
-    to make room."""
+    """Call off our answer and our push of a message that somebody else has sent. It may be new here: it was held once,
+    so that we meant to send it, and was dropped to make room."""
     if s.answers.entries:
         call_off_answer(s, message_id, "answered_by_other")
         answer = s.answers.entries.get(message_id)

@@ -24,8 +24,8 @@ def review_range(s: ChannelState, peer: Peer, packet_id: str, received: CompactF
 
 
 def _review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrint) -> None:
-    """Equal fingerprints are of the same ids, whatever else either side lacks. What differs is only looked into where
-    we are complete, which we are not below our join horizon."""
+    """Compare a fingerprint of a range with ours. Equal ones are of the same ids, whatever else either side lacks. A
+    difference is only looked into where we are complete, which we are not below our join horizon."""
     entries = s.between(theirs.low, theirs.high, most_ids(theirs.low, theirs.high))
     ids = [entry.message_id for entry in entries]
     if len(ids) == theirs.ids and compact.fingerprint(ids) == theirs.fingerprint:
@@ -63,7 +63,8 @@ def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> No
 
 
 def _owe(s: ChannelState, low: int, high: int) -> None:
-    """Our own filter over this range with the next sync message, and that soon; one at a time, not too often."""
+    """Send our own filter over this range with the next sync message, and that soon; one range at a time, not too
+    often."""
     ranges = s.ranges
     if ranges.wanted is not None:
         return

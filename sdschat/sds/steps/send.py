@@ -63,7 +63,8 @@ def _composed(s: ChannelState, content: bytes | Compose, draft: Draft) -> bytes:
 
 
 def check_size(s: ChannelState, content: bytes) -> None:
-    """Before anything changes: the packet, with the largest envelope it can have, must not be refused elsewhere."""
+    """Raise MessageTooLarge for a content whose packet others would refuse, with the largest envelope that it can have.
+    Called before anything changes."""
     entries = s.config.causal_history + s.config.max_requests
     room = s.config.max_message_bytes - s.filter.size - ENTRY_BYTES * entries - ENVELOPE_BYTES
     if len(content) > room:

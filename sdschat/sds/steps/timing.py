@@ -65,7 +65,7 @@ def confirm_soon(s: ChannelState, before: int) -> None:
 
 
 def hurry(s: ChannelState, within: int) -> None:
-    """Something is amiss that the others should hear of: a sync message soon, but not two in half an interval."""
+    """Send a sync message soon, because others should hear of something here; but not two in half an interval."""
     sync, mono = s.sync, s.now.mono
     due = mono + 1 + s.jitter.below(max(1, within), "hurry", sync.count)
     due = max(due, sync.spoke_at + s.config.sync_interval // 2)
@@ -74,13 +74,13 @@ def hurry(s: ChannelState, within: int) -> None:
 
 
 def _lacks_something(s: ChannelState) -> bool:
-    """Some dependency is missing, and not for so long that hurrying has shown to be of no use."""
+    """True if a dependency is missing, and not for so long that sending soon has shown to be of no use."""
     youngest = next(reversed(s.requests.missing.values()), None)
     return youngest is not None and s.now.mono - youngest.since < HURRIED_FOR * s.config.sync_interval
 
 
 def _jittered(s: ChannelState) -> int:
-    """From half to one and a half of the interval."""
+    """Return a random time from half to one and a half of the interval."""
     interval = s.config.sync_interval
     return interval // 2 + s.jitter.below(interval, "sync", s.sync.count, s.now.mono)
 
