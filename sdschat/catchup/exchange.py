@@ -182,7 +182,7 @@ class Exchange:
         return why
 
     def settle(self, now: Any) -> None:
-        """Everything that follows from what was told."""
+        """Do everything that follows from what was told."""
         self._deal(now.mono)
         while self._carried(now):
             self._deal(now.mono)

@@ -64,7 +64,7 @@ class FetchPlan:
         return at >= 0 and key < self._ascending[at].high
 
     def forget_below(self, floor: LogKey) -> None:
-        """Nothing from before that is to be had."""
+        """Drop what is needed from before this: the source does not have it."""
         kept = [need for need in self._left if need.high > floor]
         self._left = [need._replace(low=max(need.low, floor)) for need in kept]
 
@@ -118,7 +118,7 @@ class Sequenced:
         self._next = 0
 
     def clear(self) -> None:
-        """For another request."""
+        """Forget the pages of this request, before another one."""
         self._waiting.clear()
         self._next = 0
 
@@ -131,7 +131,7 @@ class Sequenced:
         return True
 
     def take(self) -> list[HistoryPage]:
-        """Return those whose turn it is."""
+        """Return the pages that are next in order."""
         found: list[HistoryPage] = []
         while self._next in self._waiting:
             found.append(self._waiting.pop(self._next))

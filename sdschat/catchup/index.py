@@ -133,7 +133,7 @@ class RangeIndex:
 
 
 def split(start: LogKey, keys: Keys) -> list[IndexBucket]:
-    """One bucket as several. It keeps its start, and the others begin at the roundest date that there is about where
+    """Split one bucket into several. The first keeps its start, and the others begin at the roundest date near to where
     they should: so the buckets of two logs that are nearly the same begin at the same dates, and what one of them asks
     of the other is had from whole buckets on both sides."""
     found: list[IndexBucket] = []

@@ -155,7 +155,7 @@ class HistorySources:
         return max(self._left_to_ask_until.get(name, 0), self._rests.until(name))
 
     def done_with(self, name: str, low: LogKey) -> None:
-        """Nothing more is to be had from it of what is dated from `low` on."""
+        """Note that a source has nothing more for us of what is dated from `low` on."""
         self.compared.add(name)
         low = self.floors.get(name, low)
         self.reach = low if self.reach is None else min(low, self.reach)
@@ -171,7 +171,7 @@ class HistorySources:
         self._rests.forget(name)
 
     def asks_us(self, name: str, mono: int) -> None:
-        """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
+        """Note that a source compares with us just now, and will say if we lack something: we need not."""
         if self._until(name) > mono:
             self._rests.forget(name)  # it is alive
             self._left_to_ask_until[name] = mono + AFTER_YOU
@@ -188,7 +188,7 @@ class HistorySources:
         )
 
     def has_more(self, name: str) -> None:
-        """It says that it has what we lack."""
+        """Note that a source says that it has what we lack."""
         self.compared.discard(name)
         self._offers.add(name)
         self._left_to_ask_until.pop(name, None)

@@ -126,13 +126,14 @@ class CatchUpSession:
         self._next_source(mono)
 
     def asked_by(self, peer: str, mono: int) -> None:
-        """It fetches something from us just now."""
+        """Note that a peer fetches something from us just now."""
         if self.state is CatchUpState.WAITING:
             self._sources.asks_us(peer, mono)
 
     def compared_by(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
-        """It compares with us just now. Where we do the same with it, one leads and the other lets it: who got further;
-        of two that begin at once, who has fewer messages and so is more likely to lack some."""
+        """Note that a peer compares with us just now. Where both compare with each other, one leads and the other
+        yields: the one that got further leads; of two that begin at once, the one with fewer messages, which more
+        likely lacks some."""
         if (
             peer == self.source
             and self.state is CatchUpState.COMPARING
@@ -148,12 +149,12 @@ class CatchUpSession:
         self.asked_by(peer, mono)
 
     def nudged(self, peer: str, mono: int) -> None:
-        """It has what we lack."""
+        """Ask a peer that says it has what we lack."""
         self._sources.has_more(peer)
         self._next_source(mono)
 
     def offline(self) -> None:
-        """There is no connection: nobody can be asked, and nobody is to blame."""
+        """Stop asking, because the connection is gone. No source is to blame."""
         self._sources.clear()
         self._drop_source()
         self.frames.clear()
@@ -240,7 +241,7 @@ class CatchUpSession:
         return not self._plan.partly
 
     def floor(self, source: str, lamport: int) -> None:
-        """It says that it keeps nothing dated before that: whoever else is asked may have it."""
+        """Note that a source keeps nothing dated before this time: another source may have it."""
         if source == self.source and lamport > self.low.lamport:
             self._sources.floors[source] = LogKey(lamport, "")
             self._plan.forget_below(LogKey(lamport, ""))
@@ -331,7 +332,7 @@ class CatchUpSession:
         self._deadline = mono + (PATIENCE_DOUBTFUL if self._is_doubtful(mono) else patience)
 
     def _asked_all(self, comparer: RangeComparer, mono: int) -> None:
-        """Everything is known of what this source has."""
+        """Load what the comparison found, or finish: it is known now what this source has."""
         self._comparer = self._deadline = None
         if comparer.lacking:
             self.lacked_by[self.source] = comparer.lacking

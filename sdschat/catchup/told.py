@@ -46,7 +46,7 @@ class ToldIds:
                 known.setdefault(key, sender_id)
 
     def came(self, keys: Iterable[LogKey]) -> None:
-        """These messages are here in full now."""
+        """Drop these messages: they are here in full now."""
         for key in keys:
             for known in self._by_source.values():
                 known.pop(key, None)

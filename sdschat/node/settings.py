@@ -178,7 +178,7 @@ class Settings:
 
 
 def parse(name: str, text: Value) -> Value:
-    """One setting's value. Raises SettingError."""
+    """Return the value of one setting. Raises SettingError."""
     setting = SETTINGS.get(name)
     if setting is None:
         hint = did_you_mean(name, SETTINGS, "`sdschat config` lists them.")
@@ -191,7 +191,8 @@ def parse(name: str, text: Value) -> Value:
 
 
 def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings:
-    """From values by name, parsed or as written. Raises SettingError, as well for what does not go together."""
+    """Return the settings from values by name, parsed or as written. Raises SettingError, also for values that do not
+    go together."""
     if timing not in TIMINGS:
         raise SettingError(f"timing is {timing!r}, and must be one of {', '.join(TIMINGS)}.")
     groups: dict[str, dict[str, Any]] = {"config": {}, "faults": {}, "timber": {}, "node": {}}

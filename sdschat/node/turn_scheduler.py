@@ -47,14 +47,14 @@ class TurnScheduler:
             self._loop.call_soon(self._turn)
 
     def favour_input(self) -> None:
-        """Somebody pressed a key: what that does comes first, unless the last turn was long ago or much waits."""
+        """Take input first, because a key was pressed, unless the last turn was long ago or much waits."""
         self._free_until = max(self._free_until, min(self._loop.time() + KEY, self._ended + LONGEST))
         if self._put_off is not None:
             self._put_off.cancel()
             self._put_off = self._loop.call_at(self._free_until, self._turn)
 
     def begin(self) -> None:
-        """The turn begins, whoever called for it."""
+        """Note that a turn begins, whoever called for it."""
         if self._put_off is not None:
             self._put_off.cancel()
         self.due = False
@@ -62,7 +62,7 @@ class TurnScheduler:
         self._began = self._loop.time()
 
     def end(self, messages: int) -> None:
-        """The turn is over, and saved so many."""
+        """Note that a turn is over, and how many messages it saved."""
         self._ended = self._loop.time()
         took = self._ended - self._began
         self._free_until = self._ended + min(LONGEST, max(PAUSE, LONGER * took) if messages >= BUSY else took)

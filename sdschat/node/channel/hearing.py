@@ -32,7 +32,7 @@ class LastHeard:
         self.note_said(sender_id, said)
 
     def note_said(self, sender_id: str, said: int) -> None:
-        """Something came that a participant said at this time."""
+        """Note that something came which a participant said at this time."""
         if said <= self._noted.get(sender_id, 0):
             return
         self._noted[sender_id] = said

@@ -184,7 +184,7 @@ class ChannelPresence:
         return self._here(participant, presence.nick, _Seen(presence.order, until), now)
 
     def _ours(self, payload: bytes) -> None:
-        """Somebody overwrote our presence, for those who come later: say it again."""
+        """Say our presence again if somebody overwrote it for those who come later."""
         if self._say_at is not None and payload not in self._said:
             self._say_at = min(self._say_at, self._said_at + _AGAIN)
 

@@ -128,7 +128,7 @@ class StrangerAccounts:
         return list(changed)
 
     def empty(self, names: Iterable[str]) -> list[str]:
-        """Nothing is left of these. Return the names of the accounts that changed."""
+        """Note that nothing is left of these accounts. Return the names of those that changed."""
         changed = [name for name in names if self._of(name).size]
         for name in changed:
             self._set_size(name, 0)

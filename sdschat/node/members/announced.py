@@ -33,7 +33,7 @@ class AnnouncedDataSet:
         self._publish = publish
 
     def begin(self, record: MembersRecord, *, kept: bool) -> None:
-        """This is the data set of the channel. `kept`: the record is on disk already."""
+        """Take this as the data set of the channel. `kept`: the record is on disk already."""
         self.record = record
         self._unsaved = None if kept else record
         if record.announcement:

@@ -79,7 +79,7 @@ class RemovalAnnouncer:
             self._ask(doubtful=not proven)
 
     def other_epoch(self, opened: bool) -> None:
-        """Somebody seals with another key than we do: one of us may lack a removal."""
+        """Ask the others, because somebody seals with another key than we do: one of us may lack a removal."""
         if not opened:
             self._ask(doubtful=True)
 

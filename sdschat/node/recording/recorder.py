@@ -147,7 +147,7 @@ class Recorder:
 
 
 def _made(path: Path) -> TextIO:
-    """For us alone: it holds messages in clear."""
+    """Make a file that nobody else can read, since it holds messages in clear."""
     if path.is_file():
         raise FileExistsError(errno.EEXIST, "it is there already, and is not written over", str(path))
     return open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))

@@ -197,7 +197,7 @@ class ReplayNode(Node):
         return steps[self.place] if self.place < len(steps) else None
 
     def step(self) -> bool:
-        """One line; gives whether somebody was told something. At the end nothing happens."""
+        """Apply one line. Return True if it told somebody something. At the end nothing happens."""
         step = self.next
         if step is None:
             return False

@@ -111,7 +111,7 @@ class StoreClient:
         self._ask_for(done, store, asked=asked)
 
     def fetch(self, store: str, ids: Sequence[str], done: Done) -> None:
-        """Messages by their ids from this Store."""
+        """Ask this Store for messages by their ids."""
         self._ask_for(done, store, wanted=[WantedMessage(message_id) for message_id in ids[:MAX_WANTED]])
 
     def _ask_for(
@@ -189,7 +189,8 @@ class StoreClient:
     # Missing dependencies.
 
     def _ask_for_missing(self, now: Now) -> None:
-        """Before T_req, which is half a minute away: what a Store has, nobody need be asked to rebroadcast."""
+        """Ask Stores for missing dependencies before T_req, which is half a minute away: what a Store has, nobody need
+        be asked to rebroadcast."""
         state = self._session.channel.state
         missing, grace = state.requests.missing, self._grace()
         self._wishes = {message_id: wish for message_id, wish in self._wishes.items() if message_id in missing}

@@ -222,7 +222,7 @@ class StoreRequests:
         return Lie("its pages are small and without end") if self._thin[store] >= _THIN_PAGES else judged
 
     def leave(self, store: str, why: str) -> None:
-        """It lied, as whoever looked at its answers more closely may find out too."""
+        """Leave a Store that lied. Whoever looks more closely at its answers may find that out, too."""
         if self.reputation.leave(store, why):
             self.events.append(StoreLeft(store, self._presence.online.get(store, ""), why))
 

@@ -207,11 +207,11 @@ class StoreReputation:
         self.rests = Rests()  # catching up uses the same
 
     def trusted(self, stores: Iterable[str]) -> list[str]:
-        """Return those that were not left."""
+        """Return the Stores that were not left."""
         return [store for store in stores if store not in self.left]
 
     def ranked(self, stores: Iterable[str], question: bytes, now: int, first: str = "") -> list[str]:
-        """Return those of `shared` that do not rest."""
+        """Return the Stores of `shared` that do not rest."""
         return [store for store in self.shared(stores, question, first) if self.rests.until(store) <= now]
 
     def shared(self, stores: Iterable[str], question: bytes, first: str = "") -> list[str]:
@@ -232,7 +232,7 @@ class StoreReputation:
         self.rests.failed(store, now, BUSY)
 
     def leave(self, store: str, why: str) -> bool:
-        """It lied. True the first time."""
+        """Leave a Store that lied. Return True the first time."""
         if store in self.left:
             return False
         self.left[store] = why

@@ -70,7 +70,7 @@ class Answerer:
         return StoreAnswer(query.query_id, tuple(items), tuple(unknown), floor=floor)
 
     def _messages(self, query: StoreQuery, floor: int) -> StoreAnswer:
-        """As many as fit; `more` says that some were left out."""
+        """Return as many of the wanted messages as fit; `more` says that some were left out."""
         items: dict[str, Item] = {}
         unknown: dict[str, None] = {}
         size = 0
@@ -89,7 +89,7 @@ class Answerer:
         return StoreAnswer(query.query_id, tuple(items.values()), tuple(unknown), floor=floor)
 
     def _find(self, wanted: WantedMessage) -> ArchivedMessage | None:
-        """By the hint, if it is one of ours and leads to what is wanted; else by the id."""
+        """Find a message by its hint, if that is one of ours and leads to what is wanted; else by its id."""
         hint = read_hint(wanted.hint)
         if hint is not None and hint.store == self._me:
             kept = self._archive.at(self._channel, hint.place)

@@ -126,7 +126,7 @@ class StoreServer:
         self._send(requester, StoreAnswer(query.query_id, refused=reason))
 
     def _next(self) -> None:
-        """One answer; the next one when the loop has seen to everything else."""
+        """Give one answer; the next one when the loop has seen to everything else."""
         if not self._waiting:
             self._busy = False
             return
@@ -220,7 +220,7 @@ class StoreNode(Retention):
         )
 
     def save_counts(self) -> None:
-        """For `sdschat store status`, which is another process."""
+        """Save the counts for `sdschat store status`, which is another process."""
         counts = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
         counts["max_size"] = self.keeping.size
         with self._store.transaction() as transaction:

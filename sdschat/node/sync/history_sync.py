@@ -364,7 +364,7 @@ class HistorySync:
         return [CatchingUp(str(progress.state), progress.done, progress.total, progress.source, nick, self._kept.since)]
 
     def _load(self, on_join: str) -> SyncProgress:
-        """As it was saved, or as the settings have it for a channel that is joined for the first time."""
+        """Return the progress as it was saved, or as the settings have it for a channel that is new here."""
         saved = self._store.value(self._name)
         if saved is not None:
             with contextlib.suppress(ValueError, TypeError):

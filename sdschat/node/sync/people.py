@@ -38,7 +38,7 @@ class DirectPeers:
         return None if row is None else row.public_key
 
     def find(self, name: str) -> DirectPeer:
-        """By nick, by id or the beginning of one, or by both. Raises ValueError, in words for a person."""
+        """Find a person by nick, by id or the beginning of one, or by both. Raises ValueError, in words."""
         own_id = self._gate.identity.sender_id
         # An id comes first: anybody may take another's id for a nick.
         found = [name] if self._is_id(name) else ids_called(name, self._known())

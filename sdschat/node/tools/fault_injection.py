@@ -124,7 +124,7 @@ class Injection:
         return str(faults) if faults is not None and faults.active else ""
 
     def carried(self) -> dict[str, FaultCounts]:
-        """By direction; empty while there never were faults."""
+        """Return the effects of the faults by direction; empty while there never were faults."""
         transport = self._session.transport
         if not isinstance(transport, FaultyTransport):
             return {}
@@ -134,7 +134,7 @@ class Injection:
         }
 
     def _say(self, session: ChannelSession) -> None:
-        """In what the transport tells of itself, and so in every banner and address."""
+        """Tell the faults in the transport's description of itself, and so in every banner and address."""
         transport = self._transport(session)
         sieve = transport.sieve
         more = [f"without {name}" for name in sieve.cut.values()] if isinstance(sieve, _Partition) else []

@@ -94,7 +94,7 @@ class LocalGroup:
         return next((nick for nick, network in self._networks.items() if network.hosting), "")
 
     async def end_broker(self) -> None:
-        """As if the process that hosts the broker had ended: somebody takes over."""
+        """End the broker as if its process had ended: somebody takes over."""
         await asyncio.gather(*(network.stop_hosting() for network in self._networks.values()))
 
     async def close(self) -> None:

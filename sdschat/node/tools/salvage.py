@@ -148,7 +148,7 @@ class _Rescue:
             yield Put(Table.MISSING, message_id, row)
 
     def _fresh_state(self, channel: str) -> ChannelRow:
-        """As of a channel that is opened for the first time."""
+        """Return the state of a channel that is opened for the first time."""
         profile, config = self._profile, self._settings.config
         engine = Channel(
             channel,

@@ -273,7 +273,7 @@ class DirectConversation:
         return []
 
     def lost(self) -> dict[str, Lost]:
-        """Return the messages that were waited for, and given up. One that came after all stands among the others."""
+        """Return the messages that were waited for, and given up. One that came after all is not among them."""
         return {parent: gap for parent, gap in self._gaps.items() if parent not in self._keys}
 
     def sync(self) -> SyncStatus:

@@ -220,7 +220,8 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
 
 
 def answers_after(peek: Peek, participant_id: str, author: str, message_id: str) -> int | None:
-    """After how many milliseconds a participant would answer a request for a message; None: not in the group."""
+    """Return the milliseconds after which a participant answers a request for a message; None: it is not in the
+    response group."""
     if not in_response_group(participant_id, author, message_id, peek.groups):
         return None
     return determine_t_resp(0, participant_id, author, message_id, peek.t_max)
