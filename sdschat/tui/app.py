@@ -348,6 +348,7 @@ class ChatApp(KeysInOrder, KeyedHost):
 
     def _fit(self) -> None:
         if self.is_running and self.desktop.shown:
+            self.composer.fit(self.height)
             self.panes.fit()
             self.lens.fit()
 

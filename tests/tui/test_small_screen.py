@@ -116,6 +116,15 @@ async def test_what_is_said_leaves_the_last_message_and_the_input_on_the_smalles
 
 
 @staged(size=(20, 4))
+async def test_a_long_text_in_the_input_leaves_room_for_the_log(s: Stage) -> None:
+    await s.enter("good")
+    await s.type("a text that goes on over several lines of it, and ends")
+    await s.settle()
+    assert "good" in s.text()
+    assert "and ends" in " ".join(s.text().split())
+
+
+@staged(size=(20, 4))
 async def test_no_line_of_the_lens_goes_on_below_its_scroll_bar(s: Stage) -> None:
     await s.enter("/matrix")
     words = " ".join(line.strip(" ▆▇█▁▂▃▄▅") for line in s.lines()[1:3])

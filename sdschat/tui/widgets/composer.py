@@ -25,7 +25,7 @@ class Composer(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.escape", "Back", show=False)]
     DEFAULT_CSS = """
-    Composer, Composer:focus { border: none; padding: 0; height: auto; min-height: 1; max-height: 8;
+    Composer, Composer:focus { border: none; padding: 0; height: auto; min-height: 1;
         background: $surface; scrollbar-size-vertical: 1; }
     """
 
@@ -146,6 +146,10 @@ class Composer(TextArea):
         """Return the end of the line, however many rows it takes."""
         row = self.cursor_location[0]
         return row, len(self.document[row])
+
+    def fit(self, lines: int) -> None:
+        """Take no more than half of the lines of the screen: the log is seen, too."""
+        self.styles.max_height = max(1, min(_SEEN, lines // 2))
 
     def put(self, text: str, *, refused: bool = False) -> None:
         """Replace the text, and put the cursor at its end. `refused`: a / behind this command begins another one."""
