@@ -105,7 +105,7 @@ class Exchange:
         self._carrier = carrier
         self._codec = codec
         self._intake = intake
-        self._efforts = ReadingBudgets()
+        self._budgets = ReadingBudgets()
         self._ship_at: int | None = None  # pages are held back until then
         self._partners: dict[str, int] = {}  # until when
         self._nudged: dict[str, int] = {}
@@ -208,7 +208,7 @@ class Exchange:
             self.take_in(page.packets, page.last, now, "sync", page.ids)
         self._deal(now.mono)
         if self._ship_at is None or self._ship_at <= now.mono:
-            for shipment in self.provider.ship(now.mono, self._efforts):
+            for shipment in self.provider.ship(now.mono, self._budgets):
                 self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
             self._ship_at = now.mono + _PAUSE if self.provider.is_held_back else None
         for packet in carried.packets:
@@ -221,7 +221,7 @@ class Exchange:
         self._carrier.recall(peer)
 
     def _answer(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
-        found = answer(ask, self._log, self._efforts.of(peer, mono))
+        found = answer(ask, self._log, self._budgets.of(peer, mono))
         for question, reply in zip(ask.questions, found.replies, strict=False):
             if reply.equal:
                 self._equal.append(EqualRanges(peer, frame.session, question.low, question.high))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import values
-from sdschat.catchup.responder import AT_ONCE, Effort, ReadingBudgets
+from sdschat.catchup.responder import AT_ONCE, Budget, ReadingBudgets
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Declined, Frame, HistoryPage, IdOnly, LogKey, Stretch, Want, behind, makes_up
 
@@ -130,30 +130,30 @@ class HistoryProvider:
         """A page did not arrive, or the peer is gone."""
         self._serving.pop(peer, None)
 
-    def ship(self, mono: int, efforts: ReadingBudgets) -> list[Shipment]:
+    def ship(self, mono: int, budgets: ReadingBudgets) -> list[Shipment]:
         """Return the pages for which there is room. `is_held_back`: there are more, which take too much reading now."""
         found: list[Shipment] = []
         self.is_held_back, spent = False, 0
         for peer, serving in self._serving.items():
             while not serving.done and len(serving.sent_at) < serving.window:
-                effort = efforts.of(peer, mono)
-                before = effort.left
+                budget = budgets.of(peer, mono)
+                before = budget.left
                 if spent >= AT_ONCE or before <= 0:
                     self.is_held_back = True
                     break
                 serving.sent_at.append(mono)
-                found.append(Shipment(peer, self._page(peer, serving, effort)))
-                spent += before - effort.left
+                found.append(Shipment(peer, self._page(peer, serving, budget)))
+                spent += before - budget.left
         return found
 
-    def _page(self, peer: str, serving: _Serving, effort: Effort) -> HistoryPage:
+    def _page(self, peer: str, serving: _Serving, budget: Budget) -> HistoryPage:
         found: list[StoredMessage] = []
-        room, looked, least = PAGE_BYTES, 0, effort.left - AT_ONCE
+        room, looked, least = PAGE_BYTES, 0, budget.left - AT_ONCE
         while serving.left > 0 and room > 0 and len(found) < PAGE_PACKETS and looked < _LOOKED:
-            if effort.left <= least:
+            if budget.left <= least:
                 break
             looked += not serving.chosen
-            some = self._next(serving, PAGE_PACKETS - len(found), room, effort)
+            some = self._next(serving, PAGE_PACKETS - len(found), room, budget)
             if some is None:
                 serving.left = 0
                 break
@@ -167,7 +167,7 @@ class HistoryProvider:
         serving.next += 1
         return page
 
-    def _next(self, serving: _Serving, most: int, room: int, effort: Effort) -> list[StoredMessage] | None:
+    def _next(self, serving: _Serving, most: int, room: int, budget: Budget) -> list[StoredMessage] | None:
         """Some more of what is wanted, which may be nothing; None at the end of it."""
         if serving.chosen:
             serving.left -= 1
@@ -177,7 +177,7 @@ class HistoryProvider:
             return None
         stretch = serving.stretches.popleft()
         if stretch.shorts:
-            serving.chosen.extend(self._choose(stretch, serving.frame.session, effort))
+            serving.chosen.extend(self._choose(stretch, serving.frame.session, budget))
             return []
         limit = min(most, serving.left)
         stored = self._library.stored(stretch.low, stretch.high, serving.newest_first, limit, room)
@@ -188,9 +188,9 @@ class HistoryProvider:
                 serving.stretches.appendleft(rest)
         return [one for one in stored if _fits(one)]
 
-    def _choose(self, stretch: Stretch, salt: int, effort: Effort) -> list[str]:
+    def _choose(self, stretch: Stretch, salt: int, budget: Budget) -> list[str]:
         keys = self._library.keys(stretch.low, stretch.high, 2 * values.LEAF)
-        effort.spend(2 * len(keys))
+        budget.spend(2 * len(keys))
         if stretch.sole:
             return [message_id for _, message_id in makes_up(keys, stretch.shorts[0], salt)]
         shortener, wanted = Shortener(salt), set(stretch.shorts)

@@ -9,9 +9,9 @@ from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Question, QuestionKind, RangePart, RangeReply
 
-EFFORT: Final = 3_000_000  # messages that may be read for one peer at once, and for all of them together,
-EFFORT_RATE: Final = 20  # how many more for one with every millisecond,
-EFFORT_RATE_OF_ALL: Final = 60  # and for all: keys cost nothing, so one who asks may be many
+READING_BUDGET: Final = 3_000_000  # messages that may be read for one peer at once, and for all of them together,
+READING_RATE: Final = 20  # how many more for one with every millisecond,
+READING_RATE_OF_ALL: Final = 60  # and for all: keys cost nothing, so one who asks may be many
 AT_ONCE: Final = 65_536  # for one frame: a message that came behind it waits meanwhile
 _KEY_TOLD: Final = 16  # what a key counts that is told in full: reading it is the least of it
 _PEERS: Final = 1024
@@ -64,45 +64,45 @@ class ReadingBudgets:
 
     def of(self, peer: str, mono: int) -> PeerBudget:
         """Return the budget of a peer as it is now."""
-        own = self._own.pop(peer, None) or ReadingBudget(EFFORT, EFFORT_RATE, mono)
+        own = self._own.pop(peer, None) or ReadingBudget(READING_BUDGET, READING_RATE, mono)
         self._own[peer] = own
         if len(self._own) > _PEERS:
             self._own.popitem(last=False)
-        of_all = self._all = self._all or ReadingBudget(EFFORT, EFFORT_RATE_OF_ALL, mono)
+        of_all = self._all = self._all or ReadingBudget(READING_BUDGET, READING_RATE_OF_ALL, mono)
         own.refresh(mono)
         of_all.refresh(mono)
         return PeerBudget(own, of_all)
 
 
-Effort = ReadingBudget | PeerBudget
+Budget = ReadingBudget | PeerBudget
 
 
-def answer(ask: Ask, log: ComparedLog, effort: Effort) -> AnswerFrame:
-    """As many replies as the effort allows, the first questions first. None at all: the peer asks for too much."""
+def answer(ask: Ask, log: ComparedLog, budget: Budget) -> AnswerFrame:
+    """Return as many replies as the budget allows, to the first questions. None at all: the peer asks for too much."""
     replies: list[RangeReply] = []
     shortener = Shortener(ask.salt)
     parts = cells = 0
-    least = max(0, effort.left - AT_ONCE)
+    least = max(0, budget.left - AT_ONCE)
     for question in ask.questions:
-        if effort.left <= least or parts > values.PARTS_IN_ALL or cells > values.CELLS_IN_ALL:
+        if budget.left <= least or parts > values.PARTS_IN_ALL or cells > values.CELLS_IN_ALL:
             break
-        reply = _reply(question, ask.salt, log, shortener, effort)
+        reply = _reply(question, ask.salt, log, shortener, budget)
         parts, cells = parts + len(reply.parts), cells + len(reply.cells)
         replies.append(reply)
     return AnswerFrame(tuple(replies))
 
 
-def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener, effort: Effort) -> RangeReply:
+def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener, budget: Budget) -> RangeReply:
     kind, low, high, number, _ = question
     if kind is QuestionKind.PARTS:
-        return _parts(question, salt, log, effort)
+        return _parts(question, salt, log, budget)
     if kind is QuestionKind.KEYS:
         keys = log.keys(low, high, values.KEYS + 1)
         told = len(keys) <= values.KEYS
-        effort.spend(len(keys) * (_KEY_TOLD if told else 1))
+        budget.spend(len(keys) * (_KEY_TOLD if told else 1))
         return RangeReply(keys=tuple(LogKey(*key) for key in keys)) if told else RangeReply()
     keys = log.keys(low, high, 2 * values.LEAF + 1)
-    effort.spend(2 * len(keys))
+    budget.spend(2 * len(keys))
     if len(keys) > 2 * values.LEAF:
         return RangeReply()
     shorts = shortener.shorts(keys)
@@ -111,10 +111,10 @@ def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener
     return RangeReply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
 
 
-def _parts(question: Question, salt: int, log: ComparedLog, effort: Effort) -> RangeReply:
+def _parts(question: Question, salt: int, log: ComparedLog, budget: Budget) -> RangeReply:
     _, low, high, number, fingerprint = question
     whole = log.summary(low, high)
-    effort.spend(values.BUCKET + whole.messages // values.BUCKET)
+    budget.spend(values.BUCKET + whole.messages // values.BUCKET)
     own = whole.fingerprint(salt)
     if own == fingerprint:
         return RangeReply(equal=True)
@@ -125,7 +125,7 @@ def _parts(question: Question, salt: int, log: ComparedLog, effort: Effort) -> R
     bounds = log.cut(low, high, number)
     # Where there are too few buckets, all of it is read to cut it, and again to add it up.
     few = whole.messages < number * values.BUCKET
-    effort.spend(2 * whole.messages if few else len(bounds) * values.BUCKET // 4)
+    budget.spend(2 * whole.messages if few else len(bounds) * values.BUCKET // 4)
     for end in (*bounds, high):
         summary = log.summary(low, end)
         found.append(RangePart(end, summary.messages, summary.fingerprint(salt)))

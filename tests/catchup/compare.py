@@ -80,12 +80,12 @@ def _once(ours: Keys, theirs: Keys, low: LogKey, high: LogKey, room: int, guess:
     asker = RangeComparer(mine, low, high, salt=77, guess=guess)
     packets = read = size = 0
     while (ask := asker.ask()) is not None:
-        effort = ReadingBudget(room, 0, 0)
+        budget = ReadingBudget(room, 0, 0)
         question, asked = _carried(ask)
-        answered, reply = _carried(answer(question, other, effort))
+        answered, reply = _carried(answer(question, other, budget))
         asker.answered(answered)
         size += asked + reply
         packets += 2
-        read += room - effort.left
+        read += room - budget.left
         assert packets < 10_000
     return Found(set(fetched(asker.needs, other)), asker.lacking, packets, read, asker.needs, size)

@@ -19,25 +19,25 @@ def log_of(count: int) -> list[tuple[int, str]]:
 
 
 def replied(count: int, kind: QuestionKind, number: int, fingerprint: bytes = b"") -> tuple[RangeReply, int]:
-    """The reply about a whole log of so many messages, and the effort of it."""
-    effort = ReadingBudget(PLENTY, 0, 0)
+    """The reply about a whole log of so many messages, and the messages read for it."""
+    budget = ReadingBudget(PLENTY, 0, 0)
     ask = Ask(SALT, (Question(kind, LOWEST, HIGHEST, number, fingerprint),))
-    (reply,) = answer(ask, MemoryLog(log_of(count)), effort).replies
-    return reply, PLENTY - effort.left
+    (reply,) = answer(ask, MemoryLog(log_of(count)), budget).replies
+    return reply, PLENTY - budget.left
 
 
-@pytest.mark.parametrize(("count", "told", "effort"), [(0, 0, 0), (64, 64, 1024), (65, 0, 65), (200, 0, 65)])
-def test_keys_are_told_up_to_sixty_four(count: int, told: int, effort: int) -> None:
+@pytest.mark.parametrize(("count", "told", "read"), [(0, 0, 0), (64, 64, 1024), (65, 0, 65), (200, 0, 65)])
+def test_keys_are_told_up_to_sixty_four(count: int, told: int, read: int) -> None:
     reply, spent = replied(count, QuestionKind.KEYS, 1)
     assert reply.keys == tuple(LogKey(*one) for one in log_of(told))
-    assert spent == effort
+    assert spent == read
 
 
-@pytest.mark.parametrize(("count", "told", "effort"), [(2048, 2048, 4096), (2049, 0, 4098), (3000, 0, 4098)])
-def test_short_ids_are_told_up_to_two_leaves(count: int, told: int, effort: int) -> None:
+@pytest.mark.parametrize(("count", "told", "read"), [(2048, 2048, 4096), (2049, 0, 4098), (3000, 0, 4098)])
+def test_short_ids_are_told_up_to_two_leaves(count: int, told: int, read: int) -> None:
     reply, spent = replied(count, QuestionKind.CELLS, 2 * values.LEAF)
     assert (len(reply.cells), reply.listed) == (told, told > 0)
-    assert spent == effort
+    assert spent == read
 
 
 @pytest.mark.parametrize(("number", "cells", "listed"), [(9, 9, False), (11, 9, False), (12, 12, True), (13, 12, True)])
@@ -68,17 +68,17 @@ def test_no_more_parts_than_the_other_side_takes() -> None:
 
 
 def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
-    effort = ReadingBudget(960, 16, 0)
+    budget = ReadingBudget(960, 16, 0)
     ask = Ask(SALT, (Question(QuestionKind.KEYS, LOWEST, HIGHEST, 1),) * 3)
     log = MemoryLog(log_of(30))
-    assert len(answer(ask, log, effort).replies) == 2
-    assert (len(answer(ask, log, effort).replies), effort.left) == (0, 0)
-    effort.refresh(1)
-    assert (len(answer(ask, log, effort).replies), effort.left) == (1, -464)
-    effort.refresh(11)
-    assert effort.left == -304
-    effort.refresh(10_000)
-    assert effort.left == 960
+    assert len(answer(ask, log, budget).replies) == 2
+    assert (len(answer(ask, log, budget).replies), budget.left) == (0, 0)
+    budget.refresh(1)
+    assert (len(answer(ask, log, budget).replies), budget.left) == (1, -464)
+    budget.refresh(11)
+    assert budget.left == -304
+    budget.refresh(10_000)
+    assert budget.left == 960
 
 
 def test_replies_end_where_a_packet_would_be_too_large() -> None:

@@ -197,16 +197,16 @@ def test_what_is_too_much_for_one_comparison_is_found_by_those_after_it(monkeypa
     assert rounds > 1
 
 
-def test_questions_beyond_the_effort_are_left_unanswered() -> None:
+def test_questions_beyond_the_budget_are_left_unanswered() -> None:
     log = MemoryLog(some_keys(3000))
     ask = RangeComparer(MemoryLog(), LOWEST, HIGHEST, 1).ask()
     assert ask is not None
     many = Ask(ask.salt, ask.questions * 64)
-    effort = ReadingBudget(1000, 1, 0)
-    assert len(answer(many, log, effort).replies) < 8
-    assert answer(many, log, effort).replies == ()
-    effort.refresh(50_000)
-    assert effort.left == 1000
+    budget = ReadingBudget(1000, 1, 0)
+    assert len(answer(many, log, budget).replies) < 8
+    assert answer(many, log, budget).replies == ()
+    budget.refresh(50_000)
+    assert budget.left == 1000
     assert len(answer(many, log, ReadingBudget(PLENTY, 0, 0)).replies) <= 17
 
 

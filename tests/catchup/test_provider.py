@@ -54,22 +54,22 @@ def test_more_peers_than_are_served_at_a_time_are_told_that_we_are_busy() -> Non
 
 def test_no_more_is_read_at_once_for_short_ids_than_a_message_behind_it_can_wait_for() -> None:
     keys = some_keys(3 * LEAF)
-    provider, efforts = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
+    provider, budgets = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
     want = Want((stretch(keys, 0, 2 * LEAF)._replace(shorts=(1,)),) * 1024, 10_000)
     assert provider.want("bob", Frame(1, 1, want), want) is None
-    before = efforts.of("bob", 0).left
-    pages = provider.ship(0, efforts)
+    before = budgets.of("bob", 0).left
+    pages = provider.ship(0, budgets)
     assert provider.is_held_back
-    assert AT_ONCE <= before - efforts.of("bob", 0).left < 2 * AT_ONCE
+    assert AT_ONCE <= before - budgets.of("bob", 0).left < 2 * AT_ONCE
     assert [page.packets for _, page in pages] == [()]
 
 
 def test_who_used_up_its_reading_is_given_more_once_there_is_some_again() -> None:
     keys = some_keys(100)
-    provider, efforts = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
+    provider, budgets = HistoryProvider(Peer("ann", keys, 1)), ReadingBudgets()
     want = Want((stretch(keys, 0, 50),), 10_000)
     provider.want("bob", Frame(1, 1, want), want)
-    efforts.of("bob", 0).spend(efforts.of("bob", 0).left)
-    assert (provider.ship(0, efforts), provider.is_held_back) == ([], True)
-    (shipment,) = provider.ship(1, efforts)
+    budgets.of("bob", 0).spend(budgets.of("bob", 0).left)
+    assert (provider.ship(0, budgets), provider.is_held_back) == ([], True)
+    (shipment,) = provider.ship(1, budgets)
     assert (len(shipment.page.packets), provider.is_held_back) == (50, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST
 from sdschat.catchup.provider import WINDOW_FIRST
-from sdschat.catchup.responder import AT_ONCE, EFFORT, ReadingBudgets, answer
+from sdschat.catchup.responder import AT_ONCE, READING_BUDGET, ReadingBudgets, answer
 from sdschat.catchup.values import LEAF, AnswerFrame, Ask, Frame, LogKey, Question, QuestionKind, Stretch, Want
 from sdschat.mvds.values import Now, Payload
 from sdschat.sim.companion import MemoryLog
@@ -50,22 +50,22 @@ def test_pages_for_who_left_are_forgotten() -> None:
 
 
 def test_a_frame_takes_no_more_reading_than_a_message_behind_it_can_wait_for() -> None:
-    efforts = ReadingBudgets()
-    before = efforts.of("eve", 0).left
-    replies = answer(costly(1), MemoryLog(KEYS), efforts.of("eve", 0)).replies
+    budgets = ReadingBudgets()
+    before = budgets.of("eve", 0).left
+    replies = answer(costly(1), MemoryLog(KEYS), budgets.of("eve", 0)).replies
     assert 1 <= len(replies) < 64
-    assert before - efforts.of("eve", 0).left < 2 * AT_ONCE
+    assert before - budgets.of("eve", 0).left < 2 * AT_ONCE
 
 
 def test_many_keys_have_no_more_read_than_one() -> None:
     ann = Peer("ann", KEYS, 1)
-    asked = 2 * EFFORT // AT_ONCE
+    asked = 2 * READING_BUDGET // AT_ONCE
     for number in range(asked):
         ann.exchange.frame(f"eve {number}", Frame(1, 1, costly(number)), Now(0, 0))
     found = [ann.codec.decode(post.payload) for post in ann.exchange.frames]
     answers = [one.what for one in found if isinstance(one, Frame) and isinstance(one.what, AnswerFrame)]
     assert len(answers) == asked
-    assert 0 < sum(bool(one.replies) for one in answers) <= EFFORT // AT_ONCE + 1
+    assert 0 < sum(bool(one.replies) for one in answers) <= READING_BUDGET // AT_ONCE + 1
 
 
 def test_who_wants_by_short_ids_without_end_is_served_ever_more_slowly() -> None:
