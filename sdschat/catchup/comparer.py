@@ -96,7 +96,8 @@ class RangeComparer:
         return Ask(self._salt, tuple(one.question for one in self._asked), self.messages) if self._asked else None
 
     def answered(self, answer: AnswerFrame) -> None:
-        """Raises `BadAnswer`, and is of no use any more, for replies that do not fit their questions."""
+        """Take in the replies to the last questions. Raises `BadAnswer` for replies that do not fit them; the
+        comparison is of no use any more then."""
         asked, self._asked = self._asked, []
         if not 1 <= len(answer.replies) <= len(asked):
             raise BadAnswer(f"{len(answer.replies)} replies to {len(asked)} questions")
@@ -203,7 +204,8 @@ class RangeComparer:
         self._usual += (differing - self._usual) / 8
 
     def _listed(self, low: LogKey, high: LogKey, ours: list[int], theirs: tuple[int, ...]) -> None:
-        """Their short ids, one by one."""
+        """Compare our short ids of a stretch with theirs, which are listed one by one, and note the messages that
+        either side lacks."""
         known, distinct = set(ours), set(theirs)
         self.lacking += len(known - distinct)
         if len(distinct) == len(theirs):

@@ -132,8 +132,8 @@ class Exchange:
         self.settle(now)
 
     def records(self, peer: str, payload: Any, now: Any) -> None:
-        """The records of a payload of pages. Those of an exchange that ended here, by time or by a restart, end there
-        too: an acknowledgement was lost, or the whole of it."""
+        """Take in the records of a payload of pages. If they belong to an exchange that ended here, by time or by a
+        restart, end it for the peer too: an acknowledgement was lost, or all of them."""
         if self._carrier.receive(peer, payload, now):
             self._send(peer, Frame(0, 0, Want((), 0)))
         self.settle(now)
@@ -149,11 +149,11 @@ class Exchange:
         return min((when for when in wakes if when is not None), default=None)
 
     def gone(self, peer: str) -> None:
-        """A participant left."""
+        """Serve a participant who left no more."""
         self._give_up(peer)
 
     def offline(self) -> None:
-        """The connection is gone; what was under way is asked for anew."""
+        """Drop everything that was under way, since the connection is gone: it is asked for anew."""
         self.session.offline()
         for peer in self.provider.peers:
             self._give_up(peer)
@@ -168,8 +168,8 @@ class Exchange:
         return list(own_messages_in(stretches, own(), self._log)) if stretches else []
 
     def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str, ids: Sequence[IdOnly] = ()) -> str:
-        """Packets of the source that is asked now, in the order in which they are to be taken in, and what it has by
-        ids alone. Return the reason to ask it no more, or nothing."""
+        """Take in packets of the source that is asked now, in the given order, and the messages of which it has the ids
+        alone. Return the reason to ask it no more, or an empty string."""
         if self.session.state is not CatchUpState.LOADING:
             return ""
         source = self.session.source
@@ -192,7 +192,7 @@ class Exchange:
         self._nudge(now.mono)
 
     def _carried(self, now: Any) -> bool:
-        """Pages that came and went; whether there were any."""
+        """Pass on the pages that came and send those that are wanted. Return True if there were any."""
         carried = self._carrier.take()
         for through in carried.through:
             if through.arrived:
@@ -231,7 +231,7 @@ class Exchange:
         self.frames.append(OutgoingFrame(peer, self._codec.encode_frame(frame), True))
 
     def _deal(self, mono: int) -> None:
-        """With whom pages are exchanged: nobody else's offers are taken."""
+        """Tell the carrier with whom pages are exchanged: it takes no offers of others."""
         for peer in (self.session.source, *self.provider.peers):
             if peer:
                 self._partners[peer] = mono + LINGER

@@ -94,7 +94,7 @@ def _newest(needs: list[Need]) -> list[Need]:
 
 
 def _oldest(needs: list[Need]) -> list[Need]:
-    """As many as one request may have, newest first."""
+    """Return the oldest needs, as many as one request may have, in their order."""
     chosen: list[Need] = []
     shorts = 0
     for need in reversed(needs):

@@ -92,7 +92,7 @@ class HistorySources:
         return name in self._present
 
     def restart(self) -> None:
-        """Everybody may be asked again."""
+        """Forget who was asked and who failed: every source may be asked again."""
         self.compared.clear()
         self.floors.clear()
         self.reach = None
@@ -104,7 +104,7 @@ class HistorySources:
         self._alone_since = None
 
     def clear(self) -> None:
-        """Nobody can be seen, which does not mean that nobody is here."""
+        """Forget which sources are present: nobody can be seen, which does not mean that nobody is there."""
         self._present = {}
 
     def replace(self, present: Sequence[HistorySource], mono: int) -> None:
@@ -145,7 +145,7 @@ class HistorySources:
         )
 
     def next_wake(self) -> int | None:
-        """When the first of those that rest may be asked."""
+        """Return the time at which the first source that rests may be asked, or None."""
         return min(
             (until for name in self._present if name not in self.compared and (until := self._until(name))),
             default=None,
@@ -177,7 +177,7 @@ class HistorySources:
             self._left_to_ask_until[name] = mono + AFTER_YOU
 
     def goes_first(self, name: str, mono: int) -> None:
-        """We began to compare with it as it did with us."""
+        """Note that both sides began to compare at once, and that we let this source go first."""
         self._left_to_ask_until[name] = mono + AFTER_YOU
 
     def goes_on(self, mono: int) -> bool:

@@ -100,8 +100,9 @@ class HistoryProvider:
         return known is not None and known.frame[:2] == frame[:2]
 
     def want(self, peer: str, frame: Frame, want: Want) -> Declined | None:
-        """A peer wants messages. A new want takes the place of its last one; with a limit of 0 it wants nothing more.
-        The same want again is that of somebody who has not yet got the first page."""
+        """Serve a peer that wants messages. Return the reason to decline it, or None. A new want replaces the last one
+        of the peer; one with a limit of 0 ends it. The same want again changes nothing: the peer has not yet got the
+        first page."""
         if self.serves(peer, frame):
             return None
         known = self._serving.get(peer)
@@ -116,7 +117,7 @@ class HistoryProvider:
         return None
 
     def arrived(self, peer: str, mono: int) -> None:
-        """A page is with the peer."""
+        """Note that a page is with the peer, and adapt the number of pages under way to it."""
         serving = self._serving.get(peer)
         if serving is None or not serving.sent_at:
             return
@@ -127,7 +128,7 @@ class HistoryProvider:
             del self._serving[peer]
 
     def gave_up(self, peer: str) -> None:
-        """A page did not arrive, or the peer is gone."""
+        """Serve a peer no more: a page did not arrive, or the peer is gone."""
         self._serving.pop(peer, None)
 
     def ship(self, mono: int, budgets: ReadingBudgets) -> list[Shipment]:
@@ -168,7 +169,7 @@ class HistoryProvider:
         return page
 
     def _next(self, serving: _Serving, most: int, room: int, budget: Budget) -> list[StoredMessage] | None:
-        """Some more of what is wanted, which may be nothing; None at the end of it."""
+        """Return some more of the messages that are wanted, possibly none; None at the end of them."""
         if serving.chosen:
             serving.left -= 1
             found = self._library.message(serving.chosen.popleft())

@@ -82,7 +82,8 @@ class CatchUpSession:
 
     @property
     def reach(self) -> LogKey:
-        """From where on the log is as complete as those who were asked could make it; all of them dropped the rest."""
+        """Return the key from which on the log is as complete as the sources that were asked could make it; all of them
+        dropped the messages before it."""
         return self._sources.reach or self.low
 
     @property
@@ -176,7 +177,7 @@ class CatchUpSession:
         return self._sources.next_wake() if self.state is CatchUpState.WAITING else None
 
     def heard(self, source: str, frame: Frame, mono: int) -> None:
-        """An answer, or that there will be none."""
+        """Take in the answer of a source to the last question, or its refusal to answer."""
         if source != self.source or (frame.session, frame.number) != (self._session, self._number):
             return
         if isinstance(frame.what, Declined):
@@ -198,7 +199,8 @@ class CatchUpSession:
             self._ask(mono)
 
     def page(self, source: str, page: HistoryPage) -> bool:
-        """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
+        """Take a page that came. Return False if nobody waits for it. `take_pages` returns the pages that can be used
+        now."""
         if source != self.source or self.state is not CatchUpState.LOADING:
             return False
         return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
@@ -216,8 +218,8 @@ class CatchUpSession:
         return [] if self.active else self._told.take()
 
     def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int, ids: Sequence[IdOnly] = ()) -> None:
-        """A page was taken in: these keys, `new` of which were not here. `last`: there are no more. `ids`: messages of
-        which the source has no more than that."""
+        """Note that a page was taken in. `keys`: its messages, `new` of which were not here. `last`: there are no more.
+        `ids`: messages of which the source has the id alone."""
         if self.state is not CatchUpState.LOADING or self._source is None:
             return
         if new:
@@ -248,7 +250,7 @@ class CatchUpSession:
             self.watch.forget_below(LogKey(lamport, ""))
 
     def failed(self, source: str, mono: int, lied: bool = False) -> None:
-        """A source cannot be reached, does not give pages, or gives what it should not."""
+        """Leave a source that cannot be reached, does not give pages, or gives what it should not."""
         if source == self.source and self._source is not None:
             self._fail(mono, LIAR_REST if lied else 0)
 
@@ -311,7 +313,7 @@ class CatchUpSession:
     # Comparing and wanting.
 
     def _ask(self, mono: int) -> None:
-        """The next questions, or what follows from the last answers."""
+        """Ask the next questions; if there are none, act on the last answers."""
         assert self._comparer is not None
         ask = self._comparer.ask()
         if ask is None:
@@ -355,7 +357,7 @@ class CatchUpSession:
         self._next_source(mono)
 
     def _want(self, mono: int) -> None:
-        """The next request, or the comparison that shows whether there is more."""
+        """Send the next request; if there is none, begin the comparison that shows if there is more."""
         assert self._source is not None
         if not self._plan:
             # In the next turn, when what came is saved: of a question about the log as it was, the other side does not

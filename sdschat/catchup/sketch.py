@@ -49,7 +49,7 @@ def is_one(cell: int) -> bool:
 
 
 def fill(shorts: Iterable[int], cells: int) -> list[int]:
-    """Each short id goes into one cell of each third. `cells` is a multiple of three."""
+    """Return the cells of a sketch: each short id goes into one cell of each third. `cells` is a multiple of three."""
     found = [0] * cells
     third = cells // 3
     for short in shorts:

@@ -29,7 +29,7 @@ class SoughtLog:
         return len(fresh)
 
     def found(self, key: tuple[int, str]) -> None:
-        """The body of a message came."""
+        """Want a message no more, since its body came."""
         at = bisect_left(self._sought, key)
         if self._sought[at : at + 1] == [key]:
             del self._sought[at]

@@ -46,7 +46,7 @@ class PageCheck:
         self.expect([need for need in self._needs if need.low >= floor])
 
     def begin(self, low: LogKey, high: LogKey) -> None:
-        """The next pages are of this stretch."""
+        """Note the stretch to which the next pages belong."""
         self._low, self._high = low, high
 
     def gave(

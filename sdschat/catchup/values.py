@@ -141,7 +141,7 @@ class ComparedLog(Protocol):
         """Return the first keys of a stretch, in order; all of them for a negative limit."""
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
-        """Bounds within a stretch that cut it into at most so many parts, of about as many messages each."""
+        """Return bounds within a stretch that cut it into at most so many parts, of about as many messages each."""
 
 
 class QuestionKind(IntEnum):
