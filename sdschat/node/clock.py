@@ -20,7 +20,7 @@ class Clock:
 
     @staticmethod
     def stopwatch() -> float:
-        """Seconds, for how long something took."""
+        """Return seconds, to measure how long something takes."""
         return time.perf_counter()
 
     def uptime(self) -> int:

@@ -61,7 +61,7 @@ class MqttNetwork:
             self._hosts(hosting)
 
     def _host(self) -> None:
-        """Be ready to start the embedded broker whenever there is none."""
+        """Prepare to start the embedded broker whenever there is none."""
         from sdschat.transport.broker import BrokerConfig
         from sdschat.transport.embedded import EmbeddedHosting
 

@@ -33,7 +33,8 @@ def default_data_dir() -> Path:
 
 
 def database_path(data_dir: Path, profile: str) -> Path:
-    """The name of a profile becomes one level of a path, whatever is in it."""
+    """Return the path of a profile's database. The name of the profile becomes one level of it, whatever is in the
+    name. Raises ProfileError for a name that cannot."""
     level = quote(profile, safe=" @+")
     if not profile.strip() or level in (".", "..") or len(level) > _MAX_NAME:
         raise ProfileError(f"{profile!r} cannot be a profile's name. Choose another one with --profile.")
@@ -71,7 +72,8 @@ class Profile(NamedTuple):
 
 
 def open_profile(path: Path, settings: Settings) -> Profile:
-    """Raises what `Store.open` and `load_or_create` raise: texts for a person, with exit codes."""
+    """Open a profile, or make it. Raises what `Store.open` and `load_or_create` raise: texts for a person, with exit
+    codes."""
     codec = EitherCodec(settings.config.max_message_bytes)
     prepare_directory(path)
     identity = load_or_create(path.parent)
@@ -85,7 +87,8 @@ def open_profile(path: Path, settings: Settings) -> Profile:
 
 
 def _chance(store: Store) -> bytes:
-    """Made once: an engine restored from disk draws what it would have drawn."""
+    """Return the secret of the engine's random choices. It is made once: an engine restored from disk chooses as it
+    would have."""
     kept = store.value(_CHANCE)
     if kept is None:
         kept = secrets.token_bytes(32)

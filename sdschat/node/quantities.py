@@ -14,7 +14,7 @@ _SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?")
 
 
 def duration(text: Value) -> int:
-    """Milliseconds: bare, or with ms, s, m, h or d behind the number."""
+    """Return milliseconds from a number alone, or from one with ms, s, m, h or d behind it."""
     found = _DURATION.fullmatch(str(text).strip())
     if found is None or isinstance(text, bool):
         raise ValueError("must be a duration such as 500ms, 30s or 10m")
@@ -25,7 +25,7 @@ def duration(text: Value) -> int:
 
 
 def size(text: Value) -> int:
-    """Bytes: bare, or with K, M, G or T behind the number. 0 for `none`, which is no limit."""
+    """Return bytes from a number alone, or from one with K, M, G or T behind it; 0 for `none`, which is no limit."""
     word = str(text).strip().upper()
     found = _SIZE.fullmatch(word)
     length = round(float(found[1]) * SIZES[found[2]]) if found else 0

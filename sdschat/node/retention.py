@@ -105,7 +105,7 @@ class Retention:
                     late.append(message.message_id)
 
     async def keep(self) -> None:
-        """Stay within the limits, in steps too short to be felt. Until cancelled."""
+        """Keep the profile within its limits until cancelled, in steps too short to be felt."""
         while True:
             with contextlib.suppress(DiskFull, StoreUnavailable):
                 for _ in self.tidy():
@@ -127,7 +127,7 @@ class Retention:
             self._warn(near(used, size))
 
     def tidy(self) -> Iterator[None]:
-        """One look, step by step."""
+        """Drop once, step by step, what exceeds the limits."""
         yield from self._make_compact()
         if self.keeping.age:
             before = self._clock.now().wall - self.keeping.age
@@ -147,7 +147,7 @@ class Retention:
                 yield
 
     def _make_compact(self) -> Iterator[None]:
-        """Once a run: what an earlier version dropped left rows of the log."""
+        """Remove, once a run, the rows of the log that an earlier version left of what it dropped."""
         for channel in self._store.channels():
             if channel not in self._compact:
                 while make_compact(self._store, channel, STEP):
@@ -215,7 +215,7 @@ class Retention:
         return floor.ids_gone > before.ids_gone
 
     def _begin_later(self, channel: str, floor: RetentionFloor) -> None:
-        """The log of a channel begins later than before."""
+        """Let the log of a channel begin later than before."""
         self._floors[channel] = floor
         session = self.node.sessions.get(channel)
         if session is not None:

@@ -122,8 +122,8 @@ class AuthorChains(PassiveExtension):
         return ExtensionOutput(save, events=events)
 
     def _kept_as_id(self, message: Message, changed: dict[str, AuthorChain], mono: int) -> None:
-        """Its number is not missing. A chain that begins with it is not kept: whoever sends so much may name any
-        device."""
+        """Note that the number of a message kept as an id is not missing. A chain that begins with such a message is
+        not kept: whoever sends so much may name any device."""
         envelope = decode_envelope(message.content or b"")
         place = None if envelope is None else envelope.place
         if place is not None and self._has_chain(chain_name(self._session.name, message.sender_id, place.device)):

@@ -106,8 +106,8 @@ class ContentGate:
         return signed
 
     def sent(self, message: Message) -> None:
-        """The message that was composed last is in the log: its number is used. It comes back in a moment as delivered,
-        and need not be verified then: this is what we have just signed."""
+        """Note that the message that was composed last is in the log: its number is used. It comes back in a moment as
+        delivered, and need not be verified then: this is what we have just signed."""
         opened = self._composed
         if opened is not None and opened.place is not None:
             self.chains.sent(message.channel_id, opened.place, message.message_id)
@@ -220,7 +220,7 @@ class ContentGate:
         return self.book.meet(said.opened, wall, welcome=known, dated=dated)
 
     def note_claim(self, message: Message) -> None:
-        """A message bears our sender id. If the engine does not know it, somebody has to look at its signature."""
+        """Note a message that bears our sender id. If the engine does not know it, its signature has to be verified."""
         if len(self._claims) < _CLAIMS_KEPT:
             self._claims[message.message_id] = message
 

@@ -87,7 +87,7 @@ class OtherCopies:
         return ours.sender_id != sender_id or (unproven and self._keys.signs(sender_id))
 
     def take(self) -> dict[str, bytes]:
-        """Hand over the values to save."""
+        """Return the values to save, and forget them."""
         unsaved, self._unsaved = self._unsaved, {}
         return unsaved
 

@@ -10,8 +10,8 @@ from sdschat.wire.sds_codec import SdsCodec
 
 
 def choose_dialect(store: Store, channel: str, settings: Settings) -> str:
-    """As the channel was used before, or as the settings say. Raises SettingError where these differ: what is kept of
-    the channel is in the bytes it was received in, and goes out again in them."""
+    """Return the wire format that the channel was used with before, or else that of the settings. Raises SettingError
+    if these differ: what is kept of the channel is in the bytes it was received in, and goes out again in them."""
     kept = store.value(_key(channel))
     before = kept.decode() if kept is not None else "spec" if store.number(channel) is not None else None
     if "sds.wire" not in settings.explicit:

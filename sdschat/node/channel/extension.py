@@ -48,17 +48,17 @@ class PassiveExtension:
     """The defaults of an extension that needs no deadline, and does nothing when a connection comes or goes."""
 
     def connected(self, now: Now) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def disconnected(self, now: Now) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def next_wake(self) -> int | None:
         """Return None: there is no deadline."""
         return None
 
     def advance(self, now: Now) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class ExtendedChannel(Protocol):

@@ -22,7 +22,7 @@ class LastHeard:
         self._behind: dict[str, int] = {}  # milliseconds by which the clock of a sender is behind ours
 
     def note(self, message: Message, now: Now) -> None:
-        """A message came that its sender said, now or earlier."""
+        """Note by a message when its sender was last heard: now, or earlier if the message was written before."""
         sender_id = message.sender_id
         dated = message.lamport_timestamp
         if message.kind is MessageKind.SYNC and dated is not None:

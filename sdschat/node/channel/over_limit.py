@@ -90,7 +90,7 @@ class OverLimitCounter(PassiveExtension):
         return Flood(len(self._lately) * 1000 // RATE_OVER, len({sender for _, sender in self._lately}))
 
     def _uncount(self, sender_id: str) -> None:
-        """A message that was kept as an id is here in full."""
+        """Count one message less of a sender: one that was kept as an id is here in full."""
         if self._counts.get(sender_id):
             self._counts[sender_id] -= 1
             self._changed[sender_id] = None

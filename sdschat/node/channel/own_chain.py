@@ -67,12 +67,12 @@ class OwnChains:
         return device in {self.former[at : at + DEVICE_BYTES] for at in range(0, len(self.former), DEVICE_BYTES)}
 
     def take(self) -> dict[str, bytes]:
-        """Hand over the values to save."""
+        """Return the values to save, and forget them."""
         unsaved, self._unsaved = self._unsaved, {}
         return unsaved
 
     def _read(self, kept: bytes) -> LastSent:
-        """A chain of another device is none of ours: this one begins with 1."""
+        """Decode a saved value. A chain of another device is none of ours: this device begins with 1."""
         if not kept.startswith(self.device) or len(kept) != DEVICE_BYTES + _SEQUENCE_BYTES + ID_BYTES:
             return LastSent()
         ends = DEVICE_BYTES + _SEQUENCE_BYTES

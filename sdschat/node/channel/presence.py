@@ -279,7 +279,8 @@ class ChannelPresence:
     # Time.
 
     def doubt(self, mono: int) -> None:
-        """A new connection, maybe to a new broker, which knows nothing of the last wills of the old one."""
+        """Doubt that those who are online still are: a new connection may be to a new broker, which knows nothing of
+        the last wills of the old one."""
         self._doubted = set(self.online)
         self._doubt_until = mono + DOUBT
 

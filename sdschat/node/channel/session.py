@@ -119,15 +119,15 @@ class ChannelSession:
         extension.attach(self)
 
     def handle(self, what: str, handler: Handler) -> None:
-        """Hear what comes to us on the topics of `what`: sync, store/query, store/answer or timber. One handler each.
-        What the broker kept from earlier and our own packets do not come."""
+        """Set the handler of what comes on the topics of `what`: sync, store/query, store/answer or timber. It gets
+        neither what the broker kept from earlier nor our own packets."""
         if what in self._handlers:
             raise ValueError(f"{what} is handled already")
         self._handlers[what] = handler
         self.transport.subscribe(heard_at(self._topics, what, self._gate.identity.sender_id))
 
     def hear_announcements(self, handler: Callable[[bytes], None]) -> None:
-        """Hear what is announced on the channel as the data set of its members, kept by the broker or not."""
+        """Give `handler` what is announced on the channel as the data set of its members, kept by the broker or not."""
         self._announced = handler
         self.transport.subscribe(self._topics.announcement)
 
@@ -286,7 +286,7 @@ class ChannelSession:
         return self.reception.read(packet)
 
     def _is_member(self, sender_id: str) -> bool:
-        """Members who were away may still use an earlier key. Those who were removed have no other."""
+        """Return True for a member: one who was away may still use an earlier key, one who was removed has no other."""
         return self.private is not None and self.private.has(sender_id)
 
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:

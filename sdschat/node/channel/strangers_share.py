@@ -79,7 +79,7 @@ class StrangersShare:
         return self._used - int(self.limit * _ROOMY)
 
     def change(self, before: int, after: int) -> None:
-        """An account had so many bytes, and has so many now."""
+        """Add to the bytes in use the difference of an account that had `before` bytes and now has `after`."""
         self._used += after - before
 
 

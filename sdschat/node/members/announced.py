@@ -45,12 +45,12 @@ class AnnouncedDataSet:
 
     @property
     def creator(self) -> bytes:
-        """The key of whoever made the data set; our own while no announcement is kept."""
+        """Return the key of the participant who made the data set; our own while no announcement is kept."""
         return self._identity.public_key if self._newest is None else self._newest.creator
 
     @property
     def creator_id(self) -> str:
-        """The sender id of whoever made the data set, as it was announced; empty while it was not."""
+        """Return the sender id of the participant who made the data set, as it was announced; empty until it is."""
         return "" if self._newest is None else sender_id_of(self._newest.creator)
 
     @property

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def install(node: Node) -> None:
-    """Every channel that is joined from now on may be a members' channel."""
+    """Give every channel that is joined from now on the extension of members' channels."""
     from sdschat.node.members.channel import MembersChannel
 
     channels: dict[str, MembersChannel] = {}

@@ -21,7 +21,7 @@ class Wiping:
         self.due: int | None = None
 
     def begin(self, *, kept: bool) -> None:
-        """`kept`: the data set was on the disk before, perhaps with texts to wipe."""
+        """Begin. `kept`: the data set was on the disk before, perhaps with texts to wipe."""
         self._settled = kept
 
     def draft_changed(self) -> None:

@@ -73,8 +73,9 @@ class RemovalAnnouncer:
         self._session = session
 
     def heard_outdated(self, message_id: str, *, proven: bool, again: bool = False) -> None:
-        """A packet came under an earlier key. `message_id`: of the message in it, or empty. One with a removal does not
-        show that somebody lacks it: a member announces it. `proven`: it is new, and by a member."""
+        """Plan an announcement, since a packet came under an earlier key. `message_id`: of the message in it, or empty.
+        One with a removal does not show that somebody lacks it: a member announces it. `proven`: it is new, and by a
+        member."""
         if message_id not in self.roster.epoch_before and not again:
             self._ask(doubtful=not proven)
 

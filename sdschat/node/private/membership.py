@@ -325,7 +325,7 @@ class PrivateChannel(PassiveExtension):
         return signed_operation(self.record.genesis, message, opened)
 
     def _see(self, _via: str, packet: bytes, message: Message | Refusal | None) -> None:
-        """An operation counts for the keys as soon as it is here. Its place in the log may have to wait for messages
+        """Let an operation count for the keys as soon as it is here. Its place in the log may have to wait for messages
         that come only under the new key."""
         if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
             return

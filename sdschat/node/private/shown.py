@@ -100,7 +100,7 @@ class ShownMessages:
         return [*self._judged_again(), *self._worded_again()]
 
     def _judged_again(self) -> list[IndexedText]:
-        """Texts behind a change of the members that are shown now, or are not shown any more."""
+        """Return the texts behind a change of the members that are shown only now, or are not shown any more."""
         since, self._judge_from = self._judge_from, None
         if since is None:
             return []
@@ -125,7 +125,7 @@ class ShownMessages:
         return found
 
     def _worded_again(self) -> list[IndexedText]:
-        """Lines of operations that were not known to count, because what they build upon came later."""
+        """Return new lines for operations that were not known to count, because what they build upon came later."""
         reworded, self._reworded = self._reworded & self._in_log.keys(), set()
         found: list[IndexedText] = []
         for message_id in reworded:

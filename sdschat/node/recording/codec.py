@@ -59,7 +59,7 @@ class Unrecorded(ValueError):
 
 
 def to_json(value: Any) -> Any:
-    """Raises TypeError for what never is recorded."""
+    """Return a value as JSON can hold it. Raises TypeError for a type that is never recorded."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, Enum):
@@ -83,7 +83,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def from_json(value: Any) -> Any:
-    """Raises Unrecorded."""
+    """Return the value that `to_json` was given. Raises Unrecorded if no such value has this form."""
     if isinstance(value, list):
         return tuple(from_json(part) for part in value)
     if not isinstance(value, dict):

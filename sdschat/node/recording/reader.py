@@ -49,7 +49,7 @@ class Recording(NamedTuple):
 
 
 def read_recording(path: Path) -> Recording:
-    """Raises RecordingError, and OSError where the file cannot be read."""
+    """Read a recording. Raises RecordingError, and OSError if the file cannot be read."""
     steps: list[RecordedLine] = []
     skipped = 0
     with path.open(encoding="utf-8", errors="replace") as file:

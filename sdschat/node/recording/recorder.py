@@ -110,7 +110,7 @@ class Recorder:
         self.saved(channel, [*_of_snapshot(snapshot), *writes], texts)
 
     def saved(self, channel: str, writes: Iterable[Write], texts: Iterable[IndexedText] = ()) -> None:
-        """`texts` of messages from before; those of others come with the facts."""
+        """Record the writes of a channel. `texts`: of messages from before; those of others come with the events."""
         if self._leaves_out(channel):
             return
         written, said = [to_json(write) for write in writes], [to_json(text) for text in texts]
@@ -172,7 +172,7 @@ class _RecorderExtension(PassiveExtension):
 
 
 def _of_snapshot(snapshot: Snapshot) -> list[Write]:
-    """The writes that make a database say what it says."""
+    """Return the writes that make a database hold a snapshot."""
     found: list[Write] = [Put(Table.CHANNEL, "", snapshot.channel)]
     found += [Put(Table.INCOMING, row.message.message_id, row) for row in snapshot.incoming]
     for table, kept in (

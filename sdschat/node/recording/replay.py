@@ -53,16 +53,16 @@ class _Silent(MemoryTransport):
         self.faults_text = ""
 
     def start(self) -> None:
-        """Nothing ever comes."""
+        """Do nothing: no packet ever comes."""
 
     def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
-        """Nobody is told."""
+        """Do nothing: nobody is told."""
 
     async def close(self, grace: float = 1.0) -> None:
-        """Nothing is under way."""
+        """Do nothing: no packet is under way."""
 
     def retry_now(self) -> None:
-        """There is nothing to connect to."""
+        """Do nothing: there is no broker to connect to."""
 
     @property
     def faults(self) -> ToldFaults:
@@ -87,10 +87,10 @@ class _Network:
         return _Silent()
 
     def listen(self, hosts: Any) -> None:
-        """There is no broker."""
+        """Do nothing: there is no broker."""
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is no connection."""
 
 
 class ReplaySession(ChannelSession):
@@ -172,7 +172,7 @@ class ReplayNode(Node):
         )
 
     def join(self, name: str) -> ChannelSession:
-        """Raises ValueError for a channel that the recording does not have."""
+        """Return the session of a channel. Raises ValueError for a channel that the recording does not have."""
         channel = self.topics_of(name).channel
         if channel not in self.sessions:
             if channel not in self.recording.channels:
@@ -187,7 +187,7 @@ class ReplayNode(Node):
         raise ValueError(ONLY_SHOWN)
 
     async def part(self, channel: str, grace: float = 1.0) -> None:
-        """The channel stays: the recording goes on."""
+        """Do nothing: the channel stays, since the recording goes on."""
 
     # Going through the recording.
 

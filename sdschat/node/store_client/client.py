@@ -107,7 +107,7 @@ class StoreClient:
         self._session.mark_ready()
 
     def page(self, store: str, asked: Range, done: Done) -> None:
-        """A page of the log from this Store. `done` is called once, later; with None where nothing came of it."""
+        """Ask this Store for a page of the log. `done` is called once, later; with None if the Store gives none."""
         self._ask_for(done, store, asked=asked)
 
     def fetch(self, store: str, ids: Sequence[str], done: Done) -> None:
@@ -214,7 +214,7 @@ class StoreClient:
         self._session.mark_ready()
 
     def _grace(self) -> int:
-        """Well before T_req, which is at least `t_min` away."""
+        """Return the milliseconds to wait before a Store is asked: far fewer than T_req, which is at least `t_min`."""
         return max(SHORTEST_GRACE, min(GRACE, self._session.channel.state.config.t_min // 4))
 
     def _missing_came(self, wanted: list[WantedMessage]) -> Callable[[StoreReply, Now], None]:
@@ -271,7 +271,7 @@ class StoreClient:
 
 
 def install(node: Node, reputation: StoreReputation | None = None) -> StoreReputation:
-    """Every channel that is joined from now on asks Stores, if there are any."""
+    """Let every channel that is joined from now on ask Stores, if there are any."""
     shared = reputation or StoreReputation()
     node.extend(lambda session: StoreClient(node.gate.identity, node.gate.book, shared))
     return shared

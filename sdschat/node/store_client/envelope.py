@@ -19,13 +19,13 @@ class SealedQuery(NamedTuple):
     sealed: Sealed
 
     def proven(self, domain: bytes, channel: str, to: str) -> bool:
-        """Checking a signature takes longer than everything else here, so it is a step of its own."""
+        """Verify the signature. This takes longer than everything else here, so it is a step of its own."""
         key, signature, body = self.sealed
         return verify(key, signed_bytes(domain, (channel, to, body)), signature)
 
 
 def seal(identity: Identity, domain: bytes, channel: str, to: str, body: bytes) -> bytes:
-    """Signed for one channel and one receiver, so that it means nothing to any other."""
+    """Sign a body for one channel and one receiver, so that it means nothing to any other. Return it encoded."""
     signature = identity.sign(signed_bytes(domain, (channel, to, body)))
     return encode_sealed(Sealed(identity.public_key, signature, body))
 

@@ -19,7 +19,7 @@ def hint_of(store: str, place: int) -> bytes:
 
 
 def read_hint(raw: bytes) -> Hint | None:
-    """Total: other implementations have hints of their own."""
+    """Decode a hint. Return None for any other bytes: other implementations have hints of their own."""
     if len(raw) != len(_VERSION) + _ID_BYTES + _PLACE_BYTES or not raw.startswith(_VERSION):
         return None
     store, place = raw[len(_VERSION) : -_PLACE_BYTES], raw[-_PLACE_BYTES:]

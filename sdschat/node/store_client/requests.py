@@ -153,7 +153,8 @@ class StoreRequests:
         return True
 
     def heard(self, payload: bytes, now: Now) -> None:
-        """Bytes on our answer topic, from anybody. What is no answer to a question of ours changes nothing."""
+        """Take in bytes on our answer topic, from anybody. Those that are no answer to a question of ours change
+        nothing."""
         letter = unseal(payload, MAX_ANSWER_BYTES)
         if isinstance(letter, Refusal):
             return
@@ -227,7 +228,7 @@ class StoreRequests:
             self.events.append(StoreLeft(store, self._presence.online.get(store, ""), why))
 
     def advance(self, now: Now) -> None:
-        """Questions that were not answered in time go to the next Store."""
+        """Ask the next Store the questions that were not answered in time."""
         for query_id, question in [*self._open.items()]:
             if question.deadline <= now.mono and question.query is not None:
                 del self._open[query_id]

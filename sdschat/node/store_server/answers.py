@@ -36,7 +36,7 @@ class Answerer:
         self.page_bytes = min(page_bytes, MAX_ANSWER_BYTES // 2)
 
     def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
-        """`floor`: packets dated before it were dropped."""
+        """Answer a query. `floor`: packets dated before it were dropped."""
         if query.range is not None:
             return self._page(query, query.range, floor)
         if query.confirm:

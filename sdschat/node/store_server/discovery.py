@@ -87,7 +87,7 @@ class Discovery:
         self._found(session.name)
 
     def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
-        """A readable packet of that channel, or a participant who proves to be there."""
+        """Return True for a readable packet of that channel, or a participant who proves to be there."""
         if what == "who":
             presence = decode_presence(payload)
             here = presence is not None and presence.kind == PresenceKind.HERE

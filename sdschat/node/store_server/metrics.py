@@ -61,7 +61,7 @@ class MetricsSnapshot(NamedTuple):
 
 
 def prometheus(found: MetricsSnapshot) -> str:
-    """Exposition format 0.0.4."""
+    """Return the metrics in the exposition format 0.0.4 of Prometheus."""
     return "".join(f"{line}\n" for line in _lines(found))
 
 
@@ -147,7 +147,7 @@ class MetricsServer:
         self._open = 0
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Gives where it listens. Raises OSError where it cannot."""
+        """Listen, and return the address and port. Raises OSError if it cannot."""
         self._server = await asyncio.start_server(self._serve, host, port, limit=_LONGEST)
         found: tuple[str, int] = self._server.sockets[0].getsockname()[:2]
         return found

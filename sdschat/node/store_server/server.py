@@ -83,7 +83,7 @@ class StoreServer:
         session.handle("store/query", self._heard)
 
     def connected(self, now: Now) -> None:
-        """Nothing is owed: who asked before asks again."""
+        """Do nothing: no answer is owed, and those who asked before ask again."""
 
     def disconnected(self, now: Now) -> None:
         self._waiting.clear()
@@ -162,7 +162,8 @@ class StoreServer:
         return self._hints_at if self._hints_due else None
 
     def advance(self, now: Now) -> None:
-        """Everything of earlier turns is committed by now."""
+        """Give the engine hints for the messages of the next causal history: those of earlier turns are committed by
+        now."""
         self._hints_due = False
         self._hints_at = now.mono + _HINTS_EVERY
         state = self._session.channel.state

@@ -38,7 +38,7 @@ class BodySearch:
         return len(keys)
 
     def end(self) -> None:
-        """Everybody who is here was asked."""
+        """End the search: everybody who is here was asked."""
         if self._asked:
             left = self.log.give_up()
             self._done = BodiesFetched(self._asked - left, left)

@@ -145,7 +145,7 @@ class DirectMessaging:
         self._session.mark_ready()
 
     def heard(self, frm: str, packet: bytes, payload: Payload | Refusal, now: Now) -> None:
-        """The topic says who sent it, and anybody can say that: the signature proves it."""
+        """Take in a packet if its signature proves who sent it: the topic says so, too, but anybody can use that."""
         key, (raw, signature) = self.people.key_of(frm), split_signature(packet)
         if key is None or not check_link(key, self._session.name, self._gate.identity.sender_id, raw, signature):
             if self._forgeries.is_due(now.mono):
@@ -179,7 +179,7 @@ class DirectMessaging:
         return row is not None and self._gate.book.is_person(peer) and row.first_seen <= now.wall - DAY
 
     def post(self, packet: Packet) -> bytes:
-        """A packet as it goes out."""
+        """Return the bytes of a packet as it goes out, with our signature."""
         raw = self._codec.encode_records(packet.payload, DIRECT)
         return with_signature(raw, sign_link(self._gate.identity, self._session.name, packet.peer, raw))
 
@@ -235,7 +235,8 @@ class DirectMessaging:
             self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False, gap))
 
     def _learn(self, opened: OpenedContent, now: Now, *, welcome: bool = False) -> None:
-        """Whoever we write to, or hear from, can be written to once they are away. Whom we write to is `welcome`."""
+        """Learn the key of a participant to whom we write or who writes to us, so that one can write to it while it is
+        away. One to whom we write is `welcome`."""
         rows, facts = self._gate.book.meet(opened, now.wall, welcome=welcome)
         self._met += rows
         self._events += facts

@@ -146,8 +146,8 @@ def _reach(node: Node, session: ChannelSession) -> str:
 
 
 def install(node: Node, *, asks: bool = True) -> None:
-    """Every channel that is joined from now on catches up, and lets others catch up. `asks` false: only private ones
-    catch up."""
+    """Let every channel that is joined from now on catch up, and let others catch up. `asks` false: only private
+    channels catch up."""
     extensions: dict[str, SyncExtension] = {}
 
     def make(session: ChannelSession) -> SyncExtension:

@@ -187,7 +187,8 @@ class HistorySync:
             self._begin_at = now.mono + SETTLE
 
     def disconnected(self, now: Now) -> None:
-        """Told of every attempt that fails, too: we are away since the first time."""
+        """Note that the connection is gone. This is called for every attempt that fails, too: we are away since the
+        first time."""
         unfinished = self.catch_up.active or self._begin_at is not None
         self._begin_at = None
         if self._away_since is None:
@@ -210,7 +211,7 @@ class HistorySync:
             self._look_at = self._looked_at + LOOK_EVERY
 
     def heard(self, frm: str, what: Frame | Payload | Refusal, now: Now) -> None:
-        """A frame, or the records of a payload of pages."""
+        """Take in a frame, or the records of a payload of pages."""
         if frm not in self._session.presence.online:
             return  # nobody is sent anything on the word of somebody who is not here
         self._unsaved = True

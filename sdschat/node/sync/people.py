@@ -92,7 +92,7 @@ class DirectPeers:
         return name == self._gate.identity.sender_id or self.key_of(name) is not None
 
     def _listed(self, name: str, ids: list[str]) -> str:
-        """Each with what tells them apart; a key that was never met stands beside one that was."""
+        """List ids, each with what tells them apart; a key that was never met stands beside one that was."""
         book = self._gate.book
         known = {sender_id: "known" for sender_id in ids if book.row(sender_id) is not None}
         if (first := book.holder(name)) in known:

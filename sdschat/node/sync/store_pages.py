@@ -115,7 +115,7 @@ class StorePages:
             self._go_on(store, want, number, last, rest)
 
     def _go_on(self, store: str, want: Want, number: int, after: StoreKey | None, left: int) -> None:
-        """Unless what was taken has ended it."""
+        """Ask for the rest of a request, unless what was taken in has ended it."""
         if number == self._round:
             self._ask(store, want, number, after, left)
 

@@ -62,7 +62,7 @@ class Injection:
         self._change({name: value}, way)
 
     def delay(self, milliseconds: int, way: str = "") -> None:
-        """Raises ValueError."""
+        """Delay all packets by so many milliseconds, `in`, `out` or both ways. Raises ValueError."""
         self._change({"delay": milliseconds / 1000}, way)
 
     def _change(self, fields: Mapping[str, float], way: str) -> None:
@@ -78,7 +78,7 @@ class Injection:
             self._session.ask_presence()
 
     def partition(self, sender_id: str, name: str, cut: bool = True) -> None:
-        """Hear nothing any more of what this participant writes, or hear it again."""
+        """Drop everything that this participant writes, or no longer."""
         sieve = self._sieve()
         if cut:
             sieve.cut[sender_id] = name

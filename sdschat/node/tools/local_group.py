@@ -98,7 +98,7 @@ class LocalGroup:
         await asyncio.gather(*(network.stop_hosting() for network in self._networks.values()))
 
     async def close(self) -> None:
-        """Everybody leaves, who hosts the broker last."""
+        """Close all nodes, the one that hosts the broker last."""
         guests = [nick for nick in self.nodes if nick != self.host]
         for nick in guests:
             with contextlib.suppress(Exception):

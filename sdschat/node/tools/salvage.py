@@ -128,7 +128,7 @@ class _Rescue:
             yield Put(Table.OUTGOING, message.message_id, self._fates.get(message.message_id, unknown))
 
     def states(self) -> None:
-        """The clock of each channel as it was, or a new one that is ahead of everything in the log."""
+        """Rescue the clock of each channel as it was, or make a new one that is ahead of everything in the log."""
         for channel, (oldest, newest) in self._span.items():
             row = self._states.get(channel) or self._fresh_state(channel)._replace(horizon=oldest)
             row = row._replace(lamport=max(row.lamport, newest))

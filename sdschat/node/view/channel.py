@@ -97,7 +97,8 @@ class ChannelConversation:
     def search(
         self, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
     ) -> list[Shown]:
-        """As in `Conversation`; the last word may be a beginning, and with `after` the oldest ones are found."""
+        """Search as `Conversation` says. The last word may be a beginning; with `after` the oldest messages are
+        found."""
         found = self._reader.messages(self.name, search=words, limit=limit, before=before, after=after, with_raw=True)
         return [self._shown(message) for message in found]
 
@@ -164,7 +165,8 @@ class ChannelConversation:
     # What the engine knows.
 
     def remembered(self, message_id: str) -> OwnFate | None:
-        """As in `Conversation`; in a channel that is not joined yet, as it is on disk for the engine to find."""
+        """Return the fate as `Conversation` says; in a channel that is not joined yet, as it is on disk for the engine
+        to find."""
         session = self.session
         return self._saved(message_id) if session is None else live.fate(session, message_id, self._node.clock.now())
 

@@ -114,7 +114,7 @@ class DirectConversation:
     # Reading.
 
     def _read(self, count: int) -> None:
-        """The last ones, so many of them; those at hand keep their keys."""
+        """Read the last `count` messages; those at hand keep their keys."""
         found = newest_with(self._state.store, self.peer, count)
         self._complete = len(found) < count
         if self._rows:
@@ -172,7 +172,7 @@ class DirectConversation:
         self._append(found[known:])
 
     def acknowledged(self, message_id: str) -> None:
-        """The other one has it."""
+        """Note that the other participant has a message."""
         self._waiting.pop(message_id, None)
         at = self._index(message_id)
         if at is not None:

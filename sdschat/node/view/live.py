@@ -41,7 +41,8 @@ def fate(session: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
 
 
 def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
-    """Oldest first, without what only unsigned packets or a flood named: that may never have been."""
+    """Return the missing messages, the oldest first, without those that only unsigned packets or a flood named: they
+    may never have been."""
     state = session.channel.state
     waiting = state.incoming.waiting_for
     buffered = state.incoming.buffered
@@ -118,8 +119,8 @@ def sync(session: ChannelSession, now: Now) -> SyncStatus:
 
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
-    """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last. Of a private
-    channel, only its members."""
+    """Return everybody who is here or was heard: ourselves first, then those who are here, then those who were heard
+    last. Of a private channel, only its members."""
     state = session.channel.state
     known, online = state.peers.known, session.presence.online
     found = []

@@ -271,7 +271,7 @@ def _content(message: Message) -> dict[str, Any]:
 
 
 def _unchecked(message: Message) -> dict[str, Any]:
-    """As `_content`, for a content of our own make; any other has no signature to check."""
+    """Do what `_content` does, for a content of our own make; any other has no signature to check."""
     envelope = decode_envelope(message.content or b"")
     if envelope is None:
         return _content(message)

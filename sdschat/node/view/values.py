@@ -190,7 +190,7 @@ class Conversation(Protocol):
 
     @property
     def channel(self) -> str:
-        """The channel itself, or the one by which messages to the other participant go now."""
+        """Return the channel itself, or the one by which messages to the other participant go now."""
 
     def title(self) -> str:
         """Return the channel's name, or the name of the other participant. Not sanitized: clean it before showing."""
