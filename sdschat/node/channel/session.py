@@ -127,7 +127,7 @@ class ChannelSession:
         self.transport.subscribe(heard_at(self._topics, what, self._gate.identity.sender_id))
 
     def hear_announcements(self, handler: Callable[[bytes], None]) -> None:
-        """Give `handler` what is announced on the channel as the data set of its members, kept by the broker or not."""
+        """Set the handler of what is announced as the data set of the members, kept by the broker or not."""
         self._announced = handler
         self.transport.subscribe(self._topics.announcement)
 
