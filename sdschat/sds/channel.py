@@ -83,8 +83,8 @@ class Channel:
     def receive_message(
         self, now: Now, message: Message, packet: bytes, source: str = "live", *, unproven: bool = False
     ) -> None:
-        """As `receive`, for a packet that is decoded already. `unproven`: anybody may have written what it says its
-        sender has; that is shown, and acknowledges nothing."""
+        """Do what `receive` does, for a packet that is decoded already. `unproven`: anybody may have written what it
+        says its sender has; that is shown, and acknowledges nothing."""
         self.state.now = now
         self.state.unproven = unproven
         receive_message(self.state, message, packet, source)
@@ -125,18 +125,18 @@ class Channel:
         return receive_history(self.state, message, raw, source)
 
     def end_history(self, now: Now) -> None:
-        """Everybody who could be asked for history has given what they have: what they gave waits for nothing that they
-        did not give; the contract is in `steps/history.py`."""
+        """End catching up: everybody who could be asked for history has given what they have. What they gave waits for
+        nothing that they did not give; the contract is in `steps/history.py`."""
         self.state.now = now
         end_history(self.state)
 
     def heard_copy(self, now: Now, message_id: str) -> None:
-        """A packet came that is, byte for byte, one in which we sent this message of ours."""
+        """Note that a packet came which is, byte for byte, one in which we sent this message of ours."""
         self.state.now = now
         heard_copy(self.state, message_id)
 
     def lower_horizon(self, now: Now, lamport: int) -> None:
-        """All the history from `lamport` on has been given: count as complete from there."""
+        """Count the history as complete from `lamport` on: all of it has been given."""
         self.state.now = now
         lower_horizon(self.state, lamport)
 
@@ -151,8 +151,8 @@ class Channel:
         return sorted((known.lamport, known.message_id) for known in self.state.outgoing.open.values())
 
     def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str], *, unproven: bool = False) -> None:
-        """A comparison beside the channel has shown that a participant has these own messages; or seems to have shown
-        it, where anybody may have written its packets (`unproven`)."""
+        """Note that a comparison beside the channel has shown that a participant has these own messages; or seems to
+        have shown it, if anybody may have written its packets (`unproven`)."""
         self.state.now = now
         self.state.unproven = unproven
         review_equal_range(self.state, sender_id, packet_id, ids)
@@ -178,7 +178,8 @@ class Channel:
         return send_ephemeral(self.state, content)
 
     def connected(self, now: Now) -> None:
-        """The transport is up: what waited goes out, and the time without it does not count against anyone."""
+        """Note that the transport is up: what waited goes out, and the time without it does not count against
+        anyone."""
         s = self.state
         s.now = now
         if s.online:
@@ -190,7 +191,7 @@ class Channel:
         self.advance(now)
 
     def disconnected(self, now: Now) -> None:
-        """The transport is down: nothing is sent, and nothing is given up, until it is back."""
+        """Note that the transport is down: nothing is sent, and nothing is given up, until it is back."""
         s = self.state
         s.now = now
         if s.online:
@@ -221,7 +222,7 @@ class Channel:
             periodic_sync_message(s)
 
     def next_wake(self) -> int | None:
-        """When to call `advance` next, on the monotonic clock; nothing while there is nothing to wait for."""
+        """Return the time to call `advance` next, on the monotonic clock; None while there is nothing to wait for."""
         s = self.state
         next_release = s.incoming.future_dated.next()
         if next_release is not None:  # on the wall clock, which may be put right at any time
@@ -267,11 +268,11 @@ class Channel:
             self.state.events.append(DependenciesMissing(entry.message_id, (entry.message_id,)))
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:
-        """A Store confirmed a message: name the hint when the message is named."""
+        """Learn the hint of a message that a Store confirmed, to name it with the message."""
         self.state.learn_hint(message_id, hint, confirmed=True)
 
     def take(self) -> Ready:
-        """Hand over what is ready. All writes, in one transaction, come before the first packet."""
+        """Return what is ready, and forget it. All writes, in one transaction, come before the first packet."""
         s = self.state
         collect_writes(s)
         ready = Ready(s.writes, s.packets, s.events)

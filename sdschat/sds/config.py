@@ -89,7 +89,7 @@ class Config:
         return compact.WINDOW_HEAD_BYTES + (compact.shape_for(self.bloom_capacity, self.bloom_error_rate).bits >> 3)
 
     def _contradictions(self) -> list[str]:
-        """Values that are right each by itself, and not together."""
+        """Return texts for values that are right by themselves, and not together."""
         found: list[str] = []
         if self.repair_enabled and self.lost_after <= self.t_max:
             found.append(

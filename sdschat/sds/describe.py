@@ -46,12 +46,12 @@ class _View(NamedTuple):
 def describe(
     thing: ev.Event | Message | Packet | Refusal | ChannelState, name: Namer = short, moment: Moment = str
 ) -> str:
-    """`thing` in one line. `name` writes message and participant ids, `moment` epoch milliseconds."""
+    """Describe `thing` in one line. `name` writes message and participant ids, `moment` epoch milliseconds."""
     return _line(thing, _View(lambda full: _printable(name(full)), moment))
 
 
 def describe_filter(packed: bytes | None, moment: Moment = str) -> str:
-    """A filter as its shape and how full it is, never its bits."""
+    """Describe a filter by its shape and by how full it is, never by its bits."""
     if packed is None:
         return "none"
     received = read_filter(packed)
@@ -286,7 +286,7 @@ def _rejected(event: ev.Rejected, view: _View) -> str:
 
 @_line.register
 def _state(state: ChannelState, view: _View) -> str:
-    """Counts say how much there is, names say what; an empty buffer is left out."""
+    """Describe a channel: counts say how much there is, names say what; an empty buffer is left out."""
     own = state.filter
     parts = [
         f"clock {view.moment(state.clock.value)}",

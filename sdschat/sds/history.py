@@ -89,7 +89,7 @@ class OrderedEntries:
             del self._chunks[at], self._lasts[at]
 
     def last_before(self, bound: tuple[int, str] | None, count: int) -> list[Entry]:
-        """The last `count` entries below `bound` (of all, where there is none), in order."""
+        """Return the last `count` entries below `bound` (of all, if it is None), in order."""
         found: deque[Entry] = deque()
         at = len(self._chunks) - 1 if bound is None else bisect_left(self._lasts, bound)
         at = min(at, len(self._chunks) - 1)
@@ -162,7 +162,7 @@ class MemoryHistory:
         del self._index[entry.message_id]
 
     def acknowledged(self, message_id: str) -> None:
-        """An own message whose body is one like any other from now on."""
+        """Keep an own message like any other from now on: it is acknowledged."""
         row = self._unacked.pop(message_id, None)
         if row is not None:
             self._keep(message_id, row)

@@ -14,8 +14,8 @@ _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 def content_id(content: bytes) -> str:
-    """SHA-256 of the content, as other implementations do it too. Chat content holds a random nonce, so that the
-    same text twice is two messages."""
+    """Return the SHA-256 of the content, as other implementations do it too. Chat content holds a random nonce, so that
+    the same text twice is two messages."""
     return sha256(content).hexdigest()
 
 

@@ -224,7 +224,8 @@ class IncomingBuffer:
         return buffered
 
     def meet(self, dependency: str, gap: bool) -> list[BufferedMessage]:
-        """A dependency is delivered, or given up: whoever waited for nothing else, in log order."""
+        """Note that a dependency is delivered, or given up (`gap`). Return the messages that waited for nothing else,
+        in log order."""
         ready: list[BufferedMessage] = []
         for message_id in self.waiting_for.pop(dependency, ()):
             buffered = self.buffered[message_id]

@@ -82,7 +82,8 @@ MAX_EVIDENCE = 128  # peers remembered for each own message
 
 
 def out_of_bounds(lamport: int) -> Reason | None:
-    """Timestamps that no honest clock makes. The verdict is the same on every node, whatever its own clock says."""
+    """Return the reason to refuse a timestamp that no honest clock makes, or None. The verdict is the same on every
+    node, whatever its own clock says."""
     if lamport <= 0:
         return Reason.CLOCK_ZERO
     if lamport >= MAX_LAMPORT:

@@ -194,8 +194,9 @@ class OutgoingBuffer:
         return (self.open[message_id] for _, message_id in self._ages if message_id in self.open)
 
     def possibly(self, message: Outgoing) -> list[str]:
-        """Possibly acknowledged. Of these only the newest stay in the buffer: with one peer that never says more than
-        its filter does, all that was ever written would. Tells what leaves for it, which may be this one."""
+        """Note that a message is possibly acknowledged. Only the newest of these stay in the buffer: with one peer that
+        never says more than its filter does, all that was ever written would. Return the ids that leave the buffer for
+        it, which may be this one."""
         message.state = AckState.POSSIBLY_ACKED
         self.changed[message.message_id] = message
         self._possible += 1
@@ -227,7 +228,7 @@ class OutgoingBuffer:
             self.changed[forgotten.message_id] = forgotten
 
     def settle(self, message: Outgoing) -> None:
-        """Acknowledged: out of the buffer."""
+        """Note that a message is acknowledged, and take it out of the buffer."""
         if self.retired.take(message):
             pass  # no longer resent, and not counted
         elif message.state is AckState.POSSIBLY_ACKED:

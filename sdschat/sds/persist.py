@@ -34,7 +34,7 @@ Thing = TypeVar("Thing")
 
 
 def open_new(s: ChannelState) -> None:
-    """A channel opened for the first time.
+    """Open a channel for the first time.
 
     The join horizon lies `sds.max_skew` before now: clocks differ by up to that much, and what is sent after we
     joined must not seem older than our joining. What is older still is not asked for.
@@ -48,7 +48,7 @@ def open_new(s: ChannelState) -> None:
 
 
 def restore(s: ChannelState, snapshot: Snapshot) -> None:
-    """The channel as it was when its last writes were made true."""
+    """Restore the channel as it was when its last writes were made true."""
     row = snapshot.channel
     # A wall clock that was set back while we were away: no time has passed, rather than all timers being far off.
     now = Now(max(s.now.wall, row.spent_at), s.now.mono)
@@ -99,8 +99,8 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
 
 
 def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ...]) -> None:
-    """Time in which this process was not running counts against nobody. While it runs and is connected, it hears
-    somebody or sends a sync message itself, and gives up nothing late; so where it did neither, it was stopped."""
+    """Count the time in which this process was not running against nobody. While it runs and is connected, it hears
+    somebody or sends a sync message itself, and gives up nothing late; if it did neither, it was stopped."""
     awake = max([row.spent_at, row.sync_spoke_at, *(peer.heard_at for peer in peers)])
     away = s.now.wall - awake
     first = s.requests.lost.next()

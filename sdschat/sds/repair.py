@@ -121,7 +121,7 @@ class OutgoingRepairBuffer:
         self.changed[entry.message_id] = None
 
     def is_proven(self, entry: MissingDependency) -> None:
-        """A signed packet names it, too."""
+        """Note that a signed packet names a missing dependency, too."""
         entry.proven = True
         self.changed[entry.message_id] = None
 
@@ -225,7 +225,7 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
         return self.share_of_owner(message_id), self.entries[message_id].at
 
     def settle(self, answer: RepairRequest, at: int) -> None:
-        """No answer is owed now; remember when there was one, so that nobody can make us answer at will."""
+        """Note that no answer is owed now, and when there was one, so that nobody can make us answer at will."""
         answer.at = at
         answer.called_off = False
         self._close(answer)
@@ -299,7 +299,8 @@ class RefetchBuffer:
         return message_id in self._entries
 
     def want(self, entry: HistoryEntry, due: int, tries: int = 0) -> None:
-        """`tries`: after so many requests in vain it may be forgotten for another one; 0 for never."""
+        """Want a message again. `tries`: after so many requests in vain it may be forgotten for another one; 0 for
+        never."""
         if entry.message_id not in self._entries:
             self._entries[entry.message_id] = entry
             self._due[entry.message_id] = due

@@ -169,7 +169,7 @@ class PushBuffer(ScheduledSends[Push]):
         return True
 
     def has_it(self, push: Push, sender_id: str) -> bool:
-        """A peer no longer lacks it; true where nobody else does."""
+        """Note that a peer no longer lacks a message. Return True if nobody else does either."""
         del push.wanted_by[sender_id]
         heir = next((other for other in push.wanted_by if self.share(other) < PUSHES_PER_SENDER), None)
         if heir is None:  # or nobody who may be owed more: their next filters ask for it again
@@ -180,7 +180,8 @@ class PushBuffer(ScheduledSends[Push]):
         return False
 
     def settle(self, push: Push, not_before: int) -> None:
-        """Sent, by us or by another: nobody is waiting now, and it is not sent again before `not_before`."""
+        """Note that a message was sent, by us or by another: nobody is waiting now, and it is not sent again before
+        `not_before`."""
         push.pushes += 1
         push.not_before = not_before
         self.rest(push)

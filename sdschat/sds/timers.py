@@ -119,6 +119,6 @@ class Jitter:
         return int.from_bytes(digest, "big") % bound if bound > 0 else 0
 
     def token(self, *what: str | int) -> str:
-        """32 hex digits, always the same for the same `what`."""
+        """Return 32 hex digits, always the same for the same `what`."""
         text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
         return blake2b(text, digest_size=16, key=self._secret).hexdigest()

@@ -71,7 +71,8 @@ class Message:
 
     @property
     def kind(self) -> MessageKind:
-        """Content with a clock is a message of the log; without one it is ephemeral; a clock alone is a sync.
+        """Return the kind: content with a clock is a message of the log; without one it is ephemeral; a clock alone is
+        a sync.
 
         The spec leaves empty content open: it says the same as absent content, because proto3 writers cannot
         be relied on to tell the two apart.
@@ -194,7 +195,7 @@ class Evidence(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """A filter may hold an id by chance; nothing else does."""
+        """Return True for evidence other than a filter, which may hold an id by chance."""
         return self.how != "filter"
 
     @property

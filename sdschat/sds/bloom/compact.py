@@ -99,7 +99,8 @@ def mask(item: str, hashes: int, bits: int) -> int:
 
 
 def _numbers(item: str, seed: int) -> tuple[int, int]:
-    """MurmurHash3 x64 128. By names: some versions of mmh3 take `signed` by its place and then ignore it."""
+    """Return the two halves of MurmurHash3 x64 128. Arguments go by name: some versions of mmh3 take `signed` by its
+    position and then ignore it."""
     one, two = mmh3.hash64(key=item, seed=seed, x64arch=True, signed=False)
     return one, two
 

@@ -55,12 +55,12 @@ class OwnFilter:
 
     @property
     def full(self) -> bool:
-        """The younger generation is: time to roll over."""
+        """Return True if the younger generation is full: time to roll over."""
         return self.young >= self.capacity // 2
 
     @property
     def next_floor(self) -> int:
-        """From where on the filter would be complete without its elder generation."""
+        """Return the floor from which on the filter would be complete without its elder generation."""
         return max(self.floor, self._elder_newest + 1)
 
     @property

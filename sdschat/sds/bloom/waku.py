@@ -17,8 +17,8 @@ BYTES = 18_752
 
 @lru_cache(maxsize=4096)
 def _places(item: str) -> tuple[tuple[int, int], ...]:
-    """(byte, bit mask) of every bit of an item: double hashing over MurmurHash3 x86_32, read as signed, absolute value.
-    XOR 7 turns the byte order within each 64-bit word."""
+    """Return (byte, bit mask) of every bit of an item: double hashing over MurmurHash3 x86_32, read as signed, absolute
+    value. XOR 7 turns the byte order within each 64-bit word."""
     first = abs(mmh3.hash(item)) % BITS
     second = abs(mmh3.hash(item + " b")) % BITS
     bits = [(first + n * second) % BITS for n in range(HASHES)]

@@ -19,7 +19,7 @@ WITNESSES = 2  # and the number of distinct participants it takes: one peer's fi
 
 
 def review_causal_history(s: ChannelState, message: Message) -> None:
-    """All messages in the received `causal_history` are acknowledged: its sender has delivered them."""
+    """Acknowledge all messages in the received `causal_history`: its sender has delivered them."""
     own = s.outgoing.known
     for entry in message.causal_history:
         known = own.get(entry.message_id)
@@ -28,7 +28,7 @@ def review_causal_history(s: ChannelState, message: Message) -> None:
 
 
 def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, with_settled: bool) -> None:
-    """All messages in the received `bloom_filter` are possibly acknowledged."""
+    """Mark as possibly acknowledged all messages in the received `bloom_filter`."""
     found: list[Outgoing] = []
     misses = 0
     candidates = _without_witness(s, message.sender_id, received.floor, with_settled)
@@ -72,7 +72,8 @@ def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: 
 
 
 def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
-    """A peer's fingerprint over a range of its log equals ours over these ids: it has every one of them.
+    """Acknowledge these ids: the fingerprint of a peer over a range of its log equals ours over them, so it has every
+    one.
 
     Mentions only ever name the newest messages, and filters forget; without this, all but the last of many messages
     would be resent for ever in a channel where everybody has them. It is no filter hit, of which it would take two
@@ -131,8 +132,8 @@ def _make_room(known: Outgoing, kept: dict[str, Evidence], evidence: Evidence) -
 
 
 def acknowledged(known: Outgoing) -> bool:
-    """A mention is enough, and so is an equal range; filters, when enough distinct participants' hold it and chance
-    cannot explain it.
+    """Return True if the evidence acknowledges a message: a mention is enough, and so is an equal range; filters, when
+    enough distinct participants' hold it and chance cannot explain it.
 
     The chances of filters do not multiply: who holds the same ids has the same filter, which is wrong about the same
     others. That all are wrong is no likelier than that the best of them is, and in general no less likely.

@@ -116,8 +116,9 @@ def _came_live(s: ChannelState, peer: Peer, floor: int) -> list[Entry]:
 
 
 def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wanted_by: str) -> int:
-    """A peer lacks this message: send it again after a random delay. The author's is the shortest at first. A peer that
-    lacks the message after that may not hear the author, and its copies would call off everybody else's for ever."""
+    """Plan a push, since a peer lacks this message: send it again after a random delay. Return the number of wants
+    added, 0 or 1. The author's delay is the shortest at first. A peer that lacks the message after that may not hear
+    the author, and its copies would call off everybody else's for ever."""
     mono, config = s.now.mono, s.config
     if wanted_by == author:
         return 0  # an author has its own message; its filter is made before the message is put in
@@ -141,16 +142,16 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
 
 
 def _call_off(s: ChannelState, peer: Peer, received: ReceivedFilter) -> None:
-    """The peer's newer filter has what an older one lacked."""
+    """Call off the pushes of messages that an older filter of the peer lacked and its newer one has."""
     for push in s.pushes.wanted_by(peer.sender_id):
         if received.holds(push.message_id) and s.pushes.has_it(push, peer.sender_id):
             s.events.append(PushCancelled(push.message_id, "peer_has_it"))
 
 
 def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
-    """The same bits that only its filter has, over longer than a message is on its way: we lack something. Our own
-    filter is what makes the others send it, so they shall have it soon. Once said, it is not said again: filters may
-    also differ in what is older than both cover."""
+    """Note bits that only the filter of a peer has. The same ones over longer than a message is on its way mean that we
+    lack something. Our own filter is what makes the others send it, so they shall have it soon. Once said, it is not
+    said again: filters may also differ in what is older than both cover."""
     mono = s.now.mono
     reported = peer.reported & theirs_only
     new = theirs_only & ~reported
@@ -177,5 +178,5 @@ def push_sweep(s: ChannelState) -> None:
 
 
 def forget_old_pushes(s: ChannelState) -> None:
-    """A push of long ago no longer slows down the next."""
+    """Forget pushes of long ago: they no longer slow down the next."""
     s.pushes.forget_before(s.now.mono - 4 * s.config.sync_interval)

@@ -38,7 +38,8 @@ _ALL_MET: Final = Dependencies()  # never changed
 
 
 def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Dependencies:
-    """Dependencies are met if they appear in the local history. Nothing is changed here.
+    """Return the dependencies that are not met: those that do not appear in the local history. Nothing is changed
+    here.
 
     What an old message depends on is older still: below the join horizon nothing is waited for, which ends every
     walk into the past at the first message from before our joining.
@@ -78,9 +79,9 @@ def learn_hints(s: ChannelState, message: Message) -> None:
 
 
 def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> bool:
-    """The first message of a log: what it depends on is most likely from before our joining, so it and what follows it
-    do not wait. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
-    since we joined whoever asks, it is waited for after all."""
+    """Let the first message of a log wait for nothing. Return False if it has to wait. Its dependencies are most likely
+    from before our joining, so it and what follows it do not wait. But they may also be lost, so they are asked for,
+    and without anti-entropy, which finds what was lost since we joined whoever asks, they are waited for after all."""
     if s.window.order or not s.config.push_enabled or found.buffered:
         return False
     new: list[str] = []
@@ -99,8 +100,8 @@ def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> boo
 
 
 def make_room(s: ChannelState, message: Message, size: int) -> bool:
-    """Room in the incoming buffer, at the expense of whoever fills it; false, with nothing changed, if that is this
-    message: it is its sender's newest, or nobody holds more than its sender."""
+    """Make room in the incoming buffer, at the expense of the participant who fills it. Return False, with nothing
+    changed, if that is this message: it is its sender's newest, or nobody holds more than its sender."""
     victims = s.incoming.to_give_up(message, size)
     if victims is None:
         s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
@@ -224,7 +225,7 @@ def deliver_body(
 
 
 def _reread_window(s: ChannelState) -> None:
-    """An entry moved to another date: the newest of the log may be others now."""
+    """Read the newest entries of the log anew: an entry moved to another date, so they may be others now."""
     known = {entry.message_id: entry for entry in s.history.newest(RECENT_WINDOW + 1)}
     known.update((row.entry.message_id, row.entry) for row in s.unsaved.values())
     known.update(s.window.entries)
@@ -291,7 +292,8 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
 
 
 def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:
-    """Checked again on release: a parent that came later may turn out not to be older than its child."""
+    """Return False, and reject the message, if a parent is not older than it. This is checked again on release, since a
+    parent may have come later."""
     for entry in buffered.message.causal_history:
         parent = s.delivered(entry.message_id)
         if parent is not None and parent.lamport >= buffered.lamport:
@@ -302,7 +304,8 @@ def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:
 
 
 def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
-    """A buffered message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
+    """Note that a buffered message was dropped. Those that wait for it wait for something unknown now, and not for
+    ever."""
     release(s, _left_behind(s, message_id, sender_id))
 
 
@@ -341,7 +344,7 @@ def end_waiting(s: ChannelState, sender_id: str) -> None:
 
 
 def give_up(s: ChannelState) -> None:
-    """Periodic Incoming Buffer Sweep: dependencies unmet for `lost_after` are marked irretrievably lost.
+    """Do the Periodic Incoming Buffer Sweep: mark dependencies unmet for `lost_after` as irretrievably lost.
 
     Their dependants are delivered with the gap named: dropping them would diverge for good, waiting would let one
     lost message silence the channel. If the message ever comes, it takes its place. Nobody is told that something is

@@ -72,7 +72,7 @@ def _start_anew(s: ChannelState, floor: int, ids: list[tuple[int, str]]) -> None
 
 
 def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
-    """The newest half of what the filter may hold, and from where on that is complete."""
+    """Return the newest half of what the filter may hold, and before it the floor from which on that is complete."""
     keep = s.filter.capacity // 2
     log = s.newest(keep + 1)
     waiting = s.incoming.newest_waiting(keep + 1)
@@ -86,7 +86,7 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
 
 
 def note_filter_format(s: ChannelState, packed: bytes) -> None:
-    """A packet that was accepted has this filter. One of waku shape that can be believed says that such a peer is
+    """Note the filter of a packet that was accepted. One of waku shape that can be believed says that such a peer is
     about: with the format `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
     hold. Once a second is enough."""
     if len(packed) != waku.BYTES:
@@ -101,7 +101,8 @@ def waku_is_about(s: ChannelState) -> bool:
 
 
 def choose_filter_format(s: ChannelState) -> None:
-    """`auto` speaks compact until a filter of waku shape is heard, then waku while such a peer is about."""
+    """Choose the format of our filter. `auto` is compact until a filter of waku shape is heard, then waku while such a
+    peer is about."""
     filter_format = s.config.bloom_layout
     if filter_format == "auto":
         filter_format = "waku" if waku_is_about(s) else "compact"
@@ -121,8 +122,8 @@ def choose_filter_format(s: ChannelState) -> None:
 
 
 def restore_filter(s: ChannelState, filter_format: str, generation: int, floor: int) -> None:
-    """The filter as it was: all from `floor` on, and the last two generations, whatever their dates. Of
-    smaller capacity than it was it cannot hold all that, and is made anew before it is sent."""
+    """Restore the filter as it was: all from `floor` on, and the last two generations, whatever their dates. If its
+    capacity is smaller than it was, it cannot hold all that, and is made anew before it is sent."""
     own = s.filter = OwnFilter(filter_format, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
     own.generation = generation
     elder, young = _generations(s, floor)

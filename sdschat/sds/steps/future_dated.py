@@ -32,7 +32,8 @@ def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: i
 
 
 def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool:
-    """Room for one more, at the expense of what is due last: of its own sender, or of whoever has most deferred."""
+    """Make room for one more deferred message, at the expense of the one that is due last: of its own sender, or of the
+    sender with most deferred. Return False if there is none."""
     incoming = s.incoming
     if incoming.may_defer(message, size):
         return True

@@ -85,9 +85,9 @@ def raise_horizon(s: ChannelState, lamport: int) -> None:
 
 
 def mend_horizon(s: ChannelState) -> None:
-    """A join horizon that lies ahead of us: our clock was fast when we joined, and has been put right. Up to there,
-    nothing would be waited for or looked for. A clock that seems to have been off for longer than a few days is more
-    likely to be wrong now."""
+    """Lower a join horizon that lies ahead of us: our clock was fast when we joined, and has been put right. Up to
+    there, nothing would be waited for or looked for. A clock that seems to have been off for longer than a few days is
+    more likely to be wrong now."""
     if s.now.wall < s.horizon <= s.now.wall + CLOCK_PUT_RIGHT:
         lower_horizon(s, s.now.wall - s.config.max_skew)
         remake_filter(s)

@@ -28,7 +28,8 @@ def buffer_unacknowledged(s: ChannelState, message: Message, raw: bytes) -> None
 
 
 def schedule_resend(s: ChannelState, known: Outgoing) -> None:
-    """Distinct periods for unacknowledged and possibly acknowledged, each doubled by every resend, up to a bound.
+    """Schedule the next resend. The periods for unacknowledged and possibly acknowledged messages are distinct, each
+    doubled by every resend, up to a bound.
 
     A fifth of jitter keeps participants that came back together from resending together.
     """
@@ -40,7 +41,7 @@ def schedule_resend(s: ChannelState, known: Outgoing) -> None:
 
 
 def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
-    """Rebroadcast what is due: the same bytes, unacknowledged first, never given up."""
+    """Rebroadcast the messages that are due: the same bytes, unacknowledged first, never given up."""
     due = [s.outgoing.open[key] for key in s.outgoing.timers.pop_due(s.now.mono)]
     due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
     for place, known in enumerate(due):

@@ -25,7 +25,7 @@ def heard_copy(s: ChannelState, message_id: str) -> None:
 
 
 def call_off_answer(s: ChannelState, message_id: str, reason: str) -> None:
-    """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
+    """Take a received message out of the incoming repair request buffer (SDS-R, receive message)."""
     answer = s.answers.entries.get(message_id)
     if answer is not None and answer.due is not None:
         s.answers.settle(answer, s.now.mono)
@@ -40,8 +40,9 @@ def call_off_push(s: ChannelState, message_id: str, reason: str) -> None:
 
 
 def settle_push(s: ChannelState, push: Push) -> None:
-    """The same message is not pushed again for half a sync interval, which is when a newer filter may come, and after
-    the first two times for twice as long each, up to four intervals. The budget is what bounds a flood."""
+    """Note a push. The same message is not pushed again for half a sync interval, which is when a newer filter may
+    come, and after the first two times for twice as long each, up to four intervals. The budget is what bounds a
+    flood."""
     interval = s.config.sync_interval
     back_off = min((interval // 2) << max(0, min(push.pushes, 8) - 2), 4 * interval)
     s.pushes.settle(push, s.now.mono + back_off)
@@ -51,9 +52,9 @@ def send_due(
     s: ChannelState, buffer: ScheduledSends[EntryType], budget: Budget, kind: str
 ) -> Iterator[tuple[EntryType, bool]]:
     """Broadcast the original bytes of what is due. Whatever exceeds the budget waits for one and the same time, so that
-    all of it takes turns. Whoever is owed least comes first, so that a budget used up by one who asks for much is no
-    reason to wait for one who asks for little. Tells what was sent, and what could not be because its bytes are gone,
-    which is forgotten."""
+    all of it takes turns. The participant who is owed least comes first, so that a budget used up by one who asks for
+    much is no reason to wait for one who asks for little. Yield each entry, with True if it was sent, or False if its
+    bytes are gone; then it is forgotten."""
     for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.rank):
         entry = buffer.entries[message_id]
         if not budget.has_room:  # what waits is not read: that may be a thousand messages in every sweep

@@ -70,8 +70,8 @@ def _open_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
 
 
 def note_question(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrint, entries: list[Entry]) -> None:
-    """A peer has just the same as we in this range: if it asks, it is to be told so. Its walk may begin with a message
-    of its own by chance; a question begins with one of its oldest, and comes first."""
+    """Note that a peer has just the same as we in this range: if it asks, it is to be told so. Its walk may begin with
+    a message of its own by chance; a question begins with one of its oldest, and comes first."""
     ranges, ends = s.ranges, (theirs.low, theirs.high)
     first = {entry.sender_id for entry in entries if entry.lamport == theirs.low}
     if peer.sender_id not in first or (s.participant_id in first and not _by_chance(s, len(first), packet_id)):
@@ -176,8 +176,8 @@ def most_ids(low: int, high: int) -> int:
 
 
 def _settled_top(s: ChannelState) -> int:
-    """The first range ends with the newest entry that is not still on its way to others; or where the filter begins,
-    if that is later: it may hold little but what waits for what lacks in between."""
+    """Return the end of the first range: behind the newest entry that is not still on its way to others; or where the
+    filter begins, if that is later: it may hold little but what waits for what lacks in between."""
     s.trim_arrivals()
     newest = next(
         (entry.lamport for entry in reversed(s.window.order) if entry.message_id not in s.recent_arrivals), s.horizon

@@ -91,8 +91,8 @@ def _review_content(s: ChannelState, message: Message, lamport: int, source: str
 
 
 def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
-    """The participant's own messages and duplicates: nothing but cancelled timers comes of them. An id that was told
-    is no duplicate: the message takes its place."""
+    """Receive the participant's own messages and duplicates: nothing but cancelled timers comes of them. Return False
+    for any other message. An id that was told is no duplicate: the message takes its place."""
     message_id = message.message_id
     if not s.holds(message_id):
         if message.sender_id != s.participant_id:
@@ -125,7 +125,7 @@ def receive_early(s: ChannelState) -> None:
 
 
 def _receive_without_clock(s: ChannelState, message: Message) -> None:
-    """Ephemeral Messages: delivered at once, whatever history or filter they name; not buffered, not logged."""
+    """Deliver an ephemeral message at once, whatever history or filter it names. It is neither buffered nor logged."""
     if not message.content:
         s.reject(Reason.NO_KIND, message.sender_id, message.message_id)
         return
@@ -142,8 +142,8 @@ def _receive_without_clock(s: ChannelState, message: Message) -> None:
 
 
 def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
-    """Periodic Sync Message: its history and filter count like any other's; it is never buffered or persisted, and
-    its id says nothing. Its clock is not adopted: that is part of delivery."""
+    """Receive a periodic sync message: its history and filter count like any other's; it is never buffered or
+    persisted, and its id says nothing. Its clock is not adopted: that is part of delivery."""
     if message.sender_id == s.participant_id:
         return
     found = verify_dependencies(s, message, lamport)

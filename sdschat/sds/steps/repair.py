@@ -19,7 +19,8 @@ from sdschat.sds.values import WITHOUT_A_BODY, HistoryEntry, Message
 
 
 def note_missing(s: ChannelState, entry: HistoryEntry, charged_to: str, ask: bool = True, awaited: bool = True) -> bool:
-    """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
+    """Give an unmet dependency without an entry one, and its T_req (SDS-R, receive message). Return False if there is
+    no room."""
     known = s.requests.missing.get(entry.message_id)
     if known is not None:
         if not (known.proven or s.unproven):
@@ -45,8 +46,8 @@ def ask_for_the_rest(s: ChannelState) -> None:
 
 
 def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) -> None:
-    """T_req counts from when the dependency was found missing, and is never brought forward. Asking again is a new
-    entry."""
+    """Set T_req. It counts from when the dependency was found missing, and is never brought forward. Asking again is a
+    new entry."""
     config = s.config
     if not config.repair_enabled:
         return
@@ -58,8 +59,8 @@ def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) ->
 
 
 def received(s: ChannelState, message_id: str, reason: str = "received") -> MissingDependency | None:
-    """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer. What is
-    known of where to fetch it stays known, to be passed on when we name it."""
+    """Take a received message out of the outgoing repair request buffer (SDS-R, receive message). Return its entry, or
+    None. What is known of where to fetch it stays known, to be passed on when we name it."""
     if message_id not in s.requests.missing:
         return None
     if message_id in s.requests.requests:
@@ -72,7 +73,8 @@ def received(s: ChannelState, message_id: str, reason: str = "received") -> Miss
 
 
 def learn_hints_of_missing(s: ChannelState, message: Message) -> None:
-    """Whoever named it first may not have known where it can be fetched. The first who does is believed."""
+    """Learn hints for missing dependencies: the participant who named one first may not have known where it can be
+    fetched. The first who does is believed."""
     for entry in message.causal_history:
         missing = s.requests.missing.get(entry.message_id) if entry.retrieval_hint is not None else None
         if missing is not None and missing.hint is None:
@@ -81,7 +83,7 @@ def learn_hints_of_missing(s: ChannelState, message: Message) -> None:
 
 
 def forget_hint(s: ChannelState, message_id: str) -> bytes | None:
-    """The message is not here, or too old to be named by us."""
+    """Forget and return the hint of a message that is not here, or is too old to be named by us."""
     hint = s.hints.pop(message_id, None)
     if hint is not None:
         s.hints_changed[message_id] = None
@@ -89,7 +91,7 @@ def forget_hint(s: ChannelState, message_id: str) -> bytes | None:
 
 
 def requested_by_other(s: ChannelState, message_id: str) -> None:
-    """SDS-R receive message: entries that another participant requests leave our buffer.
+    """Take an entry that another participant requests out of our buffer (SDS-R, receive message).
 
     The dependency is still missing, and the other's request or its answer may get lost, so it is taken up again
     with a new entry, T_max later: were it only deleted, everyone could wait for a request that nobody makes. Who
@@ -104,7 +106,7 @@ def requested_by_other(s: ChannelState, message_id: str) -> None:
 
 
 def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
-    """SDS-R send message: the eligible entries (T_req <= now) with the lowest T_req, up to the maximum."""
+    """Return the eligible entries (T_req <= now) with the lowest T_req, up to the maximum (SDS-R, send message)."""
     most = s.config.max_requests
     ids = s.requests.requests.first_due(s.now.mono, most)
     refetched = _refetched(s, most - len(ids)) if s.refetch else ()
@@ -125,7 +127,8 @@ def _refetched(s: ChannelState, most: int) -> tuple[HistoryEntry, ...]:
 
 
 def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
-    """The request goes out. If nothing comes of it, ask again T_max later; after three times, twice as long each."""
+    """Note that the requests go out. If nothing comes of one, ask again T_max later; after three times, twice as long
+    each."""
     if not requests:
         return
     ids = tuple(entry.message_id for entry in requests)
@@ -147,8 +150,8 @@ PAUSE = 2
 
 
 def review_repair_request(s: ChannelState, message: Message) -> None:
-    """SDS-R receive message, for each item of `repair_request`: our own request for it is dropped, and it is answered,
-    as far as one participant may be owed answers."""
+    """Review each item of `repair_request` (SDS-R, receive message): drop our own request for it, and schedule an
+    answer, as far as one participant may be owed answers."""
     for entry in message.repair_request:
         requested_by_other(s, entry.message_id)
     filter_ = _believable(message)
@@ -226,5 +229,6 @@ def incoming_repair_request_buffer_sweep(s: ChannelState) -> None:
 
 
 def forget_old_answers(s: ChannelState) -> None:
-    """An answer given long ago no longer limits the next. One called off is known until its asker has asked again."""
+    """Forget answers given long ago: they no longer limit the next. One called off is known until its asker has asked
+    again."""
     s.answers.forget_before(s.now.mono - 3 * s.config.t_max)

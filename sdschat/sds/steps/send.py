@@ -82,8 +82,8 @@ def preceding_ids(s: ChannelState) -> tuple[HistoryEntry, ...]:
 
 
 def _log_own(s: ChannelState, message: Message, raw: bytes) -> None:
-    """The spec only speaks of the outgoing buffer, but others depend on own messages like on any: into the log,
-    and into the filter after the packet is made, so that no filter ever contains its own message."""
+    """Put an own message into the log. The spec only speaks of the outgoing buffer, but others depend on own messages
+    like on any. It goes into the filter after the packet is made, so that no filter ever contains its own message."""
     lamport = message.lamport_timestamp
     assert lamport is not None
     dependencies = tuple(entry.message_id for entry in message.causal_history)
@@ -98,7 +98,7 @@ def _log_own(s: ChannelState, message: Message, raw: bytes) -> None:
 
 
 def send_ephemeral(s: ChannelState, content: bytes | Compose) -> Message:
-    """Ephemeral Messages: no clock, no history, no filter; not buffered, not logged, gone if nobody hears it."""
+    """Send an ephemeral message: no clock, no history, no filter; not buffered, not logged, gone if nobody hears it."""
     content = _composed(s, content, Draft())
     s.ephemeral_sent += 1
     # There is no clock in it that could tell two of the same text apart, so a number of our own does.

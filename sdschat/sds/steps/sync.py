@@ -15,7 +15,8 @@ from sdschat.sds.values import Message
 
 
 def next_sync(s: ChannelState) -> int:
-    """When a sync message is due: by its timer, or because of requests of our own, whatever others have sent."""
+    """Return the time at which a sync message is due: by its timer, or because of requests of our own, whatever others
+    have sent."""
     due = s.sync.due
     request = s.requests.requests.next()
     if request is not None:

@@ -15,7 +15,7 @@ KNOWN_IN_SMALL: Final = 64  # with more names than that, nobody counts those hea
 
 
 def traffic_heard(s: ChannelState) -> None:
-    """Others' traffic puts our sync message off, so that a large group does not burst; but never beyond `latest`,
+    """Put our sync message off for others' traffic, so that a large group does not burst; but never beyond `latest`,
     because only our own filter tells the others what we lack."""
     sync, mono = s.sync, s.now.mono
     half = s.config.sync_interval // 2
@@ -25,7 +25,7 @@ def traffic_heard(s: ChannelState) -> None:
 
 
 def traffic_sent(s: ChannelState) -> None:
-    """We spoke ourselves: the next sync message may wait a full interval."""
+    """Plan the next sync message a full interval from now, since we sent something ourselves."""
     sync, mono = s.sync, s.now.mono
     ahead = s.clock.value - s.now.wall
     if ahead > s.config.max_skew:
@@ -42,10 +42,10 @@ def traffic_sent(s: ChannelState) -> None:
 
 
 def confirm_soon(s: ChannelState, before: int) -> None:
-    """A message came, and its author waits for news of it: say soon what is here, in a group so small that it costs
-    little. The more of us there are, the more different are our delays, so that mostly one of us speaks first: a sync
-    message of another puts ours off, but not for long, since in such a group people look for each name. `before`: when
-    ours was due before this message put it off."""
+    """Plan a sync message soon, since the author of a message that came waits for news of it: in a group so small that
+    it costs little, say soon what is here. The more of us there are, the more different are our delays, so that mostly
+    one of us speaks first: a sync message of another puts ours off, but not for long, since in such a group people look
+    for each name. `before`: when ours was due before this message put it off."""
     sync, mono, interval = s.sync, s.now.mono, s.config.sync_interval
     if mono <= sync.crowded_until or len(s.peers.known) > KNOWN_IN_SMALL:
         return
