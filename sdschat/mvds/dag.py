@@ -39,8 +39,8 @@ class WaitingMessages:
     _total: int = field(default=0, init=False)
 
     def room(self, peer: str) -> int:
-        """Bytes left for messages of a peer. Overflow hurts the peer that causes it: only many peers together reach
-        the total."""
+        """Return the bytes left for messages of a peer. Overflow hurts the peer that causes it: only many peers
+        together reach the total."""
         return min(limits.WAITING_BYTES_PER_PEER - self._bytes[peer], limits.WAITING_BYTES_TOTAL - self._total)
 
     def add(self, row: WaitingRow) -> None:

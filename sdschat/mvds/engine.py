@@ -213,7 +213,7 @@ class Engine:
         return ready
 
     def snapshot(self) -> Snapshot:
-        """The rows on disk once all writes so far are applied."""
+        """Return the rows on disk once all writes so far are applied."""
         return take_snapshot(self._core)
 
     # Parts of the verbs
@@ -253,7 +253,7 @@ class Engine:
         return message
 
     def _timestamp(self, heads: Iterable[Head], text: bytes) -> int:
-        """Timestamp for a message: now, in `mvds.timestamp_unit`, and later than its parents.
+        """Return the timestamp for a message: now, in `mvds.timestamp_unit`, and later than its parents.
 
         Later than parents because records are sent in the order of timestamps, and a child that arrives first has to
         wait. Parents dated too far ahead do not count, nor any in unit "s", which would soon be seconds ahead. The part

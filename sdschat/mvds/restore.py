@@ -13,7 +13,7 @@ from sdschat.mvds.values import AheadRow, HeadsRow, RecordType, Snapshot
 
 
 def take_snapshot(core: Core) -> Snapshot:
-    """The rows on disk once all writes so far are applied, in a fixed order."""
+    """Return the rows on disk once all writes so far are applied, in a fixed order."""
     return Snapshot(
         records=tuple(sorted(record for peer in core.peers.values() for record in peer.records.values())),
         peers=tuple(sorted((peer.row for peer in core.peers.values()), key=lambda row: row.peer)),

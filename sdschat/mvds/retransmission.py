@@ -28,7 +28,7 @@ class EpochClock:
 
 
 def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Delays in epochs: those of the first climb to the maximum, and those of every later climb.
+    """Return delays in epochs: those of the first climb to the maximum, and those of every later climb.
 
     The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs by default,
     because an answer takes up to one epoch here, one at the peer, and the time on the way.

@@ -63,7 +63,7 @@ class Message(NamedTuple):
 
     @property
     def ephemeral(self) -> bool:
-        """The `ephemeral` flag of 4/MVDS-META: false by default, also without metadata."""
+        """Return the `ephemeral` flag of 4/MVDS-META: false by default, also without metadata."""
         return self.metadata is not None and self.metadata.ephemeral
 
 
@@ -124,7 +124,7 @@ class MessageArchive(Protocol):
 
 
 def message_id(message: Message) -> bytes:
-    """HASH("MESSAGE_ID", group_id, timestamp, body) with SHA-256.
+    """Return HASH("MESSAGE_ID", group_id, timestamp, body) with SHA-256.
 
     The spec leaves the encoding open. This is that of the Go implementation: concatenation, with the timestamp as 8
     bytes little-endian. It is unambiguous only because groups of any other length than 32 are refused.
