@@ -136,7 +136,7 @@ class Archived(NamedTuple):
 
     @property
     def ids_bytes(self) -> int:
-        """Bytes on disk of the ids without packets, about."""
+        """Return about how many bytes on disk the ids without packets take."""
         return self.floor.ids * BYTES_EACH
 
 
@@ -147,7 +147,7 @@ class _Source(Protocol):
 
 
 def archived(source: Store | Reader) -> list[Archived]:
-    """Counts of all channels, by name."""
+    """Return the counts of all channels, by name."""
     connection = source.connection
     with as_store_error(source.path):
         tallies = load_tallies(connection, source.path)

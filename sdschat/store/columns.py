@@ -43,8 +43,8 @@ def row_sum(values: Iterable[SqlValue]) -> int:
 
 
 def small_sum(values: Iterable[SqlValue]) -> int:
-    """`row_sum` as a number with a sign, which SQLite keeps in four bytes; one without a sign takes six, every other
-    time."""
+    """Return `row_sum` as a number with a sign, which SQLite keeps in four bytes; one without a sign takes six, every
+    other time."""
     total = row_sum(values)
     return total - (1 << 32) if total >= 1 << 31 else total
 
@@ -157,7 +157,7 @@ def _answer_from_sql(values: Any, codec: Codec) -> AnswerRow:
 
 
 def _plain(table: Table, kind: type[MissingRow | GapRow | PeerRow | HintRow]) -> BufferShape:
-    """Shape of a buffer with rows that need no conversion."""
+    """Return the shape of a buffer with rows that need no conversion."""
     return BufferShape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
 
 

@@ -71,7 +71,7 @@ _PUT: Final = (
 
 
 def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entry | None:
-    """The entry of a message with a dropped packet, or None."""
+    """Return the entry of a message with a dropped packet, or None."""
     packed = packed_id(message_id)
     rows = [] if packed is None else connection.execute(_BY_ID, (channel, packed, packed)).fetchall()
     return _entry(connection, rows[0]) if rows else None
@@ -183,7 +183,7 @@ def _sender(connection: sqlite3.Connection, sender_id: str) -> int:
 
 
 def packed_id(message_id: str) -> bytes | None:
-    """The id as it stands here; None if it is no SHA-256 in lower-case hex."""
+    """Return the id as this table holds it; None if it is no SHA-256 in lower-case hex."""
     return bytes.fromhex(message_id) if _SHA256.fullmatch(message_id) else None
 
 

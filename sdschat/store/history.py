@@ -93,8 +93,8 @@ class SqlHistory:
         return sorted([*kept, *dropped])[:limit] if dropped else kept
 
     def _last_of(self, number: int, rows: list[Any], high: int, count: int) -> list[Entry]:
-        """The last `count` entries up to a date, from `rows` of the log, newest first, and from dropped packets, which
-        is read only as far as the log does not reach back."""
+        """Return the last `count` entries up to a date, from `rows` of the log, newest first, and from dropped packets,
+        which are read only as far as the log does not reach back."""
         kept = self._in_order(rows[::-1])
         low = kept[0].lamport if len(kept) == count else 0
         with as_store_error(self._path):

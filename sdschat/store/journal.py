@@ -114,7 +114,7 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
 
 
 def hash_text(value: bytes) -> str:
-    """A hash as the journal has it: as long as a fingerprint."""
+    """Return a hash as the journal has it: as long as a fingerprint."""
     return value[:FINGERPRINT_BYTES].hex()
 
 

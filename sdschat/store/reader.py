@@ -176,7 +176,7 @@ class Reader(UserState):
             return self.connection.execute(IS_HIDDEN, (sender_id,)).fetchone() is not None
 
     def message(self, channel: str, message_id: str, ancestors: int = 50) -> MessageDetail | None:
-        """One message in full, with at most `ancestors` of the messages that it depends on, nearest first."""
+        """Return one message in full, with at most `ancestors` of the messages that it depends on, nearest first."""
         tally = self._tally(channel)
         if tally is None:
             return None

@@ -68,7 +68,7 @@ class Migration(NamedTuple):
 
 
 def _table(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
-    """A strict table; its first column is the key; `channel` and `place` of another table are foreign keys."""
+    """Create a strict table; its first column is the key; `channel` and `place` of another table are foreign keys."""
     from sqlite_utils.db import ForeignKey
 
     key = next(iter(columns))
@@ -87,7 +87,8 @@ def _table(database: Database, name: str, columns: Columns, nullable: tuple[str,
 
 
 def buffer_table(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
-    """A table of `sdschat.sds.values`: rows of a channel by their key, in the order in which they were first put."""
+    """Create a table of `sdschat.sds.values`: rows of a channel by their key, in the order in which they were first
+    put."""
     _table(database, name, {"place": int, "channel": int, **columns, "sum": int}, nullable)
     database.table(name).create_index(["channel", next(iter(columns))], f"{name}_key", unique=True)
 
@@ -182,7 +183,7 @@ def _buffers(database: Database) -> None:
 
 
 def _local(database: Database) -> None:
-    """Tables of this user alone: read marks, unsent texts, known keys."""
+    """Create the tables of this user alone: read marks, unsent texts, known keys."""
     mark = {"channel": int, "lamport": int, "message_id": str, "place": int, "at": int, "sum": int}
     _table(database, "read_mark", mark)
     _table(database, "draft", {"channel": int, "text": str, "at": int, "sum": int})

@@ -285,7 +285,7 @@ class Transaction:
 
     @staticmethod
     def _write_buffer(connection: sqlite3.Connection, table: Table, number: int, changes: _Changes) -> None:
-        """Deletes first: a row that was dropped and then put again has a new place."""
+        """Write the changes of a buffer, deletes first: a row that was dropped and then put again has a new place."""
         shape = SHAPES[table]
         if changes.dropped:
             connection.executemany(shape.delete, [(number, key) for key in changes.dropped])

@@ -80,11 +80,11 @@ class UserState:
         return self._all("SELECT public_key, nick, first_seen, sum FROM key_met ORDER BY first_seen, rowid")
 
     def nicks(self) -> list[tuple[str, str, bytes, int]]:
-        """Skeleton, nick, the key that holds it, and since when in epoch milliseconds; oldest first."""
+        """Return skeleton, nick, the key that holds it, and since when in epoch milliseconds; oldest first."""
         return self._all("SELECT skeleton, nick, public_key, since, sum FROM nick_held ORDER BY since, rowid")
 
     def standings(self) -> list[tuple[str, int, int]]:
-        """Sender id, standing, and since when in epoch milliseconds."""
+        """Return sender id, standing, and since when in epoch milliseconds."""
         return self._all("SELECT sender_id, standing, since, sum FROM standing ORDER BY since, rowid")
 
     def value(self, name: str) -> bytes | None:
@@ -98,7 +98,7 @@ class UserState:
             return bool(self.connection.execute(_NUMBER, (name,)).fetchall())
 
     def timber_channels(self) -> list[str]:
-        """The names of the members' channels with saved rows."""
+        """Return the names of the members' channels with saved rows."""
         with as_store_error(self._file):
             return [name for (name,) in self.connection.execute(_TIMBER_CHANNELS).fetchall()]
 
