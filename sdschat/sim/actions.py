@@ -25,8 +25,9 @@ def _up(world: World, action: Action) -> SimNode | None:
 
 
 def content_of(world: World, action: Action) -> bytes:
-    """With ids by content, no two messages may be alike; with ids by text, many are, and that is to be borne. But who
-    is back from an older backup may say the same text at the same Lamport time again, which is one id by that rule."""
+    """Return the content of a message. With ids by content, no two messages may be alike; with ids by text, many are,
+    and that is to be borne. But a participant who is back from an older backup may say the same text at the same
+    Lamport time again, which is one id by that rule."""
     node = world.nodes[action.node]
     if node.config.id_rule == "text" and action.number % 3 == 0 and node.plan.participant not in world.scenario.torn:
         return b"ok"
@@ -133,7 +134,8 @@ def _backup(world: World, action: Action) -> None:
 
 
 def _rollback(world: World, action: Action) -> None:
-    """The process dies, and the disk is the copy made earlier. What happened since is gone, though others heard it."""
+    """Kill the process, and put back the disk as it was copied earlier. What happened since is gone, though others
+    heard it."""
     node = world.nodes[action.node]
     if node.backup is None or node.gone:
         return
@@ -192,7 +194,7 @@ def _mend(world: World, action: Action) -> None:
 
 
 def _hint(world: World, action: Action) -> None:
-    """A Store confirmed the newest message that this node has."""
+    """Give the node a hint for its newest message, as if a Store had confirmed it."""
     node = _up(world, action)
     if node is None or node.channel is None:
         return
@@ -203,14 +205,14 @@ def _hint(world: World, action: Action) -> None:
 
 
 def _garbage(world: World, action: Action) -> None:
-    """Bytes that are no packet, or a packet cut short, as from anybody who can write to the topic."""
+    """Broadcast bytes that are no packet, or a packet cut short, as from anybody who can write to the topic."""
     raw = b"\xff" * (action.number % 7) + world.sent[action.number % len(world.sent)][0] if world.sent else b"\x00"
     raw = raw[: len(raw) * (action.number % 11) // 11]
     world.broadcast(len(world.nodes), "garbage", (raw, world.codec.decode(raw)))
 
 
 def _flood(world: World, action: Action) -> None:
-    """A stranger writes what no honest participant would."""
+    """Broadcast as a stranger what no honest participant would write."""
     for count in range(action.number):
         message = said(world, action, count) or written(world, action, count)
         raw = world.codec.encode(message)
@@ -221,7 +223,8 @@ def _flood(world: World, action: Action) -> None:
 
 
 def _malformed(world: World, action: Action) -> None:
-    """One packet that each decoder must refuse, for the reason named by `point`; for a conflict, by who has the id."""
+    """Send one packet that each decoder must refuse, for the reason named by `point`; for a conflict, to a node that
+    has the id."""
     raw = malformed(action.point, world.codec, world.scenario.config.max_message_bytes, action.number)
     if action.point != "id_conflict":
         world.broadcast(len(world.nodes), f"malformed {action.number}", (raw, world.codec.decode(raw)))

@@ -12,7 +12,7 @@ _REPLAYED = 24
 
 
 def check_end(world: World) -> None:
-    """I1, I2, I6: the same set in the same order, of nothing but what was made, and nothing left over."""
+    """Check I1, I2, I6: the same set in the same order, of nothing but what was made, and nothing left over."""
     oracle = world.oracle
     orders: dict[int, list[str]] = {}
     for node in world.nodes:
@@ -41,7 +41,7 @@ def check_end(world: World) -> None:
 
 
 def check_replay(world: World) -> None:
-    """I15: what was heard once changes no log when it is heard again, much later."""
+    """Check I15: what was heard once changes no log when it is heard again, much later."""
     sent = world.sent
     stride = max(1, len(sent) // _REPLAYED)
     for node in world.nodes[:: max(1, len(world.nodes) - 1)]:

@@ -109,7 +109,7 @@ def _mentioned(record: NodeRecord, message_id: str, sender_id: str) -> None:
 
 
 def _gap(oracle: Oracle, record: NodeRecord, parent: str, lamport: int, what: str) -> None:
-    """I3: a gap is something given up in time, or older than our joining, or crowded out by a hostile sender."""
+    """Check I3: a gap is something given up in time, or older than our joining, or crowded out by a hostile sender."""
     tables = record.node.store.tables
     if parent in tables[Table.GAP] or parent in record.log or lamport <= record.horizon:
         return  # given up; or it came later in the same step; or older than our joining
@@ -153,7 +153,7 @@ def _state_changed(oracle: Oracle, record: NodeRecord, event: StateChanged) -> N
 
 
 def _duplicate(record: NodeRecord, event: DuplicateReceived) -> None:
-    """Somebody has just sent it, so nobody needs it from us. Of a batch, only the end is seen."""
+    """Check I14: a message that somebody has just sent need not be sent by us. Of a batch, only the end is seen."""
     channel = record.node.channel
     if channel is None or record.node.batch:
         return
@@ -163,7 +163,7 @@ def _duplicate(record: NodeRecord, event: DuplicateReceived) -> None:
 
 
 def _rejected(oracle: Oracle, record: NodeRecord, event: Rejected) -> None:
-    """I13: among honest peers nothing is refused, except where there is no room."""
+    """Check I13: among honest peers nothing is refused, except where there is no room."""
     oracle.refusals += 1
     if not isinstance(event.reason, Reason):
         raise Violation("I13", f"{record.name} refused something without a reason")
@@ -214,7 +214,7 @@ def _content(oracle: Oracle, record: NodeRecord, packet: Packet, message: Messag
 
 
 def _made(oracle: Oracle, record: NodeRecord, message: Message, fresh: bool) -> None:
-    """Everything that a packet of our own making claims is on our disk."""
+    """Check that everything that a packet of our own making claims is on our disk."""
     what = f"{message.message_id[:8]} by {record.name}"
     lamport = message.lamport_timestamp or 0
     if fresh and abs(lamport - START - oracle.time) > oracle.clock_bound and not record.wrong_clock:
@@ -248,7 +248,8 @@ def check_made(oracle: Oracle, record: NodeRecord, lamport: int) -> None:
 
 
 def check_room(record: NodeRecord, message: Message, size: int, events: Sequence[Event]) -> None:
-    """I8: who is refused for lack of room would have none either if everything newer of its sender were gone."""
+    """Check I8: a message that is refused for lack of room would have no room either if everything newer of its sender
+    were gone."""
     refused = any(
         isinstance(event, Rejected) and event.reason is Reason.BUFFER_QUOTA and event.message_id == message.message_id
         for event in events
@@ -275,7 +276,7 @@ def check_room(record: NodeRecord, message: Message, size: int, events: Sequence
 
 
 def check_refused(name: str, s: ChannelState, receive: Callable[[], None]) -> None:
-    """I13: what is not a packet changes nothing but a count."""
+    """Check I13: bytes that are no packet change nothing but a count."""
     writes, packets, events = len(s.writes), len(s.packets), len(s.events)
     receive()
     refused = len(s.events) == events + 1 and isinstance(s.events[-1], Rejected)

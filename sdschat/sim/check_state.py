@@ -35,7 +35,7 @@ from sdschat.sim.scenario import START, Violation
 
 
 def check_sizes(record: NodeRecord) -> None:
-    """I8: every buffer is within its limit, in all and for each sender."""
+    """Check I8: every buffer is within its limit, in all and for each sender."""
     channel = record.node.channel
     if channel is None:
         return
@@ -85,7 +85,7 @@ def check_sizes(record: NodeRecord) -> None:
 
 
 def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
-    """Bounds that no scenario comes near where they are not made small."""
+    """Return the bounds that no scenario comes near unless they are made small: name, size and limit."""
     wanted = max((len(push.wanted_by) for push in s.pushes.entries.values()), default=0)
     witnesses = max((len(known.evidence) for known in s.outgoing.known.values()), default=0)
     return (
@@ -101,7 +101,7 @@ def _possibly_acked(s: ChannelState) -> int:
 
 
 def check_waiting(record: NodeRecord) -> None:
-    """Nothing waits for what is there; every own message that is open has a timer."""
+    """Check that nothing waits for what is there, and that every own message that is open has a timer."""
     channel = record.node.channel
     if channel is None:
         return
@@ -136,7 +136,7 @@ def check_waiting(record: NodeRecord) -> None:
 
 
 def check_restored(record: NodeRecord, channel: Channel) -> None:
-    """I6: what the disk says is to be done is still to be done."""
+    """Check I6: what the disk says is to be done is still to be done."""
     s = channel.state
     if s.horizon != record.horizon:
         raise Violation("I6", f"{record.name} came back with another join horizon")
@@ -150,7 +150,7 @@ def check_restored(record: NodeRecord, channel: Channel) -> None:
 
 
 def check_answering(record: NodeRecord, message: Message, origins: Mapping[str, Origin]) -> None:
-    """I5: the author of a message that somebody asks for answers, and at once."""
+    """Check I5: the author of a message that somebody asks for answers, and at once."""
     channel = record.node.channel
     assert channel is not None
     s = channel.state
@@ -189,7 +189,7 @@ def check_writes(oracle: Oracle, record: NodeRecord, writes: list[Write]) -> Non
 
 
 def _append(oracle: Oracle, record: NodeRecord, row: LogRow) -> None:
-    """I4: only what somebody made, as it was made, and once."""
+    """Check I4: the log has only what somebody made, as it was made, and once."""
     entry = row.entry
     message_id, lamport = entry.message_id, entry.lamport
     origin = oracle.origins.get(message_id)
@@ -211,7 +211,8 @@ def _append(oracle: Oracle, record: NodeRecord, row: LogRow) -> None:
 
 
 def _horizon(oracle: Oracle, record: NodeRecord, horizon: int) -> None:
-    """It moves down only: where all the history from there on was given, or a clock that was fast is put right."""
+    """Check I6: the join horizon moves down only, when all the history from there on was given, or a clock that was
+    fast is put right."""
     put_right = START + oracle.time + record.node.skew < record.horizon
     if record.horizon >= 0 and (horizon > record.horizon or not (put_right or horizon == record.lowered_to)):
         raise Violation("I6", f"the join horizon of {record.name} moved")
@@ -249,7 +250,7 @@ def _drop(record: NodeRecord, write: Drop) -> None:
 
 
 def _outgoing(record: NodeRecord, row: OutgoingRow) -> None:
-    """I7: states only grow, keep why, and are no surer than that."""
+    """Check I7: states only grow, keep their evidence, and are no surer than that."""
     what = f"{row.message_id[:8]} at {record.name}"
     old = record.outgoing.get(row.message_id)
     record.outgoing[row.message_id] = row
@@ -280,13 +281,13 @@ def _outgoing(record: NodeRecord, row: OutgoingRow) -> None:
 
 
 def _gap(record: NodeRecord, row: GapRow) -> None:
-    """I3: what holds for every message that names it was waited for."""
+    """Check I3: a message becomes a gap only if it was waited for."""
     if row.message_id not in record.node.store.tables[Table.MISSING]:
         raise Violation("I3", f"{record.name} gave {row.message_id[:8]} up, for which it never waited")
 
 
 def _missing(record: NodeRecord, row: MissingRow) -> None:
-    """T_req stands until the request is made, by us or (which the events tell) by another."""
+    """Check that T_req stands until the request is made, by us or (which the events tell) by another."""
     message_id = row.message_id
     channel = record.node.channel
     buffered = None if channel is None else channel.state.incoming.buffered.get(message_id)
@@ -304,7 +305,7 @@ def _missing(record: NodeRecord, row: MissingRow) -> None:
 
 
 def _answer(oracle: Oracle, record: NodeRecord, row: AnswerRow) -> None:
-    """The earliest T_resp stands until there is an answer, ours or (which the events tell) another's."""
+    """Check that the earliest T_resp stands until there is an answer, ours or (which the events tell) another's."""
     old = record.answers_due.pop(row.message_id, None)
     if not row.due:
         return

@@ -133,7 +133,7 @@ class Companion:
         return mix(self.node.index << 40 | self._drawn)
 
     def end(self, now: Now) -> None:
-        """All were asked. H5: what they gave waits no more for what none of them gave."""
+        """End catching up, and check H5: what all who were asked gave waits no more for what none of them gave."""
         channel, given = self.node.channel, self.given
         if channel is None or not given:
             return
@@ -149,7 +149,7 @@ class Companion:
     # What the world tells.
 
     def present(self, others: Sequence[SimNode], now: Now) -> None:
-        """We are connected, and these are here."""
+        """Take in which others are here, while we are connected."""
         if not self.catch_up.begun:
             self.begin_at = self.begin_at or now.mono + _SETTLE
         self.catch_up.sources(self.sources(others, now), now.mono)
@@ -205,7 +205,7 @@ class Companion:
         return [Parcel(self.name, frame.peer, "sync", frame.payload) for frame in frames]
 
     def saved(self) -> None:
-        """Everything of this step is saved."""
+        """Note that everything of this step is saved."""
 
     # `Log` and `Library`, over the disk.
 

@@ -41,8 +41,8 @@ class Convergence:
         silent: Collection[int] = (),
         refuses: Callable[[int, str], bool] | None = None,
     ) -> None:
-        """From now on, for these nodes: each must get everything from its join horizon on that another one has, but
-        for what it refuses. What only `silent` nodes have, which push nothing, nobody is owed."""
+        """Begin with these nodes: each must get everything from its join horizon on that another one has, but for what
+        it refuses. What only `silent` nodes have, which push nothing, nobody is owed."""
         self.since = time
         self._silent = silent
         self._refuses = refuses or self._refuses
@@ -66,7 +66,7 @@ class Convergence:
                 self.outstanding += 1
 
     def appended(self, node: int, message_id: str, lamport: int) -> None:
-        """The message is in the log of `node`."""
+        """Note that the message is in the log of `node`."""
         if self.since < 0 or node not in self._horizons:
             return
         if message_id in self._lacking[node]:
@@ -76,7 +76,7 @@ class Convergence:
             self.appeared(message_id, lamport)
 
     def gone(self, message_id: str) -> None:
-        """Nobody present has the packet, so nobody is owed it."""
+        """Owe nobody a message whose packet nobody present has."""
         self.ignored.add(message_id)
         self.beyond_reach.add(message_id)
         self._lamports.pop(message_id, None)

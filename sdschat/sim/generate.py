@@ -15,7 +15,7 @@ from sdschat.sim.scenario import WRONG_BY, Action, Plan, Rates, Scenario
 
 
 def holders(name: str, package: str = "sdschat.sds") -> list[ModuleType]:
-    """Every loaded module that took this constant into its own names."""
+    """Return every loaded module that took this constant into its own names."""
     return [module for path, module in sorted(sys.modules.items()) if path.startswith(package) and name in vars(module)]
 
 

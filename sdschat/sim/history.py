@@ -24,7 +24,7 @@ _AT_REST: Final = 3_600_000  # a Store that had not got something is asked for i
 
 
 def _lowest(writes: list[Write], horizon: int) -> int:
-    """The join horizon after these writes."""
+    """Return the join horizon after these writes."""
     rows = (write.row for write in writes if isinstance(write, Put))
     return min((row.horizon for row in rows if isinstance(row, ChannelRow)), default=horizon)
 
@@ -55,7 +55,8 @@ class HistoryWorld(World):
             act(self, action)
 
     def came_back(self) -> int:
-        """The faults are over, and everyone is there: for how many milliseconds yet something is done to them."""
+        """Note that the faults are over, and everyone is there. Return for how many milliseconds yet something is done
+        to them."""
         return 0
 
     def sender_at(self, address: str) -> str:
@@ -63,10 +64,10 @@ class HistoryWorld(World):
         return address
 
     def check(self) -> None:
-        """Everything has converged."""
+        """Check what more is to hold once everything has converged."""
 
     def check_rest(self) -> None:
-        """H4: in bounded time nobody compares, fetches, asks a Store or answers any more."""
+        """Check H4: in bounded time nobody compares, fetches, asks a Store or answers any more."""
         interval = self.scenario.config.sync_interval
         until = self.time + _AT_REST + 20 * interval
         while True:
@@ -188,7 +189,7 @@ class HistoryWorld(World):
         self._step(node, companion, now)
 
     def _step(self, node: SimNode, companion: Companion, now: Now) -> None:
-        """After anything that happened to a companion."""
+        """End the step of a companion, after anything that happened to it."""
         channel = node.channel
         assert channel is not None
         if companion.catch_up.state is CatchUpState.DONE and companion.catch_up.begun:

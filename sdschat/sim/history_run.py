@@ -38,8 +38,8 @@ class HistorySummary:
 
 
 def scenario_for(seed: int) -> Scenario:
-    """As `generate` makes it, with somebody more who joins at the very end, and without what takes messages along:
-    who leaves for good may have the only copy of them."""
+    """Return the scenario that `generate` makes, with a participant more who joins at the very end, and without what
+    takes messages along: one who leaves for good may have the only copy of them."""
     made = generate(seed)
     kept = tuple(action for action in made.actions if action.verb not in ("leave", "flood", "jump"))
     plans = tuple(replace(plan, skew=0) for plan in made.plans)
@@ -80,7 +80,7 @@ def run_seeds(seeds: Iterable[int], make: Worlds = HistoryWorld) -> HistorySumma
 
 
 def main(make: Worlds = HistoryWorld, arguments: Sequence[str] | None = None) -> int:
-    """`python -m sdschat.sim.history_run --seeds N`: 0 where every invariant held."""
+    """Run `python -m sdschat.sim.history_run --seeds N`. Return 0 if every invariant held."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
     parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
@@ -140,7 +140,7 @@ def _act(world: HistoryWorld, action: Action) -> None:
 
 
 def _month(world: HistoryWorld, except_for: set[int]) -> None:
-    """All machines are off for a month; then they are switched on, but for some."""
+    """Switch all machines off for a month; then switch them on, but for some."""
     for node in world.nodes:
         node.kill()
     world.companions.clear()
@@ -154,7 +154,8 @@ def _month(world: HistoryWorld, except_for: set[int]) -> None:
 
 
 def _heal(world: HistoryWorld) -> None:
-    """Everyone is there, the network is whole, and everything that was ever said is owed to everyone."""
+    """End all faults: everyone is there, the network is whole, and everything that was ever said is owed to
+    everyone."""
     world.network.calm = True
     world.network.blocked = frozenset()
     world.oracle.convergence.begin(world.time, {node.index: world.owed_from(node) for node in world.nodes})

@@ -137,7 +137,7 @@ class LiteralPeer:
                 self.missing[key] = (entry, self._t_req(now, key), now.mono + self.config.lost_after)
 
     def _incoming_buffer_sweep(self) -> None:
-        """Periodic Incoming Buffer Sweep, without its clock."""
+        """Do the Periodic Incoming Buffer Sweep, without its clock."""
         met = True
         while met:
             met = False
@@ -176,7 +176,8 @@ class LiteralPeer:
     # Time.
 
     def advance(self, now: Now) -> Iterator[bytes]:
-        """Everything that is due: what is lost, resends, repair responses and the sync message."""
+        """Do everything that is due, and yield the packets of it: what is lost, resends, repair responses and the sync
+        message."""
         for key, (_, _, lost_at) in list(self.missing.items()):
             if lost_at <= now.mono:
                 del self.missing[key]

@@ -65,7 +65,7 @@ def longest_interval_of(world: World) -> int:
 
 
 def bound(world: World) -> int:
-    """Milliseconds from convergence to rest, at most."""
+    """Return the milliseconds from convergence to rest, at most."""
     longest = max((len(record.log) for record in world.oracle.records), default=0)
     others = longest // limits.RANGE_IDS
     wait = max((record.node.config.lost_after for record in world.oracle.records if _waits(record)), default=0)
@@ -118,7 +118,7 @@ def _waits(record: NodeRecord) -> bool:
 
 
 def check_liveness(world: World) -> None:
-    """I18 and I14: everybody comes to rest within the bound, and the group is quiet from then on."""
+    """Check I18 and I14: everybody comes to rest within the bound, and the group is quiet from then on."""
     until = world.time + bound(world)
     intervals = SHORT_QUIET
     while True:

@@ -20,7 +20,7 @@ _MASK = (1 << 64) - 1
 
 
 def mix(value: int) -> int:
-    """64 well-mixed bits of a number (the finalizer of SplitMix64)."""
+    """Return 64 well-mixed bits of a number (the finalizer of SplitMix64)."""
     value = (value * 0x9E3779B97F4A7C15) & _MASK
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -73,7 +73,7 @@ class SimNetwork:
 
 
 def split(groups: tuple[tuple[int, ...], ...], nodes: int) -> frozenset[tuple[int, int]]:
-    """Pairs that a partition into these groups keeps apart; whoever is in no group is alone."""
+    """Return the pairs that a partition into these groups keeps apart; a node in no group is alone."""
     side = {node: index for index, group in enumerate(groups) for node in group}
     return frozenset(
         (one, other)
@@ -171,7 +171,7 @@ class SimNode:
         return self.literal
 
     def open(self, time: int, codec: Codec) -> Channel:
-        """The engine as it comes from the disk, which is also how one is replaced without anybody noticing."""
+        """Open the engine as it comes from the disk, which is also how one is replaced without anybody noticing."""
         name = self.plan.participant
         return Channel(
             CHANNEL,
@@ -192,7 +192,8 @@ class SimNode:
         return self.channel is not None and self.channel.state.packet_of(message_id) is not None
 
     def kill(self) -> None:
-        """Whatever was not written is gone, and so are packets that arrived and were not looked at."""
+        """Kill the process: whatever was not written is gone, and so are packets that arrived and were not looked
+        at."""
         self.channel = None
         self.inbox = []
         self.wake_at = None

@@ -47,7 +47,8 @@ class Masks:
             waku.add(self._waku, message_id)
 
     def drop(self, message_id: str) -> None:
-        """It was held and is no longer: nothing has to be said of it, but bits are not taken back."""
+        """Forget a message that was held and is no longer: nothing has to be said of it, but bits are not taken
+        back."""
         self._known.pop(message_id, None)
         self._floor = -1
 
@@ -149,14 +150,14 @@ class NodeRecord:
         self.wrong_clock = any(plan.skew > node.config.max_skew for plan in own)
 
     def settle(self) -> None:
-        """The step is over: only now may a filter claim the message that it made."""
+        """End the step: only now may a filter claim the message that it made."""
         if self.made_now:
             self.masks.add(self.made_now, self.log[self.made_now])
             self.made_now = ""
 
     def booted(self) -> None:
-        """The process is new. Its user sees the log of the disk, whatever was told before; what was scheduled comes
-        back by the wall clock, which may have jumped."""
+        """Note that the process is new. Its user sees the log of the disk, whatever was told before; what was scheduled
+        comes back by the wall clock, which may have jumped."""
         self.settle()
         shape = compact.shape_for(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
         if shape != self.masks.shape:
@@ -178,7 +179,7 @@ class NodeRecord:
         self.gaps_shown = {key: None for key in self.gaps_shown if key in named or key in gaps}
 
     def _measure_anew(self) -> None:
-        """Filters have another shape from now on: they are made of what is here."""
+        """Make the masks anew from what is here: filters have another shape from now on."""
         self.masks = Masks(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
         for message_id, lamport in (*self.log.items(), *self.buffered.items()):
             self.masks.add(message_id, lamport)
@@ -196,7 +197,7 @@ class NodeRecord:
         )
 
     def put_back(self, copied: Copied) -> None:
-        """The disk is the copy from now on."""
+        """Note that the disk is the copy from now on."""
         self.settle()
         self.once_in_log |= self.log.keys() - copied.log.keys()
         self.log.clear()  # others know this one dictionary

@@ -78,7 +78,7 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
 
 
 def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) -> Outcome:
-    """Every exception of the engine is a violation too: it must not raise."""
+    """Run a scenario. Every exception of the engine is a violation too: it must not raise."""
     trace = Trace(full_trace)
     outcome = Outcome(scenario.seed, timing=scenario.timing, variant=scenario.variant, usual=scenario.usual)
     world = None
@@ -136,7 +136,7 @@ def _live(world: World) -> int:
 
 
 def _note_rare(world: World) -> None:
-    """Situations that are seen at the end."""
+    """Count the rare situations that are seen at the end."""
     met = world.oracle.reach.met
     for node in world.nodes:
         if node.literal is not None and node.literal.answered:
@@ -176,7 +176,7 @@ def not_converged(world: World, within: int) -> str:
 
 
 def _heal(world: World) -> None:
-    """Every network fault ends, and everyone who has not left is up."""
+    """End every network fault, and start everyone who has not left."""
     scenario = world.scenario
     world.network.calm = True
     world.network.blocked = frozenset()

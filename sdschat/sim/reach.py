@@ -183,7 +183,7 @@ class Reach:
             )
 
     def _by_bytes(self, s: ChannelState, sender_id: str, what: str, each: int, every: int) -> None:
-        """A message was refused, and it was not for the number of messages."""
+        """Count a refusal of a message that was not for the number of messages."""
         deferred = what == "deferred"
         buffered = [buffered for buffered in s.incoming.buffered.values() if bool(buffered.release_at) == deferred]
         own = [one for one in buffered if one.message.sender_id == sender_id]
@@ -195,7 +195,7 @@ class Reach:
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
 
     def _range_filter(self, node: int, s: ChannelState, ready: Ready) -> None:
-        """A range filter was owed, and the sync message came without it."""
+        """Count a sync message that came without the range filter that was owed."""
         if self._wanted.get(node):
             for packet in ready.packets:
                 message = s.codec.decode(packet.raw) if packet.kind == "sync" else None

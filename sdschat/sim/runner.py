@@ -81,7 +81,7 @@ class RunSummary:
         return [name for name in SITUATIONS if not self.reach[name]]
 
     def reach_lines(self) -> Iterator[str]:
-        """Each rare situation, and how many seeds met it."""
+        """Yield a line for each rare situation: how many seeds met it."""
         for name in SITUATIONS:
             yield f"{self.reach[name]:>8,}  {name}"
 
@@ -107,7 +107,7 @@ def story(seed: int, profile: str) -> Scenario:
 
 
 def run_seed(seed: int, *, profile: str = "mixed") -> Outcome:
-    """One seed. Profiles: `mixed` (as CI runs it), `plain` and `varied` (each seed once, see generate.py and
+    """Run one seed. Profiles: `mixed` (as CI runs it), `plain` and `varied` (each seed once, see generate.py and
     varied.py), `equivalence` (I16 for every seed)."""
     scenario = story(seed, profile)
     if profile == "equivalence" or (profile == "mixed" and seed % _EQUIVALENCE_EVERY < 2):

@@ -76,7 +76,7 @@ class Scenario:
     variant: str = ""  # "varied": a story of varied.py, which has the same seeds
 
     def without_last(self) -> Scenario:
-        """Without the last participant, and everything it does."""
+        """Return the scenario without the last participant, and everything it does."""
         last = len(self.plans) - 1
         actions = tuple(
             action._replace(groups=tuple(tuple(node for node in group if node != last) for group in action.groups))
@@ -87,7 +87,7 @@ class Scenario:
 
     @property
     def configs(self) -> tuple[Config, ...]:
-        """Settings of every participant, at every time."""
+        """Return the settings of every participant, at every time."""
         return _configs_of(self.config, self.plans)
 
     @property
@@ -102,14 +102,14 @@ class Scenario:
 
     @property
     def torn(self) -> frozenset[str]:
-        """Participants with less or other in their log than their id stands for: from an older backup, or one key in
-        two places. An own message that another process wrote is refused, as forged."""
+        """Return the participants with less or other in their log than their id stands for: from an older backup, or
+        one key in two places. An own message that another process wrote is refused, as forged."""
         back = {self.plans[action.node].participant for action in self.actions if action.verb == "rollback"}
         return frozenset(back) | self.twins
 
     @property
     def twins(self) -> frozenset[str]:
-        """Participants with one key in two places."""
+        """Return the participants with one key in two places."""
         return frozenset(plan.key_of for plan in self.plans if plan.key_of)
 
     @property
@@ -151,7 +151,8 @@ class Scenario:
 
     @property
     def usual(self) -> bool:
-        """Default settings, however bad the network, and nobody who lies or leaves: what I5 gives times for."""
+        """Return True for default settings, however bad the network, and nobody who lies or leaves: I5 gives times for
+        these."""
         default = SPEC if self.timing == "spec" else DEMO
         same = self.config == default and not any(plan.settings or plan.later or plan.literal for plan in self.plans)
         return same and not (self.limits or self.losing or self.hostile or self.wrong_clock)

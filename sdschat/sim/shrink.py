@@ -33,7 +33,7 @@ def shrink(scenario: Scenario, attempt: Callable[[Scenario], Outcome] = run, tri
 
 
 def _fewer_actions(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
-    """ddmin: leave out ever smaller pieces for as long as what is left still fails."""
+    """Leave out ever smaller pieces (ddmin) for as long as what is left still fails."""
     pieces = 2
     best = scenario
     while len(best.actions) >= 1 and pieces <= 2 * len(best.actions):
@@ -77,6 +77,6 @@ def _simpler(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _fewer_nodes(scenario: Scenario) -> Iterator[Scenario]:
-    """Without the last participant, and everything it does."""
+    """Yield the scenario without the last participant, and everything it does."""
     if len(scenario.plans) > 2 and not any(plan.key_of == scenario.plans[-1].name for plan in scenario.plans):
         yield scenario.without_last()

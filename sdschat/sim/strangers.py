@@ -27,7 +27,7 @@ _RING: Final = 3  # messages that name each other in turn
 
 
 def written(world: World, action: Action, count: int) -> Message:
-    """One message with content."""
+    """Return one message with content."""
     now = START + world.time
     kind = action.point
     what = f"{world.scenario.seed} {action.at} {kind} {count}"
@@ -61,7 +61,7 @@ def written(world: World, action: Action, count: int) -> Message:
 
 
 def said(world: World, action: Action, count: int) -> Message | None:
-    """One sync message; None for a kind that is a message with content."""
+    """Return one sync message; None for a kind that is a message with content."""
     now, kind, number = START + world.time, action.point, 0
     packed = b""
     requests: tuple[HistoryEntry, ...] = ()

@@ -70,7 +70,7 @@ class _Group:
             self.on_the_way.append((peer, packet.raw, message))
 
     def tick(self, at: int) -> None:
-        """Everybody takes what was sent in the last tick, no two in the same order, and does what is due."""
+        """Let everybody take what was sent in the last tick, no two in the same order, and do what is due."""
         arrived, self.on_the_way = self.on_the_way, []
         now = Now(START + at, _MONO + at)
         for peer, channel in enumerate(self.channels):
@@ -86,7 +86,8 @@ class _Group:
 
 
 def measure(peers: int = 50, messages: int = 1000) -> Throughput:
-    """`messages` sent by all in turn, until everybody has them. Making and encoding them counts too."""
+    """Measure how long `messages`, sent by all in turn, take until everybody has them. Making and encoding them counts
+    too."""
     group = _Group(peers)
     gc.disable()  # the engine makes no cycles: the collector would look at fifty histories in vain
     try:
@@ -116,7 +117,7 @@ def _talk(group: _Group, peers: int, messages: int) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Arguments: peers, messages."""
+    """Measure once, and print the result. Arguments: peers, messages."""
     numbers = [int(argument) for argument in (sys.argv[1:] if argv is None else argv)]
     print(measure(*numbers).line())
     return 0

@@ -95,7 +95,7 @@ def _joins_later(draw: Random, scenario: Scenario, node: int) -> Scenario:
 
 
 def _clocks_apart(draw: Random, scenario: Scenario) -> Scenario:
-    """Clocks that differ by seconds, as they do."""
+    """Let clocks differ by seconds, as they do."""
     if scenario.skew or scenario.wrong_clock:
         return scenario
     for at in range(len(scenario.plans)):
@@ -135,7 +135,7 @@ def _settings(draw: Random, config: Config) -> Settings:
 
 
 def _settings_later(draw: Random, scenario: Scenario) -> Scenario:
-    """Somebody stops and comes back with other settings."""
+    """Let a participant stop and come back with other settings."""
     for _ in range(draw.randint(1, 2)):
         node, at = draw.randrange(len(scenario.plans)), draw.randint(0, scenario.heal_at - 1)
         scenario = _plan(scenario, node, later=_settings(draw, scenario.config))
@@ -145,7 +145,7 @@ def _settings_later(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _history_on_join(draw: Random, scenario: Scenario) -> Scenario:
-    """`history.on_join` all, 24h, none: a joiner catches up from the beginning, from some time on, or not at all."""
+    """Let joiners catch up from the beginning, from some time on, or not at all (`history.on_join` all, 24h, none)."""
     config = replace(scenario.config, max_skew=draw.choice((1_000, 20_000, 600_000)))
     plans = tuple(replace(plan, skew=0) for plan in scenario.plans)
     actions = tuple(action for action in scenario.actions if action.verb != "jump")
@@ -163,7 +163,7 @@ def _history_on_join(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _literal_peers(draw: Random, scenario: Scenario) -> Scenario:
-    """One or two of the group are the specification and no more."""
+    """Replace one or two of the group by a peer that is the specification and no more."""
     if scenario.limits or scenario.wrong_clock or scenario.hostile:  # it has no bounds, and follows every clock
         return scenario
     for node in draw.sample(range(len(scenario.plans)), draw.randint(1, min(2, len(scenario.plans) - 1))):
@@ -176,7 +176,7 @@ def _literal_peers(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _older_backup(draw: Random, scenario: Scenario) -> Scenario:
-    """A profile comes back from a backup that is older than what it has told others."""
+    """Let a profile come back from a backup that is older than what it has told others."""
     node = draw.choice([at for at, plan in enumerate(scenario.plans) if not plan.literal])
     times = sorted(draw.randint(1, scenario.heal_at) for _ in range(3))
     verbs = ("backup", "rollback", "restart")
@@ -184,7 +184,7 @@ def _older_backup(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _one_key_twice(draw: Random, scenario: Scenario) -> Scenario:
-    """A profile is copied to a second machine, and both go on."""
+    """Copy a profile to a second machine, and let both go on."""
     node = draw.choice([at for at, plan in enumerate(scenario.plans) if not plan.literal])
     config = replace(scenario.config, id_rule="content")
     plan = scenario.plans[node]
@@ -212,7 +212,7 @@ def _malformed(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _small_in_bytes(scenario: Scenario) -> Settings:
-    """Bounds that hold a packet or a few: no packet exceeds the bounds as they are, and with a waku filter it is
+    """Return bounds that hold a packet or a few: no packet exceeds the bounds as they are, and with a waku filter it is
     longer."""
     layouts = {config.bloom_layout for config in scenario.configs}
     speaks_waku = "waku" in layouts or any(plan.literal == "waku" for plan in scenario.plans)
@@ -221,7 +221,7 @@ def _small_in_bytes(scenario: Scenario) -> Settings:
 
 
 def _tight_bytes(draw: Random, scenario: Scenario) -> Scenario:
-    """Buffers small in bytes, and long messages."""
+    """Make buffers small in bytes, and messages long."""
     if scenario.limits:
         return scenario
     actions = tuple(
@@ -232,7 +232,7 @@ def _tight_bytes(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _tight_memory(draw: Random, scenario: Scenario) -> Scenario:
-    """Room for three peers, two witnesses and a handful of own messages."""
+    """Leave room for three peers, two witnesses and a handful of own messages."""
     if scenario.limits:
         return scenario
     typing = [
@@ -243,7 +243,7 @@ def _tight_memory(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _strangers(draw: Random, scenario: Scenario) -> Scenario:
-    """Strangers ask, lack, write orphans and future dates, and send filters that nobody can believe."""
+    """Add strangers who ask, lack, write orphans and future dates, and send filters that nobody can believe."""
     small = _small_in_bytes(scenario)
     limits = scenario.limits or draw.choice((TIGHT, _TIGHTER, _TIGHTER, small, small, ()))
     for _ in range(draw.randint(2, 5)):
@@ -258,14 +258,14 @@ def _strangers(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _forgetful(draw: Random, scenario: Scenario) -> Scenario:
-    """The disk of one participant keeps few packets: it knows that it had a message, and cannot send it."""
+    """Let the disk of one participant keep few packets: it knows that it had a message, and cannot send it."""
     if scenario.losing or scenario.limits:
         return scenario
     return _plan(scenario, draw.randrange(len(scenario.plans)), bodies=draw.randint(1, 8))
 
 
 def _coarse_ranges(draw: Random, scenario: Scenario) -> Scenario:
-    """Little room for a filter over a range, and never none behind a small window, which does not reach back by
+    """Leave little room for a filter over a range, and never none behind a small window, which does not reach back by
     itself. No settings lead to none: `RANGE_LIMIT` ids take 0.2 KiB, and the smallest limit of packets that is allowed
     is 1.6 KiB."""
     if scenario.limits or scenario.crowded:
@@ -277,7 +277,7 @@ def _coarse_ranges(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _waku_leaves(draw: Random, scenario: Scenario) -> Scenario:
-    """A peer of the waku format is there for a while."""
+    """Let a peer of the waku format be there for a while."""
     if scenario.limits or scenario.wrong_clock or scenario.hostile or len(scenario.plans) < 3:
         return scenario
     limits = (("WAKU_REMEMBERED", 2 * scenario.longest_interval),)
@@ -287,7 +287,7 @@ def _waku_leaves(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _many_resends(draw: Random, scenario: Scenario) -> Scenario:
-    """Somebody whose burst nobody heard comes back when all of it is due at once."""
+    """Let a participant whose burst nobody heard come back when all of it is due at once."""
     node, count = draw.randrange(len(scenario.plans)), draw.randint(17, 40)
     at = draw.randint(0, scenario.heal_at // 2)
     burst = [Action(at, "send", node, 6000 + number) for number in range(count)]
@@ -298,7 +298,7 @@ def _many_resends(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _clock_put_right(draw: Random, scenario: Scenario) -> Scenario:
-    """A joiner's clock is fast beyond what others bear, and is put right later."""
+    """Let a joiner's clock be fast beyond what others bear, and be put right later."""
     if scenario.skew or scenario.wrong_clock or any(plan.literal for plan in scenario.plans):
         return scenario
     node = draw.randrange(len(scenario.plans))

@@ -129,7 +129,7 @@ class World:
         self.flush(node)
 
     def flush(self, node: SimNode) -> None:
-        """After every verb: make the writes true, publish the packets, tell the events. Or die on the way."""
+        """Do what follows every verb: make the writes true, publish the packets, tell the events. Or die on the way."""
         channel = node.channel
         assert channel is not None
         ready = channel.take()
@@ -175,7 +175,8 @@ class World:
         return True
 
     def literal_did(self, node: SimNode, packets: Iterable[bytes]) -> None:
-        """After every verb of a peer that is the specification and no more."""
+        """Do what follows every verb of a peer that is the specification and no more: send its packets, and note what
+        it shows."""
         peer, oracle = node.literal, self.oracle
         assert peer is not None
         before = len(oracle.records[node.index].shown)
@@ -277,7 +278,7 @@ class World:
         return node.config.repair_enabled and not self.scenario.crowded and message.sender_id != node.plan.participant
 
     def _drain(self, node: SimNode) -> None:
-        """A slow consumer looks into its inbox: everything in it is one step."""
+        """Let a slow consumer look into its inbox: everything in it is one step."""
         channel = node.channel
         inbox, node.inbox = node.inbox, []
         if channel is None or not inbox:
@@ -287,5 +288,5 @@ class World:
         self.flush(node)
 
     def made(self, node: SimNode, message: Message, raw: bytes) -> None:
-        """A node made a message with content: the world knows it before anybody else can."""
+        """Note a message with content that a node made: the world knows it before anybody else can."""
         self.oracle.origins[message.message_id] = Origin(node.index, message, raw)
