@@ -335,7 +335,8 @@ class Host:
         return found[0]
 
     def message_in_question(self, prefix: str) -> str:
-        """As `find_message`; where nothing is selected either, the newest message of ours: did it arrive?"""
+        """Do what `find_message` does; if nothing is selected either, return the newest message of ours: did it
+        arrive?"""
         if not prefix.strip() and self.selection is None:
             newest = next((entry for entry in reversed([*self.model.timeline.messages()]) if entry.own), None)
             if newest is not None:

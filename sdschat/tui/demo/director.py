@@ -148,7 +148,7 @@ class Director:
 
     @property
     def failed(self) -> list[asyncio.Future[NoReturn]]:
-        """One future for each node: the error that ends it."""
+        """Return one future for each node: the error that ends it."""
         return [node.failed for node in self.group.nodes.values()]
 
     async def play(self, seconds: float | None = None) -> None:

@@ -16,7 +16,7 @@ _NONE: Final = "This is no members' channel: it has no committee, and its log is
 
 
 def tree(view: ViewInput) -> list[Line]:
-    """Operations in front of the compaction, in their order."""
+    """Show the operations in front of the compaction, in their order."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)
@@ -45,8 +45,8 @@ def tree(view: ViewInput) -> list[Line]:
 
 
 def clock(view: ViewInput) -> list[Line]:
-    """Operations that each member is known to have, by their writers: the members, since of those who are gone nothing
-    more comes."""
+    """Show the operations that each member is known to have, by their writers: the members, since of those who are gone
+    nothing more comes."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)
@@ -110,7 +110,7 @@ def checkpoint(view: ViewInput) -> list[Line]:
 
 
 def committee(view: ViewInput) -> list[Line]:
-    """Members, how they answer, and the ballot."""
+    """Show the members, how they answer, and the ballot."""
     peek = view.members
     if peek is None:
         return paragraph(_NONE, view.width)

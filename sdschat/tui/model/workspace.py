@@ -283,7 +283,7 @@ class TalkModel(ChannelModel):
 
     @property
     def mentions(self) -> int:
-        """Every message here is for us alone."""
+        """Return the number of unread messages: every message here is for us alone."""
         return self.unread
 
 

@@ -51,7 +51,8 @@ class Company(WatchedGroup):
     # What happens to them.
 
     def say(self, nick: str, text: str) -> None:
-        """Raises ValueError with a sentence for a text that cannot be sent."""
+        """Send a text of this participant, unless it is away. Raises ValueError with a sentence for a text that cannot
+        be sent."""
         if nick not in self.away:
             self.group.nodes[nick].send(self.group.channel, text)
 

@@ -195,7 +195,7 @@ class Garden(WatchedGroup):
         return len({one.checkpoint for one in engines}) == 1 and not any(one.open_events() for one in engines)
 
     async def search(self) -> WordSearch:
-        """WordSearch all files of all profiles for the word, as `grep -c` would."""
+        """Search all files of all profiles for the word, as `grep -c` would."""
         return await asyncio.to_thread(self._search)
 
     def _search(self) -> WordSearch:

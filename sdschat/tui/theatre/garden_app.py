@@ -83,7 +83,7 @@ class GardenApp(OrderedKeys):
         self.set_interval(_FRAME, self.draw)
 
     async def search_on(self) -> None:
-        """WordSearch the files again and again."""
+        """Search the files again and again."""
         while True:
             self.found = await self.garden.search()
             await asyncio.sleep(_SEARCH)

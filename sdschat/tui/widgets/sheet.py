@@ -126,8 +126,8 @@ class Sheet(ScrollView, can_focus=True):
         return self._pages[self._at] if self._pages and self.display else None
 
     def cover(self, area: LogArea) -> None:
-        """Lie over this part of the screen; over the lists beside it, too, where only that makes room for a picture or
-        for a word such as an id."""
+        """Cover this part of the screen; the lists beside it, too, if only that makes room for a picture or for a word
+        such as an id."""
         self._area = area
         body = area.parent
         if not isinstance(body, Widget) or not body.size.width:
