@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """The program `sdschat`."""
+    """Run the program `sdschat`."""
     from sdschat.cli.program import run
 
     sys.exit(run(sys.argv[1:]))

@@ -135,7 +135,7 @@ class Lint:
         return self.count(channel, report)
 
     def count(self, channel: str, report: Mapping[str, Any], place: Mapping[str, Any] = _NOWHERE) -> str | None:
-        """As `take`, for a packet with its report. `place`: the file and line in which it stands."""
+        """Do what `take` does, for a packet with its report. `place`: the file and line in which it stands."""
         sender_id = str(report.get("sender_id", ""))
         if (channel, sender_id) not in self._senders and len(self._senders) >= _MOST_SENDERS:
             sender_id = _OTHERS

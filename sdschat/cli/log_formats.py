@@ -59,7 +59,7 @@ def _fate(state: AckState, sends: int) -> str:
 
 
 def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> str:
-    """As `as_text`."""
+    """Return a message as a paragraph of Markdown. The parameters are those of `as_text`."""
     shown = (name or who(message)).strip()  # Markdown draws no bold text that begins or ends with a space
     name = _name(shown or safe(message.sender_id[:8]))
     text = _literal(safe((message.text or "").expandtabs(_TAB), lines=True))
@@ -75,7 +75,7 @@ def _literal(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """As `_literal`, and without what programs that draw Markdown take for an address."""
+    """Escape what `_literal` does, and what programs that draw Markdown take for an address."""
     return _spaced(_LINKS.sub(lambda sign: f"&#{ord(sign[0])};", _literal(text)))
 
 
@@ -189,12 +189,12 @@ _JOURNAL: Final = {
 
 
 def write_messages(messages: Iterable[DisplayMessage]) -> None:
-    """To standard output."""
+    """Write messages to standard output."""
     _write(_MESSAGE, (_message(each) for each in messages))
 
 
 def write_journal(rows: Iterable[JournalRow]) -> None:
-    """To standard output."""
+    """Write rows of the journal to standard output."""
     _write(_JOURNAL, (row._asdict() for row in rows))
 
 

@@ -60,7 +60,7 @@ def command(
     count: int | None,
     run_id: str | None,
 ) -> int:
-    """Messages out of the archive, one JSON line each, without Java.
+    """Print messages out of the archive, one JSON line each, without Java.
 
     \b
     Examples:
