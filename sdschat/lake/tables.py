@@ -174,7 +174,7 @@ class Tables:
         return [f"{self._place(table)}/{unquote(path) if self.folder is not None else path}" for path in paths]
 
     def refresh(self) -> None:
-        """See what others wrote meanwhile."""
+        """Forget what was read, so that what others wrote meanwhile is seen."""
         self._seen.clear()
 
     def append(self, table: type, rows: Any) -> None:

@@ -25,7 +25,7 @@ class Config:
             raise ValueError(problem)
 
     def problems(self) -> list[str]:
-        """One text for each wrong value: the setting, its value and the values allowed."""
+        """Return one text for each wrong value: the setting, its value and the values allowed."""
         found: list[str] = []
 
         def within(name: str, value: int, low: int, high: int) -> None:

@@ -248,7 +248,7 @@ class TimberEngine:
 
     @property
     def me(self) -> int | None:
-        """Our slot, while we are a member."""
+        """Return our slot, while we are a member."""
         return self._core.replica.me
 
     @property

@@ -14,8 +14,8 @@ from sdschat.timber.values import AuthorRow, Operation, Refusal, SignedEvent, St
 
 
 def take_snapshot(core: EngineState) -> Snapshot:
-    """The rows on disk once all writes so far are applied, in a fixed order, while nothing behind the checkpoint is
-    kept: the rows of posts follow the compaction."""
+    """Return the rows on disk once all writes so far are applied, in a fixed order, while nothing behind the checkpoint
+    is kept: the rows of posts follow the compaction."""
     replica = core.replica
     state = state_at_compaction(replica) if replica.tree.first is not None else None
     if state is None:

@@ -209,7 +209,7 @@ class Syncing:
         return True
 
     def _compare(self, peer: bytes, sync: Sync) -> None:
-        """Equal clocks: finish, or find the operations of one number that differ."""
+        """Finish with a peer whose clocks equal ours, or find the operations of one number that differ."""
         core = self.core
         if sync.digest == core.digest():
             if self._may_answer(peer):

@@ -152,7 +152,7 @@ class Transport(Protocol):
     def unsubscribe(self, topic_filter: str) -> None: ...
 
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
-        """Exactly one `Published` or `PublishFailed` with this tag follows."""
+        """Publish a packet. Exactly one `Published` or `PublishFailed` with this tag follows."""
 
     def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
         """Set the payload of our retained presence topic. `leaving` is published there when the connection ends: as the

@@ -145,7 +145,8 @@ def _well_formed(envelope: Envelope, nonce_bytes: int) -> bool:
 
 
 def _well_placed(place: Place) -> bool:
-    """A message has a number and a Lamport time, an ephemeral one neither; all but the first name the one before."""
+    """Return True if the fields of a place fit together: a message has a number and a Lamport time, an ephemeral one
+    neither; all but the first name the one before."""
     return (
         len(place.device) == DEVICE_BYTES
         and len(place.history) == DIGEST_BYTES

@@ -276,7 +276,7 @@ class Group:
         self.watch(who)
 
     def watch(self, who: Indices) -> None:
-        """See to it that the sync timers are looked at when the first of these participants is due."""
+        """Look at the sync timers when the first of these participants is due."""
         if len(who):
             due = self.due[who]
             self.soon.append(who[due < self.window])

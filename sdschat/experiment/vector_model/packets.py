@@ -99,7 +99,7 @@ class Ears:
         return heard
 
     def who_of(self, who: Indices, senders: Indices) -> Indices:
-        """Like `any_of`, but only for these participants, in order; return those that hear one."""
+        """Do what `any_of` does, but only for these participants, in order; return those that hear one."""
         draw = self._of(who)
         heard: Flags = draw >= self._loss ** len(senders)
         if self._group.now < self._group.setting.warm_up:
@@ -110,7 +110,7 @@ class Ears:
         return who[heard]
 
     def any_counted(self, counts: Array, who: Indices) -> Flags:
-        """Like `any_of`, but only for these participants, each with its own number of packets."""
+        """Do what `any_of` does, but only for these participants, each with its own number of packets."""
         lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
         heard: Flags = (self._of(who) >= lost) & self._group.here(who) & (counts > 0)
         return heard

@@ -33,7 +33,7 @@ def want_push(g: Group, message: int, who: Indices) -> None:
 
 
 def _look_at(g: Group, message: int, due: int) -> None:
-    """See to it that the planned pushes of a message are looked at when one is due."""
+    """Look at the planned pushes of a message when one is due."""
     if due < g.push_next[message]:
         g.push_next[message] = due
         g.wheel.put(due, "push", message, NOBODY)
