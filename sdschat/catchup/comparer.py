@@ -75,7 +75,7 @@ class RangeComparer:
 
     @property
     def lacks(self) -> int:
-        """Number of messages that we need, as far as it is known."""
+        """Return the number of messages that we need, as far as it is known."""
         return sum(need.messages for need in self.needs)
 
     def ask(self) -> Ask | None:
@@ -228,7 +228,7 @@ class RangeComparer:
                 self.needs.append(Need(key, behind(key), 1))
 
     def _cells_for(self, ours: int, theirs: int) -> int:
-        """Number of cells to ask for. With as many cells as messages, the reply is a list of short ids."""
+        """Return the number of cells to ask for. With as many cells as messages, the reply is a list of short ids."""
         apart = max(abs(ours - theirs), self._usual)
         if apart * _LISTED >= theirs:
             return 2 * values.LEAF

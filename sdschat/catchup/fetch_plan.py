@@ -123,7 +123,7 @@ class Sequenced:
         self._next = 0
 
     def put(self, page: HistoryPage) -> bool:
-        """False if too many wait already."""
+        """Put a page in its place. Return False if too many wait already."""
         if len(self._waiting) >= _AHEAD:
             return False
         if page.number >= self._next:

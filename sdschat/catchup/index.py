@@ -157,5 +157,6 @@ def _cut(keys: Keys, middle: int) -> tuple[int, LogKey]:
 
 
 def _roundness(before: int, lamport: int) -> int:
-    """Number of trailing binary zeros of the roundest number that is above `before` and not above `lamport`."""
+    """Return the number of trailing binary zeros of the roundest number that is above `before` and not above
+    `lamport`."""
     return (before ^ lamport).bit_length() - 1 if before < lamport else -1

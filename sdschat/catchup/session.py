@@ -77,7 +77,7 @@ class CatchUpSession:
 
     @property
     def source(self) -> str:
-        """Name of the source that is asked now, or an empty string."""
+        """Return the name of the source that is asked now, or an empty string."""
         return "" if self._source is None else self._source.name
 
     @property

@@ -39,7 +39,8 @@ def is_action(message: DisplayMessage) -> bool:
 
 
 def as_text(message: DisplayMessage, name: str = "", answered: str = "") -> str:
-    """`name`: of its author, if the nick alone does not tell; `answered`: the message that it answers, in words."""
+    """Return a message in one line or more. `name`: of its author, if the nick alone does not tell; `answered`: the
+    message that it answers, in words."""
     marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
     if message.verdict in ("bad_signature", "mismatched", "not_member"):
         marks += f" [{message.verdict.replace('_', ' ')}]"

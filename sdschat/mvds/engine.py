@@ -175,8 +175,8 @@ class Engine:
             core.report_refused(peer)
 
     def sending(self, peer: str, mid: bytes) -> tuple[int, int] | None:
-        """Number of sendings of a message to a peer, and the monotonic time of the next one if the peer does not
-        acknowledge it before; None: the message is not, or not any more, being sent to this peer."""
+        """Return the number of sendings of a message to a peer, and the monotonic time of the next one if the peer does
+        not acknowledge it before. Return None if the message is not, or not any more, being sent to this peer."""
         known = self._core.peers.get(peer)
         record = None if known is None else known.records.get(mid)
         return None if record is None else (record.send_count, self._core.clock.begin(record.send_epoch))

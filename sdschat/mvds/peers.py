@@ -133,8 +133,8 @@ class Peer:
         return None
 
     def offer_room(self, sending: int = 0) -> int:
-        """Number of new offers that may be sent after `sending` messages: no more than the peer can process. A peer
-        that does not answer gets the same offers again, and further ones once it answers."""
+        """Return the number of new offers that may be sent after `sending` messages: no more than the peer can process.
+        A peer that does not answer gets the same offers again, and further ones once it answers."""
         return OFFER_WINDOW - self.unexpired[SendQueue.SENT_OFFER] - max(0, self.unexpired[SendQueue.MESSAGE] - sending)
 
     @property

@@ -105,7 +105,8 @@ def _below_request_limit(peer: Peer) -> bool:
 
 
 def _messages_that_fit(core: Core, peer: Peer, room: int) -> int:
-    """Number of further messages that fit into `room` bytes, by the average size of the peer's recent messages."""
+    """Return the number of further messages that fit into `room` bytes, by the average size of the peer's recent
+    messages."""
     if core.config.ordering == "eventual":
         return limits.REQUESTS_PER_PEER
     return room // peer.average_cost - len(peer.expected)

@@ -42,7 +42,7 @@ class Node:
     def __init__(
         self, profile: Profile, nick: str, settings: Settings, network: TransportFactory, clock: Clock | None = None
     ) -> None:
-        """Needs a running loop. The profile is ours from now on, and closed with the node."""
+        """Set up the node on a running loop. The profile is ours from now on, and closed with the node."""
         self.settings = settings
         self.gate = ContentGate(
             profile.identity,

@@ -177,8 +177,8 @@ class OutgoingBuffer:
         self.changed[message.message_id] = message
 
     def newest_first(self, floor: int, unseen_by: str = "", *, unproven: bool = False) -> Iterator[Outgoing]:
-        """Open messages dated from `floor` on, of which this participant has told nothing yet, with a signature, or
-        `unproven`, without one."""
+        """Yield the open messages dated from `floor` on, of which this participant has told nothing yet, with a
+        signature, or `unproven`, without one."""
         self._forget_ages()
         ages = self._ages
         start = bisect_left(ages, (floor, "")) if floor else 0
@@ -189,7 +189,7 @@ class OutgoingBuffer:
             yield message
 
     def oldest_first(self) -> Iterator[Outgoing]:
-        """Open messages."""
+        """Return an iterator over the open messages."""
         self._forget_ages()
         return (self.open[message_id] for _, message_id in self._ages if message_id in self.open)
 

@@ -113,7 +113,7 @@ def _online(world: World, action: Action) -> None:
 
 
 def _join(world: World, action: Action) -> None:
-    """Come for the first time. With a copy of somebody's key comes a copy of that one's disk."""
+    """Let a participant come for the first time. With a copy of somebody's key comes a copy of that one's disk."""
     node = world.nodes[action.node]
     if node.boots or not node.gone:
         return

@@ -69,7 +69,7 @@ class LogArchive:
         return None if number is None else self._one(_AT, (place, number))
 
     def place_of(self, channel: str, message_id: str) -> int | None:
-        """Place of a message in the log, or None if its packet is gone."""
+        """Return the place of a message in the log, or None if its packet is gone."""
         number = self._store.number(channel)
         if number is None:
             return None

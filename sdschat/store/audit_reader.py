@@ -127,7 +127,7 @@ class AuditReader:
         return "" if row is None else str(row[0])
 
     def as_of(self) -> int:
-        """Place of the newest row of the journal: it grows with every change, and never falls."""
+        """Return the place of the newest row of the journal: it grows with every change, and never falls."""
         with as_store_error(self.path):
             place = self._connection.execute("SELECT max(place) FROM journal").fetchone()[0]
         return place or 0

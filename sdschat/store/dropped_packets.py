@@ -140,7 +140,8 @@ def kept_as_ids(
     newest_first: bool,
     limit: int,
 ) -> list[tuple[int, str, str]]:
-    """Date, id and sender of messages of which never more than the id was kept, from `low` on and before `high`."""
+    """Return the date, id and sender of messages of which never more than the id was kept, from `low` on and before
+    `high`."""
     query = _KEPT_DOWN if newest_first else _KEPT_UP
     return connection.execute(query, (channel, low[0], high[0], *low, *high, limit)).fetchall()
 
@@ -154,7 +155,7 @@ def oldest_kept_as_ids(
 
 
 def kept_as_id(connection: sqlite3.Connection, channel: int, message_id: str) -> tuple[int, str] | None:
-    """Date and sender of a message of which never more than the id was kept; None for any other."""
+    """Return the date and sender of a message of which never more than the id was kept; None for any other."""
     packed = packed_id(message_id)
     rows = [] if packed is None else connection.execute(_SENDER_OF, (channel, packed, packed)).fetchall()
     return rows[0] if rows else None

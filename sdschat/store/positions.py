@@ -46,7 +46,7 @@ class Positions:
         return 0 if tally is None else tally.messages
 
     def rank(self, channel: str, message_id: str) -> int:
-        """Rank of a message; 0 if there is no such message."""
+        """Return the rank of a message; 0 if there is no such message."""
         number, count = self._number(channel), self.count(channel)
         found = self._one(_PLACE, number, message_id)
         if found is None:

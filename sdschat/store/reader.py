@@ -238,7 +238,7 @@ class Reader(UserState):
             return [] if tally is None else list(rows_after(self.connection, tally.number, after))
 
     def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
-        """Number of packets refused since the profile exists, by channel and reason."""
+        """Return the number of packets refused since the profile exists, by channel and reason."""
         found: dict[str, dict[str, int]] = {}
         with as_store_error(self.path):
             rows = self.connection.execute(

@@ -20,7 +20,7 @@ class RetentionFloor(NamedTuple):
 
     @property
     def ids(self) -> int:
-        """Number of ids without a packet."""
+        """Return the number of ids without a packet."""
         return self.packets - self.ids_gone
 
 

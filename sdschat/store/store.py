@@ -155,7 +155,7 @@ class Store(UserState):
         return StoredLog(self.connection, self.path, self.ranges, self.number(channel_id))
 
     def messages(self, channel_id: str) -> int:
-        """Number of messages in the log of a channel."""
+        """Return the number of messages in the log of a channel."""
         tally = self._tallies.get(channel_id)
         return 0 if tally is None else tally.messages
 

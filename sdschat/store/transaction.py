@@ -194,7 +194,7 @@ class Transaction:
         self._local.setdefault(table, {})[key] = (*values, row_sum(values))
 
     def _number(self, channel: str) -> int:
-        """Number of a channel; a new channel gets the next one."""
+        """Return the number of a channel; a new channel gets the next one."""
         tally = self.tallies.get(channel) or self._known.get(channel)
         if tally is None:
             new = sum(1 for name in self.tallies if name not in self._known)

@@ -56,7 +56,7 @@ class UserState:
         return ReadMark(*rows[0][1:5]) if rows else None
 
     def unread(self, channel: str) -> int:
-        """Number of messages of others that are shown and came since the read mark, late ones too; at most
+        """Return the number of messages of others that are shown and came since the read mark, late ones too; at most
         `UNREAD_COUNTED`."""
         with as_store_error(self._file):
             numbers = self.connection.execute(_NUMBER, (channel,)).fetchall()

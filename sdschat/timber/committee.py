@@ -189,7 +189,7 @@ class Committee:
 
     @property
     def ended(self) -> int:
-        """Number of memberships that have ended."""
+        """Return the number of memberships that have ended."""
         return len(self.slots) - len(self.open)
 
     def lacking(self, slot: int, seq: int) -> list[int]:

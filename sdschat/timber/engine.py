@@ -257,7 +257,7 @@ class TimberEngine:
 
     @property
     def refusals(self) -> dict[Reason, int]:
-        """Number of refusals since the start, by reason."""
+        """Return the number of refusals since the start, by reason."""
         return dict(self._core.refusals.by_reason)
 
     def missing(self) -> list[MissingOperation]:

@@ -49,7 +49,8 @@ class Recorder:
     """Records a node from its start on. To be attached before a channel is joined, and closed at the end."""
 
     def __init__(self, node: Node, path: Path) -> None:
-        """Raises OSError where the file cannot be made, or is there already: nobody's recording is written over."""
+        """Make the file. Raises OSError if it cannot be made, or is there already: nobody's recording is written
+        over."""
         self._node = node
         self._path = path
         self._file: TextIO | None = _made(path)

@@ -140,7 +140,7 @@ class ReplayNode(Node):
     """Stands where the recorded node stood after so many steps."""
 
     def __init__(self, recording: Recording, database: Path) -> None:
-        """Needs a running loop and an empty folder for the database."""
+        """Stand before the first step. Needs a running loop and an empty folder for the database."""
         start = recording.steps[0].at if recording.steps else 0
         super().__init__(
             open_profile(database, recording.settings),

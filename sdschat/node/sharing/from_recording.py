@@ -31,7 +31,7 @@ class SharedRecording:
     """Reads the lines of one channel of a recording, in their order."""
 
     def __init__(self, recording: Recording, channel: str, *, has_texts: bool) -> None:
-        """Raises MembersRecording for a members' channel."""
+        """Read the recording. Raises MembersRecording for a members' channel."""
         self.is_private = False
         self._has_texts = has_texts
         self._recording = recording

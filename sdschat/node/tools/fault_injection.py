@@ -52,7 +52,7 @@ class Injection:
     """The faults of one channel of a node. Cheap to make: all that it knows is kept by the transport."""
 
     def __init__(self, node: Node, channel: str) -> None:
-        """Raises KeyError for a channel that is not joined."""
+        """Find the channel. Raises KeyError for one that is not joined."""
         self._node = node
         self._session = node.sessions[channel]
 

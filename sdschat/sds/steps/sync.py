@@ -30,8 +30,8 @@ def periodic_sync_message(s: ChannelState) -> None:
 
 
 def send_sync(s: ChannelState) -> None:
-    """Empty content, a raised clock, causal history and filter as for any message. It is never persisted, buffered,
-    logged, named in a causal history or put into a filter; only the raised clock outlives it."""
+    """Send a sync message: empty content, a raised clock, causal history and filter as for any message. It is never
+    persisted, buffered, logged, named in a causal history or put into a filter; only the raised clock outlives it."""
     choose_filter_format(s)
     lamport = s.clock.tick(s.now.wall)
     requests = eligible_requests(s)

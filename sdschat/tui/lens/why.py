@@ -113,7 +113,7 @@ def _own(view: ViewInput, shown: Shown) -> list[Line]:
 
 
 def _is_taken(view: ViewInput, message_id: str) -> bool:
-    """False for a message that was written in this run, and that the broker did not take yet."""
+    """Return False for a message that was written in this run, and that the broker did not take yet."""
     steps = [timed.body for timed in view.trace.steps.get(message_id, ())]
     written = any(isinstance(body, events.MessageDelivered) for body in steps)
     return not written or any(isinstance(body, events.HandedOver) for body in steps)
