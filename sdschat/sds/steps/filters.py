@@ -72,7 +72,7 @@ def _start_anew(s: ChannelState, floor: int, ids: list[tuple[int, str]]) -> None
 
 
 def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
-    """Return the newest half of what the filter may hold, and before it the floor from which on that is complete."""
+    """Return the newest half of what the filter may hold, preceded by the floor from which on that is complete."""
     keep = s.filter.capacity // 2
     log = s.newest(keep + 1)
     waiting = s.incoming.newest_waiting(keep + 1)
