@@ -386,9 +386,10 @@ class KeyBook:
             self._senders[sender_id] = row.public_key
             if not self.standing(sender_id) & ~_STRANGE:
                 self._strangers[row.public_key] = None
-        elif isinstance(row, NickRow):
-            self._nicks[row.skeleton] = row
-            self._nicks_of.setdefault(row.public_key, set()).add(row.skeleton)
+        elif isinstance(row, NickRow) and (form := skeleton(row.nick)) not in self._nicks:
+            # Its own form may be that of an older program.
+            self._nicks[form] = row
+            self._nicks_of.setdefault(row.public_key, set()).add(form)
 
     def _leave_people(self, row: StandingRow | None) -> None:
         """Count somebody no more among the people of a day, if they were."""

@@ -4,42 +4,46 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Set
 from functools import lru_cache
 from typing import Final
 
-# Letters of other scripts, and digits, that look like a small Latin letter: the cases that occur in practice, from the
-# confusables of Unicode Technical Standard 39. Capitals are folded to small letters before this table is used.
+# Letters of other scripts, and digits, that look like a small or a capital Latin letter: most of the confusables of
+# Unicode Technical Standard 39, and the small capitals. I, l and 1 are one, since fonts draw them alike.
 _LOOK_ALIKES: Final = {
-    "a": "аα",
-    "b": "ьв",
-    "c": "сϲ",
-    "d": "ԁ",
-    "e": "еєҽ",
-    "g": "ɡց",
-    "h": "һհн",
-    "i": "іιıɩ",
-    "j": "јϳ",
-    "k": "кκ",
-    "l": "1|ӏǀ",
-    "m": "м",
-    "n": "ոη",
-    "o": "оοօ0ø",
-    "p": "рρ",
-    "q": "ԛզ",
-    "r": "гᴦ",
-    "s": "ѕ",
-    "t": "тτ",
-    "u": "υս",
-    "v": "νѵ",
-    "w": "ԝωա",
-    "x": "хχ",
-    "y": "уγү",
+    "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠𖽀",
+    "b": "ƀƄʙΒВЬвьᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
+    "c": "ϲϹСсᏟᴄⲤⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
+    "d": "đɗԁᎠᏧᑯᗞᗪᴅꓒꓓ",
+    "e": "ΕЕеєҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
+    "f": "ϜքᖴẝꓝꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
+    "g": "ƍɡɢԌցᏀᏳᶃꓖ",
+    "h": "ħʜΗНнһհᎻᏂᕼⲎꓧ𐋏",
+    "j": "ͿϳЈјᎫᒍᴊꓙꞲ",
+    "k": "ĸΚκКкᏦᛕᴋⲔꓗ𐔘",
+    "l": "1i|ıłƖǀɩɪʟΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳⏽│ⲒⳐⵏꓡꓲꙇꭵ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃𖼖𖼨𝈪",
+    "m": "ΜϺМмᎷᗰᛖᴍⲘꓟ𐊰𐌑",
+    "n": "ɴΝηոռⲚꓠ𐔓",
+    "o": "0øΟοσОоՕօסه۵०০੦૦ଠ୦௦ం౦ಂ೦ംഠ൦ං๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠",
+    "p": "ΡρРрᏢᑭᴘ⍴Ⲣⲣꓑ𐊕",
+    "q": "ԛգզⵕ",
+    "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖",
+    "s": "ƽЅѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺",
+    "t": "ŧΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨",
+    "u": "ʋυՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂",
+    "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍",
+    "w": "ɯѡԜԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯",
+    "x": "×ΧХхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
+    "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
+    "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
 }
 _DRAWN_LIKE: Final = {ord(other): latin for latin, others in _LOOK_ALIKES.items() for other in others}
 # Categories that are not drawn: control, format (zero width, direction), unassigned, and marks on a letter.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Mn", "Me"})
+_BLANK: Final = frozenset("\u115f\u1160\u2800\uffa0\ufffc\U0001d159")  # of other categories, and drawn as nothing
+_GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")
 
 
 @lru_cache(maxsize=4096)
@@ -48,8 +52,12 @@ def skeleton(nick: str) -> str:
 
     Accents, spaces and case are ignored, so it may report too many look-alikes: "José" and "jose" are alike.
     """
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", nick).casefold())
-    seen = "".join(letter for letter in folded if unicodedata.category(letter) not in _UNSEEN)
+    letters = unicodedata.normalize("NFD", nick)
+    if letters.isupper() or not _GREEK.fullmatch("".join(filter(str.isalpha, letters))):
+        letters = letters.translate(_DRAWN_LIKE)  # capitals as they are drawn; in Greek words as their small letters
+        letters = unicodedata.normalize("NFKD", letters).translate(_DRAWN_LIKE)
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", letters).casefold())
+    seen = "".join(each for each in folded if unicodedata.category(each) not in _UNSEEN and each not in _BLANK)
     return "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
 
 

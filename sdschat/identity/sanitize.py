@@ -14,7 +14,7 @@ from typing import Final
 # direction), surrogates, private use, unassigned, and the separators of lines and paragraphs.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # These letters are drawn as nothing, so a name made of them would be invisible.
-_UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+_UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0\U0001d159")
 _MARKS: Final = frozenset({"Mn", "Me"})
 _MOST_MARKS: Final = 4  # on one letter; living languages take three
 _MOST_BREAKS: Final = 3  # in a row: two empty lines
@@ -37,7 +37,7 @@ _PLAIN: Final = re.compile(
 _PLAIN_LINES: Final = re.compile(rf"{_PLAIN.pattern}(?:\n{{1,{_MOST_BREAKS}}}{_PLAIN.pattern[:-1]}+)*")
 _BREAKS: Final = re.compile(rf"\n{{{_MOST_BREAKS + 1},}}")
 _WRITTEN: Final = {"\n": "\\n", "\r": "\\r"}
-_TAB: Final = "    "
+_SPACES: Final = {"\t": "    ", "\u2800": " "}  # the second one is the empty cell of pictures in braille
 
 
 def harmless(text: str, *, limit: int | None = None, lines: bool = False) -> str:
@@ -75,8 +75,8 @@ def _rewritten(text: str, lines: bool) -> str:
                 marks += 1
             at += 1
             continue
-        if char == "\t":
-            written.append(_TAB)
+        if char in _SPACES:
+            written.append(_SPACES[char])
         elif (char == "\n" and lines) or _drawn(text, at, category):
             written.append(char)
         else:

@@ -283,6 +283,18 @@ def test_a_stranger_whose_nick_is_free_again_holds_it_no_more(monkeypatch: pytes
         ("al ice", "alice"),
         ("victor", "νісtоr"),
         ("bob", "\u202ebob"),
+        ("alice", "aIice"),
+        ("will", "wiII"),
+        ("ann", "ɑnn"),
+        ("ann", "ᴀɴɴ"),
+        ("ann", "ann\u2800"),
+        ("ann", "ann\u3164"),
+        ("Hugo", "Ηugo"),
+        ("HANNA", "ΗΑΝΝΑ"),
+        ("carl", "Ϲarl"),
+        ("bob", "Ꮟဝb"),
+        ("tom", "ꓔom"),
+        ("Νίκος", "νίκος"),
     ],
 )
 def test_nicks_that_look_alike_have_one_skeleton(one: str, other: str) -> None:
@@ -291,6 +303,7 @@ def test_nicks_that_look_alike_have_one_skeleton(one: str, other: str) -> None:
 
 def test_different_nicks_have_different_skeletons() -> None:
     nicks = ["alice", "bob", "carol", "dave", "eve", "frank", "иван", "Ольга", "明", "عمر", "zoe", "zack"]
+    nicks += ["Νίκος", "Ηλίας", "Νίνα", "wanja", "vanja"]
     assert len({skeleton(nick) for nick in nicks}) == len(nicks)
 
 
@@ -311,3 +324,9 @@ def test_of_the_nicks_of_a_key_those_it_holds_and_the_last_few_count() -> None:
         book.meet(said(many, f"nick {number}"), number)
     others = [book.others_called(f"nick {number}", sender_id_of(first)) for number in (0, 50, 99)]
     assert others == [{sender_id_of(many)}, set(), {sender_id_of(many)}]
+
+
+def test_a_nick_that_an_older_program_saved_is_held_still() -> None:
+    book = KeyBook([KeyRow(K1, "alice", 1), NickRow("form of old", "alice", K1, 1)])
+    assert book.holder("aIice") == ONE
+    assert book.meet(said(K2, "aIice"), 2).facts == (KeyMet(TWO, "aIice"), NickClaimed(TWO, "aIice", "alice", ONE))

@@ -28,6 +28,7 @@ UNTOUCHED = {
     "emoji younger than the tables": "\U0001fae8 \U0001fadf",
     "flag": "🇳🇴",
     "wide space": "a\u3000b",
+    "braille": "⠓⠑⠇⠇⠕",
 }
 
 CHANGED = {
@@ -37,6 +38,8 @@ CHANGED = {
     "delete": ("\x7f", "\\u{7f}"),
     "return": ("good\rbad", "good\\rbad"),
     "tab": ("a\tb", "a    b"),
+    "empty cell of braille": ("⠓\u2800⠇", "⠓ ⠇"),
+    "empty note": ("ann\U0001d159", "ann\\u{1d159}"),
     "override": ("a\u202eb", "a\\u{202e}b"),
     "isolate": ("\u2067x\u2069", "\\u{2067}x\\u{2069}"),
     "direction mark": ("a\u200fb", "a\\u{200f}b"),
