@@ -27,7 +27,7 @@ from sdschat.audit.schemas import (
     Presence,
 )
 from sdschat.audit.statements import statements
-from sdschat.audit.verdict import JOINED_LATER, LAGGING, LOST, RETENTION, Audit
+from sdschat.audit.verdict import AHEAD, JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG, Audit
 from sdschat.audit.witness import Silver, conform
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
@@ -102,7 +102,14 @@ def _seen(spark: SparkSession, lake: Lake) -> Seen:
 
 def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
     assert {row.kind for row in both.audit.findings} == {*FAULTS, "gap"} - {"apart"}  # takes two databases of one node
-    assert {row.reason for row in both.audit.missing} == {LOST, LAGGING, JOINED_LATER, RETENTION}
+    assert {row.reason for row in both.audit.missing} == {
+        LOST,
+        LAGGING,
+        JOINED_LATER,
+        RETENTION,
+        TAKEN_ALONG,
+        AHEAD,
+    }
     assert any(row.lost for row in both.audit.journals)
     assert {True, False} == {row.converged for row in both.audit.channels}
 

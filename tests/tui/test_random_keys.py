@@ -28,14 +28,17 @@ def test_random_keys_end_nothing(tmp_path: Path, screen: str) -> None:
     go(screen, 5, tmp_path, 60)
 
 
-@pytest.mark.parametrize(("key", "shown"), [(F3, "/join CHANNEL opens another one"), (F4, " you ")])
-def test_a_list_opens_over_a_further_page_of_help(tmp_path: Path, key: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "shown", "does"),
+    [(F3, "/join CHANNEL opens another one", "Enter shows it"), (F4, " you ", "Enter writes to them alone")],
+)
+def test_a_list_opens_over_a_further_page_of_help(tmp_path: Path, key: str, shown: str, does: str) -> None:
     with Terminal(chat(), tmp_path, size=(70, 20)) as terminal:
         terminal.until_text("F1 help")
         terminal.press(f"{F1}\t")
         terminal.until_text("begins a new line")
         terminal.press(key)
-        terminal.until_text(shown, "Enter chooses")
+        terminal.until_text(shown, does)
 
 
 def test_the_palette_takes_enter_once_however_often_it_is_pressed(tmp_path: Path) -> None:
