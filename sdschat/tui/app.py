@@ -248,7 +248,7 @@ class ChatApp(KeysInOrder, KeyedHost):
             self.second_view.tick()
         self.panes.draw_banners()
         self.panes.draw_details()
-        self.sheet.renew()
+        self.sheet.renew(lists=True)
         self.panes.draw_badges()
         self.panes.draw_people()
         if self._seconds % _SAVE == 0:

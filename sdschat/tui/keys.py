@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -312,7 +313,7 @@ def _channels_page(host: ScreenHost) -> Page:
     lines.append("/join CHANNEL opens another one")
     marks.append([(0, len("/join CHANNEL"), "key")])
     runs = [*(f"go {number}" for number in range(1, len(lines))), "join"]
-    return Page("channels", lines, runs, "shows it", marks=marks, at_top=True)
+    return Page("channels", lines, runs, "shows it", partial(_channels_page, host), marks, at_top=True)
 
 
 def _people_page(host: ScreenHost, chosen_id: str = "") -> Page:
@@ -332,4 +333,4 @@ def _people_page(host: ScreenHost, chosen_id: str = "") -> Page:
         runs.append("nick" if person.own else f"msg {person.sender_id}")
     title = f"{sum(person.online for person in people)} here" if connected else "not connected"
     chosen = next((at for at, person in enumerate(people) if person.sender_id == chosen_id), 0)
-    return Page(title, lines, runs, "writes to them alone", marks=marks, chosen=chosen, at_top=True)
+    return Page(title, lines, runs, "writes to them alone", partial(_people_page, host), marks, chosen, at_top=True)

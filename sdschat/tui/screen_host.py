@@ -132,7 +132,8 @@ class ScreenHost(Window, App[int]):
         if not stays and len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
             self.warn("\n".join(lines))
         else:
-            self.sheet.open([Page(title, lines, renew=renew)])
+            again = None if renew is None else lambda: Page(title, renew().split("\n"))
+            self.sheet.open([Page(title, lines, renew=again)])
             self.panes.draw_details()
 
     def show_pages(self, pages: Sequence[Page], title: str) -> None:
@@ -147,8 +148,7 @@ class ScreenHost(Window, App[int]):
             ]
         self.panes.hint("")
         self.sheet.marked = self.log_view.line_style.marked
-        if not self.sheet.has_focus:
-            self._from_log = self.log_view.has_focus
+        self._from_log = self._from_log if self.sheet.has_focus else self.log_view.has_focus
         self.sheet.open(pages, title)
         self.panes.draw_details()
         self.chat.set_focus(self.sheet)  # now: letters of a filter may follow

@@ -63,3 +63,26 @@ async def test_a_click_on_a_member_shows_the_members_with_that_one_chosen(s: Sta
     assert s.app.channel == "lobby", "a click alone goes nowhere"
     await s.press("enter")
     await s.until(lambda: s.app.label(s.app.channel) == "@carol")
+
+
+@staged(peers=("bob", "carol"), syncs=True, size=(80, 24))
+async def test_an_open_list_of_members_follows_who_goes_and_keeps_the_chosen_one(s: Stage) -> None:
+    await s.until(lambda: len(s.app.node.sessions["lobby"].presence.keys) > 1)
+    await s.until_text("3 here")
+    await s.press("f4", "down", "down")
+    chosen = [person.sender_id for person in s.app.model.conversation.people()][2]
+    name = next(name for name, peer in s.peers.items() if peer.node.sender_id == chosen)
+    other = "bob" if name == "carol" else "carol"
+    await s.peers[other].node.close(0.1)
+    await s.until_text(f"▫ {other}")
+    await s.until_text("─ 2 here ─")
+    await s.press("enter")
+    await s.until(lambda: s.app.label(s.app.channel) == f"@{name}")
+
+
+@staged("lobby", "dev", peers=("bob",), size=(60, 20))
+async def test_an_open_list_of_channels_tells_of_what_comes_in(s: Stage) -> None:
+    await s.press("f3")
+    assert "unread" not in s.text()
+    s.say("are you there?", channel="dev")
+    await s.until_text("1 unread")

@@ -16,7 +16,7 @@ class Page(NamedTuple):
     lines: Sequence[str]
     runs: Sequence[str] = ()  # command lines without their slash, one for each line; empty: a text, nothing to choose
     enter: str = ""  # what Enter does with the chosen line: "shows it"
-    renew: Callable[[], str] | None = None  # returns the text as it is now, while the page is shown
+    renew: Callable[[], Page] | None = None  # returns the page as it is now, while it is shown
     marks: Sequence[Sequence[Mark]] = ()  # of each line; without any, the first column of a table is marked
     chosen: int = 0  # the line of a list that is chosen first
     at_top: bool = False  # a list that one opens again and again: it stands in one place, whatever is written

@@ -169,18 +169,22 @@ class Sheet(ScrollView, can_focus=True):
         self.display = False
         self._pages = ()
 
-    def renew(self) -> None:
-        """Take the text of the page as it is now, if that can change. The place and the filter stay."""
+    def renew(self, *, lists: bool = False) -> None:
+        """Take the page as it is now; a list only with `lists`. The place, the filter and what is chosen stay."""
         page = self.page
         if page is None:
             return
         self._find_place()  # the log grows
-        if page.renew is None:
+        if page.renew is None or (page.runs and not lists):
             return
-        lines = page.renew().split("\n")
-        if lines != page.lines:
-            self._pages = [other._replace(lines=lines) if other is page else other for other in self._pages]
-            self._lay_out()
+        now = page.renew()._replace(renew=page.renew, chosen=page.chosen)
+        if now == page:
+            return
+        chosen = page.runs[self._found[self._chosen]] if page.runs and self._found else None
+        self._pages = [now if other is page else other for other in self._pages]
+        self._lay_out()
+        still = (place for place, at in enumerate(self._found) if chosen is not None and now.runs[at] == chosen)
+        self._chosen = next(still, max(0, min(self._chosen, len(self._found) - 1)))
 
     def filter(self, words: str) -> None:
         """Leave only the lines that have all these words."""
@@ -372,11 +376,7 @@ class Sheet(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._lay_out()
 
-    def on_focus(self) -> None:
-        self._lay_out()
-
-    def on_blur(self) -> None:
-        self._lay_out()
+    on_focus = on_blur = on_resize
 
 
 class LogArea(Horizontal):
