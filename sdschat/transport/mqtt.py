@@ -63,6 +63,12 @@ class _Client(paho.Client):
         """Close the socket now, if there is one."""
         self._sock_close()
 
+    def count_as_heard(self) -> None:
+        """Count the broker as heard: while nothing is read, its silence says nothing. It still hears us."""
+        with self._msgtime_mutex:
+            self._last_bytes_received = paho.time_func()
+        self._ping_t = 0.0
+
     def _create_socket(self) -> Any:
         made, self.ready = self.ready, None
         assert made is not None
@@ -171,6 +177,8 @@ class PahoLink:
 
     def tick(self) -> None:
         if not self._closed and self._stream is not None:
+            if self._paused:
+                self._client.count_as_heard()
             self._guarded(self._client.loop_misc)
 
     def pause(self) -> None:
@@ -270,8 +278,7 @@ class PahoLink:
     # Callbacks of paho.
 
     def _on_socket_open(self, _client: Any, _data: Any, sock: Any) -> None:
-        if not self._paused:
-            self._loop.add_reader(sock.fileno(), self._readable)
+        self._loop.add_reader(sock.fileno(), self._readable)
 
     def _on_socket_close(self, _client: Any, _data: Any, sock: Any) -> None:
         self._loop.remove_reader(sock.fileno())

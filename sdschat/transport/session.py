@@ -238,8 +238,10 @@ class Session:
             self._filters.remove(topic_filter)
 
     def pause(self) -> None:
+        """Read nothing until `resume`, once the connection is made: until then, what comes is about that alone."""
         self._paused = True
-        self._link.pause()
+        if self.ready:
+            self._link.pause()
 
     def resume(self) -> None:
         self._paused = False
@@ -277,6 +279,8 @@ class Session:
             self.ready_at = now = self._loop.time()
             self._probe = Probe(self._options.probe_every, self._options.probe_patience, now)
             self._became_ready(self._opened, self._link)
+            if self._paused:
+                self._link.pause()
 
     def link_closed(self, why: Why, detail: str) -> None:
         self._end = End(why, detail)

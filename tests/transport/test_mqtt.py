@@ -262,26 +262,6 @@ def test_the_queue_is_bounded() -> None:
     run(scenario)
 
 
-def test_pausing_holds_the_network_and_resuming_loses_nothing(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with (
-            Mosquitto(tmp_path) as mosquitto,
-            connected(quick(mosquitto.url)) as (alice, told),
-            connected(quick(mosquitto.url, probe_every=0.1, probe_patience=0.1), TOPICS.msg) as (bob, heard),
-        ):
-            bob.pause()
-            for number in range(500):
-                alice.publish(TOPICS.msg, b"%d" % number, tag=number)
-            await told.until(Published, 500)
-            assert not heard.of(Received)
-            bob.resume()
-            await heard.until(Received, 500)
-            assert [got.payload for got in heard.of(Received)] == [b"%d" % number for number in range(500)]
-            assert not heard.of(Disconnected)
-
-    run(scenario)
-
-
 def test_closing_sends_what_waits(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Mosquitto(tmp_path) as mosquitto, connected(quick(mosquitto.url), TOPICS.msg) as (_, heard):
