@@ -23,6 +23,7 @@ from sdschat.node.events import (
     PostDeleted,
 )
 from sdschat.node.node import Node
+from sdschat.node.pauses import OUTPUT
 from sdschat.node.stdin import lines
 from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.events import StateChanged
@@ -114,11 +115,7 @@ class _Pipe:
 
     def _hold(self, full: bool) -> None:
         """Pause, or resume, receiving from the network: the reader of our output is behind."""
-        for session in self.node.sessions.values():
-            if full:
-                session.transport.pause()
-            else:
-                session.transport.resume()
+        (self.node.pauses.begin if full else self.node.pauses.end)(OUTPUT)
 
     def _hear(self, event: NodeEvent) -> None:
         self._writer.write(json_line(event))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
@@ -14,6 +14,7 @@ from sdschat.identity.key_book import KeyStanding
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, HostingChanged, Joined, NodeEvent, SavingFailed, SavingResumed, TroubleMet
+from sdschat.node.pauses import DISK, Pauses
 from sdschat.node.profile import Profile
 from sdschat.node.settings import Settings
 from sdschat.node.turn_scheduler import TurnScheduler
@@ -23,7 +24,6 @@ from sdschat.transport.base import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.commit import TurnBatch
-    from sdschat.node.channel.sender_limits import SenderLimits
     from sdschat.node.channel.session import ChannelExtension, ChannelSession
     from sdschat.node.network import TransportFactory
 
@@ -53,6 +53,7 @@ class Node:
             unsigned_wait=not settings.unsigned_counts,
         )
         self.sessions: dict[str, ChannelSession] = {}
+        self.pauses = Pauses(self.sessions)
         self.broker = ""  # address to invite others to; empty: the broker of this machine
         self.broker_options = ""  # what else a command needs to reach it, as typed
         self.recorded = set[str]()  # channels of which everything goes into a recording
@@ -96,19 +97,15 @@ class Node:
         """Call `install` once, before the first channel is joined. It may call `extend` for what is slow to import."""
         self._prepare.append(install)
 
-    def _limits(self) -> SenderLimits:
-        from sdschat.node.channel.sender_limits import SenderLimits
-
-        return SenderLimits(self.settings.messages_per_minute, self.settings.messages_at_once)
-
     def join(self, name: str) -> ChannelSession:
         """Open a channel and connect it: by its name, or by a link to a private one. Raises ValueError for a name or
         link that is none, or was used with another dialect, and StoreError."""
         if name in self.sessions:
             return self.sessions[name]
-        from sdschat.identity.sync_proof import SigningCodec
-        from sdschat.node.channel.dialect import choose_dialect, codec_for, keep_dialect
-        from sdschat.node.channel.session import ChannelSession, open_engine
+        from sdschat.node.channel.basics import basic_extensions
+        from sdschat.node.channel.opening import open_channel
+        from sdschat.node.channel.sender_limits import SenderLimits
+        from sdschat.node.channel.session import ChannelSession
         from sdschat.node.private.opening import open_private
 
         topics = Topics(self.named(name), self.settings.topic_prefix)
@@ -118,16 +115,10 @@ class Node:
         prepare, self._prepare = self._prepare, []
         for install in prepare:
             install()
-        profile, name = self.profile, topics.channel
-        dialect = choose_dialect(profile.store, name, self.settings)
-        codec = codec_for(dialect, self.settings)
-        signing = SigningCodec(codec, self.gate.identity, name)
-        engine = open_engine(
-            name, self.sender_id, profile.store, signing, profile.chance, self.clock, self.settings.config
-        )
-        keep_dialect(profile.store, name, dialect)
+        name = topics.channel
+        engine, codec, dialect = open_channel(name, self.profile, self.gate, self.settings, self.clock)
         private = open_private(
-            profile.store,
+            self._store,
             topics,
             self.settings,
             self.gate,
@@ -135,6 +126,7 @@ class Node:
             lambda channel, text, kind: self.send(channel, text, kind=kind),
             silent=self.silent,
         )
+        limits = partial(SenderLimits, self.settings.messages_per_minute, self.settings.messages_at_once)
         session = ChannelSession(
             engine,
             topics,
@@ -145,7 +137,7 @@ class Node:
             self.settings.qos,
             private=private,
             unsigned_counts=self.settings.unsigned_counts,
-            limits=self._limits(),
+            limits=limits(),
             dialect=dialect,
             emit=self._emit,
             mark_ready=self._mark_ready,
@@ -154,20 +146,15 @@ class Node:
         self.sessions[name] = session
         if private is not None:
             session.attach(private)
-        self._attach_extensions(session)
+        for extension in basic_extensions(self._store, self.gate, limits()):
+            session.attach(extension)
+        for make in self._factories:
+            session.attach(make(session))
         self._mend(session.name)
         self._emit(session.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
         self._mark_ready(session)
         session.start()
         return session
-
-    def _attach_extensions(self, session: ChannelSession) -> None:
-        from sdschat.node.channel.basics import basic_extensions
-
-        for extension in basic_extensions(self._store, self.gate, self._limits()):
-            session.attach(extension)
-        for make in self._factories:
-            session.attach(make(session))
 
     def named(self, text: str) -> str:
         """Return the name of the channel that a name or a link means. A link is kept with the profile."""
@@ -278,7 +265,7 @@ class Node:
     def _turn(self) -> None:
         from sdschat.node.channel.commit import collect
 
-        if self._killed:
+        if self._killed or self.failed.done():
             return
         self.scheduler.begin()
         ready, self._ready = self._ready, {}
@@ -314,8 +301,9 @@ class Node:
                 self._emit(batch.session.name, body, at)
 
     def _wait_for_disk(self, error: StoreError) -> None:
+        self.pauses.begin(DISK)
         for session in self.sessions.values():
-            session.transport.pause()
+            session.stand_still()
         self._retry = self._loop.call_later(RETRY, self._try_again)
         told, self.cannot_save = self.cannot_save, str(error)
         if told != self.cannot_save:
@@ -324,9 +312,10 @@ class Node:
     def _try_again(self) -> None:
         self._retry = None
         self._turn()
-        if self._retry is None and not self.failed.done():
+        if self._retry is None and not self._killed and not self.failed.done():
+            self.pauses.end(DISK)
             for session in self.sessions.values():
-                session.transport.resume()
+                session.go_on()
             self._emit("", SavingResumed())
 
     def _set_alarm(self) -> None:
@@ -385,16 +374,17 @@ class Node:
             return
         self._closing = True
         try:
-            if not self.failed.done():
-                self._turn()
+            if self._retry is not None:
+                self._retry.cancel()
+                self._try_again()  # there may be room by now
+            self._turn()
             for timer in filter(None, (self._alarm, self._retry)):
                 timer.cancel()
             await asyncio.gather(*(session.leave(grace) for session in self.sessions.values()))
-            if not self.failed.done():
-                self._turn()  # what came in meanwhile; what it makes ready goes out with the next run
+            self._turn()  # what came in meanwhile; what it makes ready goes out with the next run
             await self.network.close()
         finally:
+            self._killed = True  # whatever is still to come finds no database
             self._store.close()
             if self.failed.done():
-                with contextlib.suppress(Exception):
-                    self.failed.exception()
+                self.failed.exception()  # nobody else may have asked for it

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.node.channel.session import open_engine
+from sdschat.node.channel.opening import open_engine
 from sdschat.node.clock import Clock
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings

@@ -21,17 +21,14 @@ from sdschat.node.events import (
     MessageDelivered,
     NodeEvent,
     PresenceChanged,
-    SavingFailed,
-    SavingResumed,
     TroubleMet,
 )
 from sdschat.node.settings import Value
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import AckState, Message, Reason
-from sdschat.store.errors import DiskFull, ProfileInUse
+from sdschat.store.errors import ProfileInUse
 from sdschat.store.reader import Reader
-from sdschat.store.transaction import Transaction
 from sdschat.transport.base import Crashed
 from sdschat.transport.memory import MemoryTransport
 from sdschat.wire.chat_codec import decode_envelope
@@ -314,59 +311,6 @@ def test_a_consumer_that_raises_stops_nobody(tmp_path: Path) -> None:
             bob.node.send("lobby", "two")
             await ann.until_texts("one", "two")
             assert "own affair" in (await ann.until(TroubleMet)).detail
-
-    asyncio.run(story())
-
-
-def test_nothing_is_sent_or_told_while_it_cannot_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = [False]
-    write = Transaction.write
-
-    def sometimes(self: Transaction, connection: object) -> None:
-        if full[0]:
-            raise DiskFull(tmp_path)
-        write(self, connection)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Transaction, "write", sometimes)
-    monkeypatch.setattr("sdschat.node.node.RETRY", 0.05)
-
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            ann, bob = w.start("ann"), w.start("bob")
-            await bob.until(PresenceChanged)
-            await ann.until(PresenceChanged)
-            full[0] = True
-            ann.node.send("lobby", "patience")
-            await ann.until(SavingFailed)
-            assert ann.texts() == bob.texts() == []
-            full[0] = False
-            await ann.until(SavingResumed)
-            await bob.until_texts("patience")
-            assert ann.texts() == ["patience"]
-
-    asyncio.run(story())
-
-
-def test_it_is_told_once_that_nothing_can_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = 0
-
-    def refuse(self: Transaction, connection: object) -> None:
-        nonlocal tried
-        tried += 1
-        raise DiskFull(tmp_path)
-
-    async def story() -> None:
-        async with world(tmp_path) as w:
-            ann = w.start("ann")
-            await ann.until(Joined)
-            monkeypatch.setattr(Transaction, "write", refuse)
-            monkeypatch.setattr("sdschat.node.node.RETRY", 0.001)
-            ann.node.send("lobby", "patience")
-            while tried < 5:
-                await asyncio.sleep(0.001)
-            monkeypatch.undo()
-            await ann.until(SavingResumed)
-            assert sum(isinstance(event.body, SavingFailed) for event in ann.node.recent) == 1
 
     asyncio.run(story())
 

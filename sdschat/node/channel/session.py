@@ -16,12 +16,10 @@ from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, PresenceChanged, TroubleMet
 from sdschat.sds.channel import Channel
-from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Codec, Now, Reason
 from sdschat.store.errors import StoreError
-from sdschat.store.store import Store
 from sdschat.transport import base
 from sdschat.transport.base import Topics
 
@@ -93,6 +91,7 @@ class ChannelSession:
         self._sent = SentPackets()
         self.was_connected = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
+        self._stands_still = False
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
         self._topics = topics
         self._gate = gate
@@ -236,7 +235,8 @@ class ChannelSession:
         place = self._topics.place(event.topic)
         if place is None:
             return
-        if event.outdated and place.frm and not self._is_member(place.frm):
+        # A member who was away may still use an earlier key; one who was removed has no other.
+        if event.outdated and place.frm and not (self.private is not None and self.private.has(place.frm)):
             if place.what == "who" and len(self._early) < _EARLY_KEPT:
                 self._early[place.frm] = event
             return
@@ -266,7 +266,7 @@ class ChannelSession:
         member ourselves, nothing goes out any more."""
         if not self.speaks:
             self.channel.disconnected(self._clock.now())
-        elif self.transport.connected and not self._rests:
+        elif self.transport.connected and not self._rests and not self._stands_still:
             self.channel.connected(self._clock.now())
         early, self._early = self._early, {}
         for event in early.values():
@@ -285,10 +285,6 @@ class ChannelSession:
         """Decode a packet into a message that is what its author signed, or into a refusal."""
         return self.reception.read(packet)
 
-    def _is_member(self, sender_id: str) -> bool:
-        """Return True for a member: one who was away may still use an earlier key, one who was removed has no other."""
-        return self.private is not None and self.private.has(sender_id)
-
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
         now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected
         match event:
@@ -300,21 +296,30 @@ class ChannelSession:
                 self.was_connected = True
                 self.reception.connected_at = now.wall
                 self.presence.doubt(now.mono)
-                if not self._rests and self.speaks:
-                    self.channel.connected(now)
-                for extension in self._extensions:
-                    extension.connected(now)
+                self._came(now)
                 changed = ConnectionChanged("connected", address, ever=ever)
             case base.Disconnected(kind, detail, retry_at):
                 self.presence.begin(now.wall)
                 self.say_presence()
-                self.channel.disconnected(now)
-                for extension in self._extensions:
-                    extension.disconnected(now)
+                self._went(now)
                 retry = 0 if retry_at is None else now.wall + max(0, round(retry_at * 1000) - now.mono)
                 changed = ConnectionChanged("disconnected", address, str(kind), detail, retry, ever)
         self._emit(self.name, changed)
         self._mark_ready(self)
+
+    def _came(self, now: Now) -> None:
+        """Tell the engine and the extensions that we are connected, unless they stand still."""
+        if self._stands_still:
+            return
+        if not self._rests and self.speaks:
+            self.channel.connected(now)
+        for extension in self._extensions:
+            extension.connected(now)
+
+    def _went(self, now: Now) -> None:
+        self.channel.disconnected(now)
+        for extension in self._extensions:
+            extension.disconnected(now)
 
     def _failed(self, error: Exception) -> None:
         if isinstance(error, StoreError):
@@ -323,6 +328,17 @@ class ChannelSession:
             self._emit(self.name, TroubleMet(f"{type(error).__name__}: {error}"))
 
     # What the node asks for.
+
+    def stand_still(self) -> None:
+        """Send nothing and give nothing up until `go_on`. Our presence alone is still repeated."""
+        self._stands_still = True
+        self._went(self._clock.now())
+
+    def go_on(self) -> None:
+        self._stands_still = False
+        if self.transport.connected:
+            self._came(self._clock.now())
+        self._mark_ready(self)
 
     async def leave(self, grace: float) -> None:
         """End the connection, in at most so many seconds, and note in the journal that the channel is left."""
@@ -338,6 +354,8 @@ class ChannelSession:
             self._emit_presence(changed)
         if self.presence.must_say(now):
             self.say_presence()
+        if self._stands_still:
+            return
         self.channel.advance(now)
         for extension in self._extensions:
             when = extension.next_wake()
@@ -350,11 +368,9 @@ class ChannelSession:
         return self.reception.last_heard.at(sender_id, self._clock.now()) >= self.reception.connected_at
 
     def next_wake(self) -> int | None:
-        wanted = [
-            self.channel.next_wake(),
-            self.presence.next_wake(),
-            *(extension.next_wake() for extension in self._extensions),
-        ]
+        wanted = [self.presence.next_wake()]
+        if not self._stands_still:
+            wanted += [self.channel.next_wake(), *(extension.next_wake() for extension in self._extensions)]
         return min((when for when in wanted if when is not None), default=None)
 
     def publish(self, packets: list[Packet]) -> None:
@@ -380,21 +396,3 @@ class ChannelSession:
     def stolen(self, event: Rejected) -> bool:
         """True if a refusal means that somebody else uses our key."""
         return event.reason is Reason.OWN_ID_UNKNOWN and self._gate.proven_claim(event.message_id)
-
-
-def open_engine(
-    name: str, sender_id: str, store: Store, codec: Codec, secret: bytes, clock: Clock, config: Config
-) -> Channel:
-    """Return the engine of a channel as it is on disk, or a new one. It is offline until its transport connects."""
-    kept = store.channel(name)
-    return Channel(
-        name,
-        sender_id,
-        codec=codec,
-        history=kept.history,
-        secret=secret,
-        now=clock.now(),
-        config=config,
-        snapshot=kept.snapshot(),
-        online=False,
-    )

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.node.channel.content import indexed
+from sdschat.node.channel.opening import open_engine
 from sdschat.node.channel.sender_limits import SenderLimits
-from sdschat.node.channel.session import ChannelSession, open_engine
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, Joined, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.node import Node
