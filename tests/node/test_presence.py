@@ -171,6 +171,19 @@ def test_a_clock_that_is_wrong_counts_when_it_is_seen_to_run() -> None:
     assert [other.heard(OTHER.sender_id, one, at(250 + number)) for number, one in enumerate(replayed)] == [None, None]
 
 
+def test_only_what_is_signed_shows_how_a_clock_runs() -> None:
+    """Anybody could hide somebody whose clock is wrong, or have one old presence pass for a clock that is."""
+    behind, mine, theirs = -300_000, presence(ME), presence(OTHER, wrong=-300_000)
+    forged = presence(Identity(b"f" * 32))
+    assert mine.heard(OTHER.sender_id, here(theirs, 0, wrong=behind), at(0)) is None
+    assert mine.heard(OTHER.sender_id, here(forged, 40, wrong=behind // 2), at(40)) is None
+    assert mine.heard(OTHER.sender_id, here(theirs, 45, wrong=behind), at(45)) == BACK
+
+    day, mine = -86_400_000, presence(ME)
+    assert mine.heard(OTHER.sender_id, here(forged, 0, wrong=day), at(0)) is None
+    assert mine.heard(OTHER.sender_id, here(presence(OTHER, wrong=day), 45, wrong=day), at(45)) is None
+
+
 def test_who_is_heard_by_a_new_connection_is_here_though_their_presence_is_lost() -> None:
     for heard in (frozenset({OTHER.sender_id}), frozenset[str]()):
         mine = presence(ME)

@@ -217,7 +217,10 @@ class ChannelPresence:
         return now.mono + FRESH if self._runs(participant, presence, now) else None
 
     def _runs(self, participant: str, presence: SignedPresence, now: Now) -> bool:
-        """True if a clock that is wrong runs: since an earlier presence, as much time has passed by it as by ours."""
+        """True if a clock that is wrong runs: since an earlier presence, as much time has passed by it as by ours. Both
+        are signed: what anybody may have made up says nothing of a clock."""
+        if not presence.proven(self._channel, participant, self._keys):
+            return False
         before = self._wrong.get(participant)
         if before is None or now.mono - before[1] >= _APART:
             self._wrong[participant] = (presence.sent_time, now.mono)
@@ -235,7 +238,7 @@ class ChannelPresence:
             return None
         if ahead < 0 and not self._runs(participant, presence, now):
             return None
-        if not presence.proven(self._channel, participant, self._keys):
+        if ahead > 0 and not presence.proven(self._channel, participant, self._keys):
             return None
         self._differing.add(participant)
         return ClockDiffers(participant, presence.nick, ahead)
