@@ -53,6 +53,7 @@ _NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}
 _SUSPICIOUS: Final = 3  # short connections in a row, each ended by the broker
 _GOODBYE: Final = 0.5  # seconds for the broker to receive our disconnect
 _CANCEL_AGAIN: Final = 0.2  # seconds
+_TOO_LARGE: Final = "Packet too large"  # MQTT's name of the reason
 _HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
 
 
@@ -236,7 +237,11 @@ class MqttTransport:
         packet = self._outbox.taken(packet_id)
         if packet is None:
             return
-        if refusal is not None:
+        if refusal == _TOO_LARGE:
+            self._limits.learn(packet)
+            said = f"The broker takes no packet with {len(packet.payload)} bytes ({refusal}). Send less at once."
+            self._failed(packet, Failure.TOO_LARGE, said)
+        elif refusal is not None:
             self._failed(packet, Failure.REFUSED, f"The broker refused to pass this on: {refusal}.")
         elif packet.tag is not _UNTRACKED:
             self._notifier.put(base.Published(packet.tag))

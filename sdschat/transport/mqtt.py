@@ -36,6 +36,13 @@ from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions, Li
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1
+_PROTOCOL_ERROR: Final = 0x82
+
+# mosquitto acknowledges a message above its `message_size_limit` with this code, which the standard has for connections
+# only, so paho would end the connection. paho 2.1 has no such table.
+for _kinds in getattr(ReasonCode, "names", {}).get(0x95, {}).values():
+    if PacketTypes.PUBACK not in _kinds:
+        _kinds.append(PacketTypes.PUBACK)
 
 
 class _Client(paho.Client):
@@ -264,14 +271,16 @@ class PahoLink:
         """Run a step of paho. A step that raises or fails ends this connection, never the loop."""
         self._inside = True
         try:
-            failed = step() not in (None, MQTTErrorCode.MQTT_ERR_SUCCESS)
+            result = step()
+            failed = result not in (None, MQTTErrorCode.MQTT_ERR_SUCCESS)
         except Exception as error:
             # For example paho raises on a badly malformed packet.
             self.abort(Why.PROTOCOL, f"The broker sent what cannot be read ({type(error).__name__}).")
             failed = False
         self._inside = False
         if failed:
-            self.abort(*explain_loss(self._stream, self._opened, self._options))
+            garbled = result == MQTTErrorCode.MQTT_ERR_PROTOCOL
+            self.abort(*explain_loss(self._stream, self._opened, self._options, garbled=garbled))
         if self._closed:
             self._client.hang_up()
 
@@ -309,7 +318,8 @@ class PahoLink:
         elif flags.is_disconnect_packet_from_server:
             self.abort(*explain_goodbye(reason.value, str(reason)))
         else:
-            self.abort(*explain_loss(self._stream, self._opened, self._options))
+            garbled = reason.value == _PROTOCOL_ERROR
+            self.abort(*explain_loss(self._stream, self._opened, self._options, garbled=garbled))
 
     def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
         self._handled += 1

@@ -49,8 +49,10 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
     return Why.UNREACHABLE, f"{place} cannot be reached{why}. Check the address and the network."
 
 
-def explain_loss(stream: BufferedSocket | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:
-    """Explain the loss of a connected socket without an MQTT message about it."""
+def explain_loss(
+    stream: BufferedSocket | None, opened: bool, options: LinkOptions, *, garbled: bool = False
+) -> tuple[Why, str]:
+    """Explain the loss of a connected socket without an MQTT message about it. `garbled`: what came was no MQTT."""
     address = options.address
     error = stream.error if stream is not None else None
     if isinstance(error, OversizedError):
@@ -59,6 +61,8 @@ def explain_loss(stream: BufferedSocket | None, opened: bool, options: LinkOptio
         return Why.TLS_REFUSED, explain(error, address.host)
     if not opened:
         return _explain_hang_up(stream is not None and stream.heard, options)
+    if garbled:
+        return Why.PROTOCOL, "The broker sent what cannot be read, so the connection was ended."
     if error is None and not (stream is not None and stream.ended):
         return Why.SILENT, "The broker does not answer the keep-alive. It hangs, or the network is gone."
     return Why.CONNECTION_LOST, f"The connection to the broker was lost{f' ({error})' if error else ''}."

@@ -45,11 +45,11 @@ class SizeLimits:
         if self.broker is not None:
             limits.append((self.broker - _OVERHEAD - len(topic.encode()), "the broker's limit"))
         if self.learned is not None:
-            limits.append((self.learned, "the limit, because the broker hung up at more"))
+            limits.append((self.learned, "the limit, because the broker did not take more"))
         return min(limits)
 
     def learn(self, packet: QueuedPacket) -> None:
-        """Learn from a packet at which the broker hung up each time."""
+        """Learn from a packet that the broker did not take, or at which it hung up each time."""
         if len(packet.payload) > _LEARN_ABOVE:
             self.learned = len(packet.payload) - 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
@@ -207,7 +208,7 @@ def test_a_broker_that_hangs_up_at_a_packet_gets_it_no_more(tmp_path: Path) -> N
                 alice.publish(TOPICS.msg, bytes(30_000), tag="again")
                 failed = await told.until(PublishFailed, 2)
                 assert failed.failure is Failure.TOO_LARGE
-                assert "hung up at more" in failed.detail
+                assert "did not take more" in failed.detail
 
     run(scenario)
 
@@ -224,6 +225,45 @@ def test_the_brokers_own_limit_is_respected_before_sending(tmp_path: Path) -> No
             alice.publish(TOPICS.msg, bytes(1900), tag="under")
             assert await facts.until(Published) == Published("under")
             assert not facts.of(Disconnected)
+
+    run(scenario)
+
+
+def test_a_message_above_mosquittos_limit_is_refused_without_the_loss_of_the_connection(tmp_path: Path) -> None:
+    """Mosquitto answers with a reason that MQTT does not have for an acknowledgement."""
+
+    async def scenario() -> None:
+        async with (
+            Mosquitto(tmp_path, "allow_anonymous true\nmessage_size_limit 6000") as mosquitto,
+            connected(quick(mosquitto.url)) as (alice, facts),
+        ):
+            alice.publish(TOPICS.msg, bytes(7000), tag="over")
+            failed = await facts.until(PublishFailed)
+            assert (failed.tag, failed.failure) == ("over", Failure.TOO_LARGE)
+            assert "takes no packet with 7000 bytes" in failed.detail
+            alice.publish(TOPICS.msg, bytes(10), tag="under")
+            assert await facts.until(Published) == Published("under")
+            assert not facts.of(Disconnected)
+
+    run(scenario)
+
+
+def test_an_answer_that_is_no_mqtt_is_not_taken_for_silence() -> None:
+    async def scenario() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            version = (await reader.read(1000))[8]
+            accepted = b"\x20\x03\x00\x00\x00" if version == 5 else b"\x20\x02\x00\x00"
+            writer.write(accepted + b"\x40\x01\x00")  # and an acknowledgement of no packet
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with client(quick(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")) as (_, facts):
+            lost = await facts.until(Disconnected)
+            assert (lost.why, "cannot be read" in lost.detail) == (Why.PROTOCOL, True)
+        server.close()
+        await server.wait_closed()
 
     run(scenario)
 
