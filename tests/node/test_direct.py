@@ -133,6 +133,22 @@ def test_somebody_who_is_not_known_is_refused_in_words(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_it_waits_for_who_left_without_having_said_anything(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await _met(ann, bob)
+            await stop(w, bob)
+            await ann.until(PresenceChanged, lambda told: not told.online)
+            sent = direct(ann).send("bob", "when you are back")
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob")
+            assert (await bob.until(DirectSaid)).opened.text == "when you are back"
+            await _acked(ann, sent)
+
+    asyncio.run(story())
+
+
 def test_a_second_one_of_the_same_name_is_not_written_to_by_mistake(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

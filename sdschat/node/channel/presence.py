@@ -100,6 +100,7 @@ class ChannelPresence:
         self.left: dict[str, str] = {}  # nicks of the last that left, so that they keep their names
         self.roles: dict[str, str] = {}  # of those online that proved to have one
         self.keys: dict[str, bytes] = {}  # of those online whose presence is signed
+        self.keys_left: dict[str, bytes] = {}  # of the last that left, so that one can write to them alone
         self.role = ""  # our own
         self._channel = channel
         self._identity = identity
@@ -316,15 +317,19 @@ class ChannelPresence:
         self._seen.pop(participant, None)
         self.came.pop(participant, None)
         self.roles.pop(participant, None)
-        self.keys.pop(participant, None)
+        key = self.keys.pop(participant, None)
         nick = self.online.pop(participant, None)
         if nick is None:
             return None
         self._called = None
         self.left.pop(participant, None)
         self.left[participant] = nick
+        if key is not None:
+            self.keys_left[participant] = key
         if len(self.left) > STRANGERS:
-            del self.left[next(iter(self.left))]
+            oldest = next(iter(self.left))
+            del self.left[oldest]
+            self.keys_left.pop(oldest, None)
         return PresenceChanged(participant, nick, False)
 
     def replay(self, participant: str, nick: str, online: bool) -> None:

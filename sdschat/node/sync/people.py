@@ -23,7 +23,7 @@ class DirectPeer(NamedTuple):
 
 
 class DirectPeers:
-    """Those who are here with a signed presence, and those whose key we met before."""
+    """Those who are here with a signed presence, or were in this run, and those whose key we met before."""
 
     def __init__(self, presence: ChannelPresence, gate: ContentGate, elsewhere: Iterable[ChannelPresence] = ()) -> None:
         """`elsewhere`: of other channels in which people are looked for as well."""
@@ -32,7 +32,7 @@ class DirectPeers:
 
     def key_of(self, sender_id: str) -> bytes | None:
         for presence in self._everywhere:
-            if (found := presence.keys.get(sender_id)) is not None:
+            if (found := presence.keys.get(sender_id) or presence.keys_left.get(sender_id)) is not None:
                 return found
         row = self._gate.book.row(sender_id)
         return None if row is None else row.public_key
@@ -41,7 +41,7 @@ class DirectPeers:
         """Find a person by nick, by id or the beginning of one, or by both. Raises ValueError, in words."""
         own_id = self._gate.identity.sender_id
         # An id comes first: anybody may take another's id for a nick.
-        found = [name] if self._is_id(name) else ids_called(name, self._known())
+        found = [name] if self._is_id(name) else ids_called(name, self._known()) or ids_called(name, self._left())
         if len(found) > 1:
             raise ValueError(
                 f"More than one participant is called {name}: {self._listed(name, found)}. Give the id instead."
@@ -59,7 +59,7 @@ class DirectPeers:
         key = self.key_of(sender_id)
         if key is None:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
-        nicks = (each.online.get(sender_id) for each in self._everywhere)
+        nicks = (each.nick_of(sender_id) for each in self._everywhere)
         return DirectPeer(sender_id, key, next(filter(None, nicks), "") or self._gate.nick_of(sender_id))
 
     def here(self, sender_id: str) -> bool:
@@ -69,7 +69,7 @@ class DirectPeers:
     def split(self, text: str) -> tuple[str, str]:
         """Split a text into the name in front and the rest. A nick may have spaces, so the longest one that fits is
         taken, with the beginning of an id behind it if somebody of that nick has it; else the first word."""
-        known = list(self._known())
+        known = [*self._known(), *self._left()]
         nicks = [nick for _, nick in known if nick]
         bare = text.removeprefix("@")  # it is part of the name only where nobody has it without
         text = next((one for one in (bare, text) if any(f"{one} ".startswith(f"{nick} ") for nick in nicks)), bare)
@@ -87,6 +87,10 @@ class DirectPeers:
         for sender_id, nick in (*here, *self._gate.book.nicks()):
             if sender_id != self._gate.identity.sender_id:
                 yield sender_id, nick
+
+    def _left(self) -> Iterator[tuple[str, str]]:
+        """Yield those who left with their nicks. They come after all others: anybody can take a nick and leave."""
+        return (pair for each in self._everywhere for pair in each.left.items())
 
     def _is_id(self, name: str) -> bool:
         return name == self._gate.identity.sender_id or self.key_of(name) is not None
