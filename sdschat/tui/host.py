@@ -156,6 +156,7 @@ class Host:
     lens: Lens
     has_keys = True  # of its own; without a screen there are only lines
     colours_off = False  # NO_COLOR is set
+    waits = True  # nothing is half written, and nothing lies over the log
     light_terminal: bool | None = None  # what the terminal answered about its background
 
     def __init__(

@@ -76,6 +76,10 @@ class KeyedHost(ScreenHost):
             self.composer.post_message(events.Key(event.key, event.character))
 
     @property
+    def waits(self) -> bool:  # type: ignore[override]
+        return not (self.composer.text or self.reads_sheet or self.finds) and self.screen is self.chat
+
+    @property
     def _covered(self) -> bool:
         """True while another screen lies over the chat, such as the palette."""
         return len(self.screen_stack) > 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from textual import events
 
-from sdschat.node.view.searching import _PAGE
+from sdschat.node.view.searching import _PAGE, HistorySearch
+from sdschat.node.view.values import Key
 from sdschat.store.reader import Reader
 from sdschat.tui.commands import searching
 from sdschat.tui.row_lines import pattern_of
@@ -274,16 +277,44 @@ async def test_what_was_said_to_the_user_is_listed_newest_first(s: Stage) -> Non
     assert chosen.text == "ann: I have one"
 
 
+@contextmanager
+def _slow_search() -> Iterator[asyncio.Event]:
+    """Hold all searches until the event is set, longer than the keys wait."""
+    run, over = HistorySearch.run, asyncio.Event()
+
+    async def held(search: HistorySearch) -> list[Key]:
+        await over.wait()
+        return await run(search)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "_QUICK", 0)
+        patch.setattr(HistorySearch, "run", held)
+        yield over
+
+
 @staged(peers=("bob",), size=(110, 30))
 async def test_no_key_waits_while_a_long_history_is_looked_through(s: Stage) -> None:
     await _said_to_ann(s)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "_QUICK", 0)
+    with _slow_search() as over:
         await s.enter("/mentions")
-    await s.press("h", "e", "y")
-    await s.until_text("2 to you in lobby: /hits there lists them")
+        await s.press("h", "e", "y")
+        over.set()
+        await s.until_text("2 to you in lobby: /hits there lists them")
     assert s.app.composer.text == "hey"
     assert s.app.sheet.page is None, "it would take the keys of who writes"
+
+
+@staged(peers=("bob",), size=(110, 30))
+async def test_who_waits_for_a_slow_search_gets_the_list(s: Stage) -> None:
+    """It said where the list is, and did not show it, in every long history."""
+    await _said_to_ann(s)
+    with _slow_search() as over:
+        await s.enter("/mentions")
+        await s.until_text("looking through the whole history")
+        over.set()
+        await s.until(lambda: s.app.sheet.page is not None, "the list")
+    assert s.app.sheet.page is not None
+    assert len(s.app.sheet.page.lines) == 2
 
 
 @staged(peers=("bob",), size=(110, 30))

@@ -75,7 +75,8 @@ async def _find_mentions(host: Host, wanted: SearchQuery) -> None:
     model.hits, model.hit_at = found, len(found) - 1
     if host.model is model:
         host.mark(wanted.words)
-    if host.has_keys and clock.time() >= began + _QUICK:  # the keys may be in the middle of a line
+    waits = host.model is model and host.waits
+    if host.has_keys and clock.time() >= began + _QUICK and not waits:  # the keys are in the middle of something
         host.warn(f"{_most(found)} to you in {host.label(model.name)}: /hits there lists them")
     else:
         _hits(host, "")
