@@ -315,16 +315,17 @@ class Reader(UserState):
             raise StoreDamaged(self.path, "a row of the journal does not match its checksum")
         return journal_row(row, *boot, channel)
 
-    def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
-        """Return the ids of messages without text: not opened yet, or removed because the text was altered."""
+    def unindexed(self, channel: str) -> list[str]:
+        """Return the ids of messages whose packets are here without text: not opened yet, or removed because the text
+        was altered."""
         tally = self._tally(channel)
         if tally is None:
             return []
         with as_store_error(self.path):
             rows = self.connection.execute(
-                "SELECT message_id FROM log LEFT JOIN text USING (place) "
-                "WHERE log.place BETWEEN ? AND ? AND text.place IS NULL ORDER BY log.place LIMIT ?",
-                (first_place(tally.number), last_place(tally.number), limit),
+                "SELECT message_id FROM log JOIN body USING (place) LEFT JOIN text USING (place) "
+                "WHERE log.place BETWEEN ? AND ? AND text.place IS NULL ORDER BY log.place",
+                (first_place(tally.number), last_place(tally.number)),
             ).fetchall()
         return [message_id for (message_id,) in rows]
 

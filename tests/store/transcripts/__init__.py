@@ -166,7 +166,7 @@ class Database:
             say(
                 at, channel, [reader.message(channel, one, 3) for one in ids[-3:]], reader.find_ids(channel, ids[0][:2])
             )
-            say(at, channel, reader.snapshot(channel), reader.direct(channel, 1), reader.unindexed(channel, 4))
+            say(at, channel, reader.snapshot(channel), reader.direct(channel, 1), reader.unindexed(channel)[:4])
             say(at, channel, reader.journal_since(channel, middle, 5))
             say(at, channel, positions.count(channel), positions.rank(channel, key[1]), positions.at_rank(channel, 3))
             say(at, channel, positions.dated(channel, middle))
