@@ -237,6 +237,32 @@ def test_a_history_that_came_names_what_is_to_the_user(tmp_path: Path) -> None:
     plain(tmp_path, story)
 
 
+def test_a_long_history_is_not_written_message_by_message(tmp_path: Path) -> None:
+    """Who joined a channel of 30,000 messages had all of them read out, and what was said now was in between."""
+
+    async def story(s: Lines) -> None:
+        now = s.host.view.now().wall
+        s.bob.node.join("elsewhere")  # where ann does not hear bob
+
+        async def come(text: str, via: str) -> None:
+            s.bob.node.send("elsewhere", text)
+            told = await s.bob.until(MessageDelivered, lambda told: told.said.opened.text == text)
+            s.host.hear(NodeEvent("lobby", now, MessageDelivered(told.said._replace(own=False), False, (), via)))
+
+        s.host.hear(NodeEvent("lobby", now, CatchingUp("loading", 0, 900, "f" * 32, "fay", 0)))
+        await come("from the history", "sync")
+        await come("said just now", "live")
+        s.host.hear(NodeEvent("lobby", now, CatchingUp("done", 900, 900, "f" * 32, "fay", 0)))
+        await come("a straggler", "sync")
+        assert "from the history" not in s.text()
+        assert "said just now" in s.text()
+        assert "what was said before is here: 900 messages; /end lists the last ones" in s.text()
+        assert "a straggler" in s.text()
+        assert s.host.model.unread_line.unread == 1, "what was not written is not read"
+
+    plain(tmp_path, story)
+
+
 def test_a_short_history_is_told_too_once_it_is_here(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
         for state in ("waiting", "loading", "done", "done"):

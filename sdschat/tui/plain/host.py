@@ -74,6 +74,7 @@ class PlainHost(Host):
         self._here: dict[tuple[str, str], str] = {}  # names that were written, by channel and sender id
         self._states = StateLines()
         self._history: dict[str, str] = {}
+        self._much: set[str] = set()  # channels of which so much history comes in that its messages are not written
         self._to_user: Counter[str] = Counter()  # messages to the user in the history that came, by channel
         self._answers: set[str] = set()  # conversations of two of which it was told how to answer
         self._waiting: set[str] = set()  # channels of which it was told that a message waits for somebody
@@ -225,16 +226,18 @@ class PlainHost(Host):
 
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
-        self.desktop.hear(event, lambda name: name == self.desktop.shown, is_there=False)
+        body = event.body
+        written = not (isinstance(body, MessageDelivered) and body.via != "live" and event.channel in self._much)
+        self.desktop.hear(event, lambda name: written and name == self.desktop.shown, is_there=False)
         self.model.unread_line.see_drawn()
         self.text_log.hear(event)
-        body = event.body
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
         name = event.channel if model is None else model.name
         if isinstance(body, MessageDelivered) and model is not None:
             shown = shown_of(body.said, event.time, body.via)
             entry = model.entry_for(shown)
-            self._say_entry(entry, name)
+            if written:
+                self._say_entry(entry, name)
             self._to_user[name] += entry.mention and body.via != "live"
             if entry.own:
                 self._watch(model, entry)
@@ -303,6 +306,8 @@ class PlainHost(Host):
         """Write when history has come, or is not fetched any further; that it is being fetched if there is much."""
         before = self._history.get(name, "done")
         self._history[name] = what.state
+        if what.state == "loading" and what.total >= _MUCH:
+            self._much.add(name)
         if before == what.state or (what.state == "loading" and what.total < _MUCH):
             return
         if what.state != "done":
@@ -310,7 +315,9 @@ class PlainHost(Host):
         elif what.total:
             to_user = self._to_user.pop(name, 0)
             those = f", {to_user} to you: /mentions lists them" if to_user else ""
-            self._tell_of(name, f"what was said before is here: {count(what.total, 'message')}{those}")
+            last = "; /end lists the last ones" if name in self._much else ""
+            self._tell_of(name, f"what was said before is here: {count(what.total, 'message')}{those}{last}")
+            self._much.discard(name)
 
     def _tell_of(self, channel: str, text: str) -> None:
         """Write a line of the program about a channel. Further lines of a text that it quotes are not like one."""
