@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.audit.engine import judge
+from sdschat.audit.fast_path import SharedPackets, read_sound
+from sdschat.audit.node_evidence import (
+    Channel,
+    Member,
+    Silver,
+    Taken,
+    Testimony,
+    Witness,
+    conform,
+    member_of,
+    testimony,
+)
 from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
-from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import Reading, Row, packet_memory, read_database
 from sdschat.audit.verdict import Audit, Rules
-from sdschat.audit.witness import Channel, Member, Silver, Taken, Testimony, Witness, conform, member_of, testimony
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start

@@ -11,11 +11,11 @@ from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, Final
 
+from sdschat.audit.node_evidence import Channel, Held, Member, Testimony, Witness
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import LARGEST_LAMPORT, Audit, Rules
-from sdschat.audit.witness import Channel, Held, Member, Testimony, Witness
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
 _HALF: Final = 1 << 63

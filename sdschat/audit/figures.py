@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from sdschat.audit.answers import Figures, FilterTrial, answers
 from sdschat.audit.engine import answer
+from sdschat.audit.node_evidence import Held, Member, Silver
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import CODEC
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Held, Member, Silver
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.values import Message as Packet
 

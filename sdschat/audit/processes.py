@@ -13,7 +13,7 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import IO, Final, TypeVar
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 
 T = TypeVar("T")
 R = TypeVar("R")

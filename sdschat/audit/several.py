@@ -13,10 +13,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.audit.node_evidence import Member, Taken, member_of
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar
 from sdschat.audit.sources.databases import Reading, Row
-from sdschat.audit.witness import Member, Taken, member_of
 from sdschat.store.connection import open_reader
 from sdschat.store.errors import UNREADABLE, StoreDamaged, StoreError, as_store_error
 from sdschat.store.migrate import require_readable

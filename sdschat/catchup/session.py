@@ -14,9 +14,9 @@ from typing import Final
 from sdschat.catchup.comparer import RangeComparer
 from sdschat.catchup.equal_ranges import EqualRanges
 from sdschat.catchup.fetch_plan import FetchPlan, Sequenced
+from sdschat.catchup.id_only import ToldIds
 from sdschat.catchup.peers import HistorySource, HistorySources, Rests
 from sdschat.catchup.store_check import PageCheck
-from sdschat.catchup.told import ToldIds
 from sdschat.catchup.values import (
     AnswerFrame,
     Ask,

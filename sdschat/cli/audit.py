@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from sdschat.audit.answers import Figures
     from sdschat.audit.compare import Comparison
     from sdschat.audit.members import MembersAudit
+    from sdschat.audit.node_evidence import Channel, Silver, Testimony
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.verdict import Audit, Rules
-    from sdschat.audit.witness import Channel, Silver, Testimony
     from sdschat.identity.private.roster import Roster
 
     ByChannel = Mapping[Channel, Figures]
@@ -124,7 +124,7 @@ def command(
 
 
 def _not_drawn() -> bool:
-    from sdschat.audit.problem import install_command
+    from sdschat.audit.errors import install_command
 
     say(
         "sdschat: The report was not written: it needs the packages altair and vl-convert-python, which are not "
@@ -152,7 +152,7 @@ def _excused(paths: list[Path], said: Testimony) -> Testimony:
     """Add what the nodes need not have. The private code, slow to import, is needed only for private channels."""
     if not any("~" in channel for _, channel in said.there):
         return said
-    from sdschat.audit.outsiders import with_outsiders
+    from sdschat.audit.nonmembers import with_outsiders
 
     return with_outsiders(said, rosters(paths))
 

@@ -210,7 +210,7 @@ def _write(columns: Mapping[str, str], rows: Iterator[Mapping[str, Any]]) -> Non
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        from sdschat.audit.problem import install_command
+        from sdschat.audit.errors import install_command
 
         raise CommandProblem(
             "Parquet needs the package pyarrow, which is not installed. Choose --format json, or do: "

@@ -194,7 +194,7 @@ def _ended_by(error: Exception) -> int:
         say(f"sdschat: {error}")
         return code
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA | _WEB:
-        from sdschat.audit.problem import install_command
+        from sdschat.audit.errors import install_command
 
         extra = "web" if error.name in _WEB else "pipeline"
         say(f"sdschat: This needs the package {error.name}, which is not installed. Do: {install_command(extra)}")

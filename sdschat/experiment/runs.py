@@ -117,7 +117,7 @@ def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
     """Return the setting given by `--with name=value` options, with values as in TOML."""
     import tomllib
 
-    from sdschat.audit.problem import PipelineProblem
+    from sdschat.audit.errors import PipelineProblem
     from sdschat.experiment.setting import WRONG_USE
 
     values: dict[str, Any] = {}

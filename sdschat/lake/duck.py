@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import half_of_memory
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.asked import Asked
+from sdschat.lake.engine import Asked
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
     from duckdb import DuckDBPyConnection
 
-    from sdschat.lake.asked import OnBatches
+    from sdschat.lake.engine import OnBatches
 
 _AT_ONCE: Final = 10_000  # rows given to a function
 _MOST_MEMORY: Final = 4 << 30  # bytes

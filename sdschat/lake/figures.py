@@ -15,7 +15,7 @@ from sdschat.audit.answers import METRICS, Figures, FilterTrial, answers
 from sdschat.audit.figures import QUIET, grain_of, tried
 from sdschat.audit.report.data import ReportData, moment, shown_channels
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.asked import Asked
+from sdschat.lake.engine import Asked
 from sdschat.lake.judge import MOST, audit_of, places_in, refused_in
 
 if TYPE_CHECKING:

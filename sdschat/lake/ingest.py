@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, KnownRun, KnownVersion, Message, Node, Packet, Quarantine, Whole
 from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import connected

@@ -29,7 +29,7 @@ from sdschat.audit.schemas import (
 )
 from sdschat.audit.statements import Statement
 from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
-from sdschat.lake.asked import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
+from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from sdschat.audit import schemas
 from sdschat.audit.answers import METRICS, answers
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.lake.sources.batch import arrow_schema
 
 if TYPE_CHECKING:

@@ -102,7 +102,7 @@ class Node:
         link that is none, or was used with another dialect, and StoreError."""
         if name in self.sessions:
             return self.sessions[name]
-        from sdschat.node.channel.basics import basic_extensions
+        from sdschat.node.channel.basic_extensions import basic_extensions
         from sdschat.node.channel.opening import open_channel
         from sdschat.node.channel.sender_limits import SenderLimits
         from sdschat.node.channel.session import ChannelSession

@@ -12,7 +12,7 @@ from typing import Final
 
 from sdschat.identity.key_book import KeyStanding
 from sdschat.node.channel.author_chains import CHAINS, author_of
-from sdschat.node.channel.basics import COUNTERS, counted_sender
+from sdschat.node.channel.basic_extensions import COUNTERS, counted_sender
 from sdschat.node.node import Node
 from sdschat.store.senders import (
     SenderOfIds,

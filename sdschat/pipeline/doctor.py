@@ -16,12 +16,12 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sdschat.audit.problem import PipelineProblem, install_command
+from sdschat.audit.errors import PipelineProblem, install_command
+from sdschat.pipeline.session.class_archive import archive_path, spark_version
+from sdschat.pipeline.session.health_check import must_answer
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
-from sdschat.pipeline.session.reach import must_answer
+from sdschat.pipeline.session.spark_target import TargetKind, Where
 from sdschat.pipeline.session.start import NO_ROOM, spark
-from sdschat.pipeline.session.warm import archive_path, spark_version
-from sdschat.pipeline.session.where import TargetKind, Where
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

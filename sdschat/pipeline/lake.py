@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
-from sdschat.lake.asked import Asked
+from sdschat.lake.engine import Asked
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
-from sdschat.pipeline.session.where import NOT_COMPILED
+from sdschat.pipeline.session.spark_target import NOT_COMPILED
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from sdschat.lake.asked import OnBatches
+    from sdschat.lake.engine import OnBatches
 
 FEW: Final = 50_000  # rows
 # These have a row for each message or event, or for many of them. Of all others few are expected.

@@ -21,11 +21,11 @@ from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
 from sdschat.sds.steps.bodies import doubt, forget_bodies, receive_body
 from sdschat.sds.steps.deliver import give_up
+from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import end_history, lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.id_only import receive_id, receive_told, refuse_claim
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
-from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.receive import receive_early, receive_message
 from sdschat.sds.steps.repair import forget_old_answers, incoming_repair_request_buffer_sweep, note_missing
 from sdschat.sds.steps.send import send_ephemeral, send_message

@@ -20,7 +20,7 @@ from sdschat.sds.events import (
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.values import FORGOTTEN, FROM_STORE, AckState, Message, MessageKind, MissingRow, Reason, Refusal, Table
 from sdschat.sim.oracle import NodeRecord, Oracle
-from sdschat.sim.reach import CERTAIN
+from sdschat.sim.rare_situations import CERTAIN
 from sdschat.sim.scenario import START, Violation
 
 _QUOTAS = (Reason.BUFFER_QUOTA, Reason.FUTURE_QUOTA)

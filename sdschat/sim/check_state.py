@@ -30,7 +30,7 @@ from sdschat.sds.values import (
     Write,
 )
 from sdschat.sim.oracle import NodeRecord, Oracle, Origin
-from sdschat.sim.reach import CERTAIN
+from sdschat.sim.rare_situations import CERTAIN
 from sdschat.sim.scenario import START, Violation
 
 

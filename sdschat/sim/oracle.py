@@ -6,7 +6,7 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.values import AckState, Message, OutgoingRow, Table
 from sdschat.sim.convergence import Convergence
 from sdschat.sim.node import Copied, SimNode
-from sdschat.sim.reach import Reach
+from sdschat.sim.rare_situations import Reach
 from sdschat.sim.scenario import Scenario
 
 _SLACK = 5_000  # a clock runs ahead of time by one millisecond for every packet sent in the same one

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 
 from sdschat.sim.generate import generate
 from sdschat.sim.phases import Outcome, run
-from sdschat.sim.reach import SITUATIONS
+from sdschat.sim.rare_situations import SITUATIONS
 from sdschat.sim.scenario import Scenario, describe
 from sdschat.sim.shrink import shrink
 from sdschat.sim.varied import varied

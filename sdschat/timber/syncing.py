@@ -17,7 +17,7 @@ from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.pages import StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import ReplicaTable
-from sdschat.timber.soundness import check_state
+from sdschat.timber.state_check import check_state
 from sdschat.timber.values import (
     CheckpointMark,
     Operation,

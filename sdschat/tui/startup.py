@@ -20,7 +20,7 @@ PAUSE: Final = 0.001  # seconds between two steps, in which the event loop handl
 PIECES: Final = (
     "sdschat.sds.state",
     "sdschat.sds.channel",
-    "sdschat.node.channel.basics",
+    "sdschat.node.channel.basic_extensions",
     "sdschat.node.channel.session",
     "sdschat.node.channel.opening",
     "sdschat.node.channel.commit",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.audit.engine import judge as by_views
+from sdschat.audit.node_evidence import Taken, conform, testimony
 from sdschat.audit.verdict import DEFAULT, Audit
-from sdschat.audit.witness import Taken, conform, testimony
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines
 from tests.audit.worlds import drawn, read_once

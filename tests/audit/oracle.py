@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
+from sdschat.audit.node_evidence import Held, Member, Taken
 from sdschat.audit.verdict import (
     AHEAD,
     DEFAULT,
@@ -22,7 +23,6 @@ from sdschat.audit.verdict import (
     Audit,
     Rules,
 )
-from sdschat.audit.witness import Held, Member, Taken
 
 NEVER = float("inf")
 RUN = 1 << 40  # events of two runs of a program are further apart than this

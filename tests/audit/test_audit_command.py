@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sdschat.audit.compare import compare
+from sdschat.audit.errors import install_command
 from sdschat.audit.members import MembersAudit
-from sdschat.audit.problem import install_command
 from sdschat.audit.report.data import look
 from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.audit.sources.databases import databases

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sdschat.audit.answers import AckCount, Figures
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
+from sdschat.audit.node_evidence import conform
 from sdschat.audit.report.tables import truth_note, unproven_note
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.witness import conform
 from tests.audit.worlds import LOBBY, event, message, node, taken
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from sdschat.audit.answers import Figures
 from sdschat.audit.figures import figures as figures_of
+from sdschat.audit.node_evidence import conform
 from sdschat.audit.report.tables import clocks
 from sdschat.audit.sources.databases import Row
-from sdschat.audit.witness import conform
 from tests.audit.worlds import event, message, node, taken, with_filter
 
 

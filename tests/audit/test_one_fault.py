@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.audit.node_evidence import conform
 from sdschat.audit.schemas import Message
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import (
@@ -16,7 +17,6 @@ from sdschat.audit.verdict import (
     Lacking,
     node_words,
 )
-from sdschat.audit.witness import conform
 from tests.audit.golden import answer
 from tests.audit.worlds import declared, event, everybody_has, message, node, seen_until, taken
 

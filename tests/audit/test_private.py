@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from sdschat.audit.compare import compare
-from sdschat.audit.outsiders import with_outsiders
+from sdschat.audit.fast_path import SharedPackets, read_sound
+from sdschat.audit.nonmembers import with_outsiders
 from sdschat.audit.schemas import Message
-from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import Reading, packet_memory, read_database
 from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit import rosters

@@ -15,12 +15,12 @@ import pytest
 from sdschat.audit.answers import MetricsRepair
 from sdschat.audit.compare import compare
 from sdschat.audit.figures import figures
+from sdschat.audit.node_evidence import conform
 from sdschat.audit.report.data import ReportData, duration, report_data, shown_channels
 from sdschat.audit.report.tables import repair_note
 from sdschat.audit.schemas import AuditChannel
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT, Audit
-from sdschat.audit.witness import conform
 from tests.audit import worlds
 from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
 from tests.audit.golden import answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sdschat.audit.node_evidence import Taken
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Taken
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from sdschat.audit.node_evidence import Taken, member_of
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node
-from sdschat.audit.witness import Taken, member_of
 from sdschat.sds import values as sds
 from sdschat.sds.bloom.compact import Shape, encode_window
 from sdschat.wire.sds_codec import SdsCodec

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from sdschat.audit.problem import install_command
+from sdschat.audit.errors import install_command
 from sdschat.cli.broker import places
 from sdschat.cli.program import program, run
 from sdschat.node.events import MessageDelivered

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sdschat.audit.node_evidence import Taken
 from sdschat.audit.schemas import Declared, Ids, Journal, KnownVersion, Message, Node, columns
-from sdschat.audit.witness import Taken
 from sdschat.lake.tables import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
 DIGITS = 15  # of a hash, that are a number for a node, a message or a version

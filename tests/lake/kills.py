@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from sdschat.audit.node_evidence import Taken
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Taken
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import audit_of
 from tests.audit.oracle import oracle

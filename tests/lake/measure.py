@@ -23,8 +23,8 @@ from pathlib import Path
 
 from sdschat.audit.schemas import AuditMissing, Message
 from sdschat.audit.verdict import DEFAULT, Rules
-from sdschat.lake.asked import Asked
 from sdschat.lake.duck import connected, open_duck
+from sdschat.lake.engine import Asked
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import Lake

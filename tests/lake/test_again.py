@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import FIELD, AuditNode, Declared, Event, Journal, KnownRun, Message, Node, columns
 from sdschat.audit.verdict import DEFAULT, Rules
 from tests.audit.worlds import declared, drawn, event, everybody_has, message, taken
@@ -20,8 +20,8 @@ for module in ("pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
 from sdschat.lake import judge
-from sdschat.lake.asked import KEPT_BY_AUDIT
 from sdschat.lake.duck import open_duck
+from sdschat.lake.engine import KEPT_BY_AUDIT
 from sdschat.lake.tables import BUCKETS, Tables
 
 Row = Journal | Message | Node | Declared | KnownRun

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from sdschat.audit.answers import METRICS, Figures, answers
+from sdschat.audit.errors import install_command
 from sdschat.audit.figures import figures
-from sdschat.audit.problem import install_command
+from sdschat.audit.node_evidence import Silver, conform
 from sdschat.audit.processes import alone
 from sdschat.audit.schemas import (
     AuditChannel,
@@ -26,7 +27,6 @@ from sdschat.audit.schemas import (
     columns,
 )
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Silver, conform
 from sdschat.cli.program import run
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge

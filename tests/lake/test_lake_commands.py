@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.problem import install_command
+from sdschat.audit.errors import install_command
 from sdschat.audit.report import PAGE_START
 from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node
 from sdschat.audit.verdict import DEFAULT, LOST, Audit

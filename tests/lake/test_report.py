@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.figures import figures
+from sdschat.audit.node_evidence import Taken, conform, member_of
 from sdschat.audit.report.data import ReportData
-from sdschat.audit.witness import Taken, conform, member_of
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
 from sdschat.lake.figures import measure, report_data

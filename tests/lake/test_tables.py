@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import FIELD, Journal, Whole
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader

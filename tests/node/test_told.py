@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from sdschat.node.members.engine_events import Told
 from sdschat.node.members.events import CheckpointPassed, DeliveryChanged, MemberStatusChanged, StateTaken
-from sdschat.node.members.told import Told
 from sdschat.timber.events import CheckpointMoved, StateAdopted
 from sdschat.timber.values import sender_of
 from tests.timber.group import Group, Node

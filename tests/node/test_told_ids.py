@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.catchup import told
+from sdschat.catchup import id_only
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.channel.over_limit import Flood, flood_of
 from sdschat.node.events import ConnectionChanged, OverLimit
@@ -55,7 +55,7 @@ def test_who_was_away_has_an_equal_set_and_gets_the_texts_when_they_are_there(
 def test_whoever_tells_ids_without_end_fills_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who tells as many as one may is asked again, for there may be more."""
     monkeypatch.setattr(history_sync, "MOST", 1)
-    monkeypatch.setattr(told, "A_DAY", 1)
+    monkeypatch.setattr(id_only, "A_DAY", 1)
 
     async def story(w: World) -> None:
         ann, _ = await flooded(w)

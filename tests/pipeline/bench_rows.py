@@ -9,7 +9,7 @@ from sdschat.audit.schemas import AuditMissing
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.pipeline.session import Where
-from sdschat.pipeline.session.warm import warm_up
+from sdschat.pipeline.session.class_archive import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import lake_of_copies
 from tests.pipeline.bench_engines import LATENCIES, MISSING, of_duckdb, of_pandas, of_spark
@@ -18,7 +18,7 @@ from tests.pipeline.bench_start import run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sdschat.lake.asked import Asked
+    from sdschat.lake.engine import Asked
 
 FULL = 10_000_000  # rows for which the bars are set
 _BARS = {MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}

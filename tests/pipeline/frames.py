@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from sdschat.audit.node_evidence import Taken
 from sdschat.audit.schemas import Ids, columns
-from sdschat.audit.witness import Taken
 from tests.lake.bronze import bronze
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ needs_module("pyspark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import Log, ddl
 from sdschat.cli.program import run
 from sdschat.cli.spark.get import command as get

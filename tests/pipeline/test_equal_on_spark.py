@@ -16,6 +16,7 @@ import pytest
 
 from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
+from sdschat.audit.node_evidence import Silver, conform
 from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
@@ -28,7 +29,6 @@ from sdschat.audit.schemas import (
 )
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import AHEAD, JOINED_LATER, LAGGING, LOST, RETENTION, TAKEN_ALONG, Audit
-from sdschat.audit.witness import Silver, conform
 from sdschat.lake import figures as of_lake
 from sdschat.lake import judge
 from sdschat.pipeline.lake import MANY

@@ -14,7 +14,7 @@ needs_module("numpy")
 needs_module("pyarrow")
 needs_module("altair")
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.cli.simulate import command
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.grid.gridfile import SHIPPED, find_grid, read_grid, runs_of

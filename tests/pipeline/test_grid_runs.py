@@ -26,11 +26,11 @@ pq = needs_module("pyarrow.parquet")
 import sdschat
 import tests.sim.defects_log  # noqa: F401  (plants are known by their names)
 from sdschat.audit.answers import Figures
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.figures import figures
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.node_evidence import Taken, conform
 from sdschat.audit.schemas import Journal
 from sdschat.audit.verdict import Audit
-from sdschat.audit.witness import Taken, conform
 from sdschat.cli.program import run
 from sdschat.cli.simulate import command
 from sdschat.experiment.grid.gridfile import Run

@@ -32,7 +32,7 @@ from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.requests import determine_t_resp, in_response_group
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import hear_requests, run_model
-from sdschat.experiment.vector_model.wheel import Wheel
+from sdschat.experiment.vector_model.timer_wheel import Wheel
 from sdschat.sds import repair
 from tests.pipeline import thousand
 

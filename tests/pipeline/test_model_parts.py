@@ -20,7 +20,7 @@ from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.requests import due_requests, notice, received, time_requests
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.run import run_model
-from sdschat.experiment.vector_model.wheel import Wheel
+from sdschat.experiment.vector_model.timer_wheel import Wheel
 
 FAR = 10_000_000
 MANY = GroupSetting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)

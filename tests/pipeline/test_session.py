@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.pipeline.session import Where, spark, start
 from sdschat.pipeline.session.java import Java, find_java, usable_home
-from sdschat.pipeline.session.ship import package_zip, submit_command
-from sdschat.pipeline.session.where import TargetKind, configuration, cores, of_session
+from sdschat.pipeline.session.package_files import package_zip, submit_command
+from sdschat.pipeline.session.spark_target import TargetKind, configuration, cores, of_session
 from tests.needs import needs_module
 
 

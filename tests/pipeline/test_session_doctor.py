@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.cli.pipeline import COMMANDS, command
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, GOOD, NOTE, examine

@@ -21,7 +21,7 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
     from sdschat.lake.judge import audit_of
     from sdschat.lake.tables import PLACES
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.session.train import work
+    from sdschat.pipeline.session.training_run import work
 
     work(spark, tmp_path)
     lake = Lake(spark, str(tmp_path / "lake"))
@@ -32,9 +32,9 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
 
 
 def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from sdschat.audit.problem import PipelineProblem
+    from sdschat.audit.errors import PipelineProblem
     from sdschat.pipeline.session import Where
-    from sdschat.pipeline.session.warm import warm_up
+    from sdschat.pipeline.session.class_archive import warm_up
 
     failing = tmp_path / "python"
     failing.write_text('#!/bin/sh\ntouch "$SDSCHAT_TRAINING_ARCHIVE"\necho no room left >&2\nexit 1\n')

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import size_of
 from sdschat.pipeline.session import Where
+from sdschat.pipeline.session.spark_errors import is_of_spark, last_words, reason, since
 from sdschat.pipeline.session.start import _told
-from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason, since
 from tests.needs import needs_module
 
 needs_module("pyspark")

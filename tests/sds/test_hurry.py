@@ -7,7 +7,7 @@ from dataclasses import replace
 from sdschat.sds.bloom import compact
 from sdschat.sds.config import SPEC
 from sdschat.sds.scheduled_sends import Push
-from sdschat.sds.steps.owed import settle_push
+from sdschat.sds.steps.due_sends import settle_push
 from sdschat.sds.steps.timing import HURRIED_FOR
 from tests.sds.group import START, Group, forge
 

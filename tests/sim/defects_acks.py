@@ -10,7 +10,7 @@ from typing import Any
 from sdschat.sds.channel import Channel
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps import acks, anti_entropy, outgoing_sweep, owed, repair, send, timing
+from sdschat.sds.steps import acks, anti_entropy, due_sends, outgoing_sweep, repair, send, timing
 from sdschat.sds.values import Evidence, Message, Now
 from tests.sim.plant import defect, instead, method
 
@@ -144,7 +144,7 @@ def repeated_requests_put_t_resp_off() -> Iterator[None]:
 
 @defect
 def duplicates_do_not_cancel_answers() -> Iterator[None]:
-    with instead(owed.heard_copy, lambda s, message_id: owed.call_off_push(s, message_id, "heard_again")):
+    with instead(due_sends.heard_copy, lambda s, message_id: due_sends.call_off_push(s, message_id, "heard_again")):
         yield
 
 

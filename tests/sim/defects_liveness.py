@@ -8,7 +8,7 @@ from typing import Any
 from sdschat.sds import limits
 from sdschat.sds.scheduled_sends import ScheduledSends
 from sdschat.sds.state import ChannelState, Peer
-from sdschat.sds.steps import acks, deliver, outgoing_sweep, owed, range_review, ranges
+from sdschat.sds.steps import acks, deliver, due_sends, outgoing_sweep, range_review, ranges
 from tests.sim.plant import defect, instead, method
 
 
@@ -45,7 +45,7 @@ def equal_ranges_acknowledge_nothing() -> Iterator[None]:
 
 @defect
 def own_copies_call_no_answer_off() -> Iterator[None]:
-    old = owed.call_off_answer
+    old = due_sends.call_off_answer
 
     def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
         if why == "answered_by_other":
@@ -57,7 +57,7 @@ def own_copies_call_no_answer_off() -> Iterator[None]:
 
 @defect
 def own_copies_call_no_push_off() -> Iterator[None]:
-    old = owed.call_off_push
+    old = due_sends.call_off_push
 
     def call_off_push(s: ChannelState, message_id: str, why: str) -> None:
         if why == "heard_again":
@@ -69,7 +69,7 @@ def own_copies_call_no_push_off() -> Iterator[None]:
 
 @defect
 def what_is_pushed_stays_due() -> Iterator[None]:
-    old = owed.settle_push
+    old = due_sends.settle_push
 
     def settle_push(s: ChannelState, push: Any) -> None:
         wanted = next(iter(push.wanted_by), None)

@@ -15,7 +15,7 @@ import pytest
 
 from sdschat.sim.generate import generate
 from sdschat.sim.phases import run
-from sdschat.sim.reach import SITUATIONS
+from sdschat.sim.rare_situations import SITUATIONS
 from sdschat.sim.runner import equivalence, explain, run_seed, run_seeds, tell_seeds
 from sdschat.sim.scenario import Scenario, describe
 from sdschat.sim.shrink import shrink

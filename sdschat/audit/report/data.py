@@ -13,9 +13,9 @@ import sdschat
 from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
+from sdschat.audit.node_evidence import Silver
 from sdschat.audit.schemas import VERSION, AuditChannel
 from sdschat.audit.verdict import Audit, Rules, counted
-from sdschat.audit.witness import Silver
 
 Named = Callable[[str], str]  # returns the shown name of a node
 NOTHING: Final = "\u2013"

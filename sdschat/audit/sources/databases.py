@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.packets import Opened, opened
 from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound

@@ -34,7 +34,7 @@ from sdschat.cli.spark.common import (
 
 if TYPE_CHECKING:
     from sdschat.audit.verdict import Audit, Rules
-    from sdschat.lake.asked import Asked
+    from sdschat.lake.engine import Asked
     from sdschat.lake.judge import Refused, ResultScope
     from sdschat.pipeline.session import Where
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdschat.audit.schemas import Quarantine
-    from sdschat.lake.asked import Asked
+    from sdschat.lake.engine import Asked
     from sdschat.lake.ingest import Added
     from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake
@@ -53,7 +53,7 @@ def where_options(command: F) -> F:
 
 
 def chosen_where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
-    from sdschat.pipeline.session.where import Where
+    from sdschat.pipeline.session.spark_target import Where
 
     conf: list[tuple[str, str]] = []
     for pair in pairs:

@@ -40,7 +40,7 @@ def command(as_json: bool, where: Where) -> int:
 
     Exit code 3 where Spark cannot run.
     """
-    from sdschat.audit.problem import NO_SPARK
+    from sdschat.audit.errors import NO_SPARK
     from sdschat.pipeline.doctor import BAD, LIMIT, ask_there, elsewhere, examine
 
     found = examine(where)

@@ -23,7 +23,7 @@ from sdschat.cli.spark.common import (
 )
 
 if TYPE_CHECKING:
-    from sdschat.lake.asked import Asked
+    from sdschat.lake.engine import Asked
     from sdschat.pipeline.session import Where
 
 

@@ -19,7 +19,7 @@ def command(where: Where) -> None:
     Once for each Java and each version of Spark; it takes a minute, and about 190 MiB of the cache folder. It is
     for Spark that is started here: by itself, or as the driver of a cluster.
     """
-    from sdschat.pipeline.session.where import TargetKind
+    from sdschat.pipeline.session.spark_target import TargetKind
 
     if where.resolved().kind is TargetKind.CONNECT:
         raise click.UsageError(
@@ -28,7 +28,7 @@ def command(where: Where) -> None:
         )
     if where.conf:
         raise click.UsageError("--conf does nothing here: the archive is the same for all settings of Spark.")
-    from sdschat.pipeline.session.warm import warm_up
+    from sdschat.pipeline.session.class_archive import warm_up
 
     say("a training run of Spark; this takes a while")
     began = time.monotonic()

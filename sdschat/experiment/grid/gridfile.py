@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.setting import SETTINGS, WRONG_USE, GroupSetting, instead_of, setting_of, wrong
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import alone
 from sdschat.audit.schemas import columns
 from sdschat.audit.verdict import counted

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices, Wheel
+from sdschat.experiment.vector_model.timer_wheel import NOBODY, Indices, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.steps.timing import KNOWN_IN_SMALL, SMALL_GROUP, SPOKEN

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Draws, Flags, Group, StepDraws
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices
+from sdschat.experiment.vector_model.timer_wheel import NOBODY, Indices
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.bloom.own import OwnFilter

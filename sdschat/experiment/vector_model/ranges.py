@@ -12,7 +12,7 @@ import numpy as np
 from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import NOBODY, Indices
+from sdschat.experiment.vector_model.timer_wheel import NOBODY, Indices
 from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.wheel import Indices
+from sdschat.experiment.vector_model.timer_wheel import Indices
 from sdschat.sds.steps.repair import PAUSE
 
 _WINDOW: Final = 100  # steps

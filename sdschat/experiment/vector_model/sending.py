@@ -11,7 +11,7 @@ from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import LIVE, PacketGroup, Step, packet_bytes
 from sdschat.experiment.vector_model.ranges import may_want_push, no_longer_owed
 from sdschat.experiment.vector_model.requests import eligible, mark_requested
-from sdschat.experiment.vector_model.wheel import Indices, parts
+from sdschat.experiment.vector_model.timer_wheel import Indices, parts
 
 NAME = "0123456789abcdef" * 2  # as long as a participant's id
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import Watcher
-from sdschat.node.channel.hearing import LastHeard
+from sdschat.node.channel.last_heard import LastHeard
 from sdschat.node.channel.proofs import HeardPacket, Proofs, is_signed
 from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.sds.channel import Channel

@@ -17,6 +17,7 @@ from sdschat.node.channel.content import save_book
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket
 from sdschat.node.events import EventBody
 from sdschat.node.members.announced import AnnouncedDataSet
+from sdschat.node.members.engine_events import Told
 from sdschat.node.members.events import (
     DataSetFound,
     DeliveryChanged,
@@ -29,7 +30,6 @@ from sdschat.node.members.journal import journal_rows
 from sdschat.node.members.knocks import Knocks
 from sdschat.node.members.post_log import PostLog
 from sdschat.node.members.record import MembersRecord, load_record
-from sdschat.node.members.told import Told
 from sdschat.node.members.wiping import Wiping
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.state import Ready

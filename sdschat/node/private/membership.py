@@ -34,7 +34,7 @@ from sdschat.node.private.operations import (
 from sdschat.node.private.record import EpochSecret, PrivateRecord, invite_link, present_epoch, save_operations
 from sdschat.node.private.rights import member_key, require_rank_above
 from sdschat.node.private.sealer import ChannelSealer
-from sdschat.node.private.shown import ShownMessages
+from sdschat.node.private.shown_messages import ShownMessages
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.catchup.sought import SoughtLog
+from sdschat.catchup.wanted_bodies import SoughtLog
 from sdschat.node.events import BodiesFetched
 from sdschat.store.dropped_packets import of_sender
 from sdschat.store.errors import as_store_error

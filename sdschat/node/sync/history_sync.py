@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, OutgoingFrame
+from sdschat.catchup.id_only import MOST, ToldLimit
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.told import MOST, ToldLimit
 from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly, LogKey
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal

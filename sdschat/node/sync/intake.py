@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sdschat.catchup.exchange import TakenIn
-from sdschat.catchup.sought import SoughtLog
 from sdschat.catchup.values import LogKey
+from sdschat.catchup.wanted_bodies import SoughtLog
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
-    from sdschat.node.channel.hearing import LastHeard
+    from sdschat.node.channel.last_heard import LastHeard
 
 
 class EngineIntake:

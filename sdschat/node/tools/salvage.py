@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.keyfile import KEY_FILE, load
 from sdschat.node.channel.author_chains import CHAINS
-from sdschat.node.channel.basics import note_lost
+from sdschat.node.channel.basic_extensions import note_lost
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.own_chain import CHAIN, DEVICE, FORMER
 from sdschat.node.clock import Clock

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import AuditJournal, Event
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import DEFAULT
-from sdschat.lake.asked import READ_BY_AUDIT
+from sdschat.lake.engine import READ_BY_AUDIT
 from sdschat.lake.judge import SILVER, rule_query
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import table_rows

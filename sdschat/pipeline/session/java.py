@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sdschat.audit.problem import install_command
+from sdschat.audit.errors import install_command
 
 OLDEST: Final = 17
 MODULE: Final = "jdk.incubator.vector"

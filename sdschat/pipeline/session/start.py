@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.audit.problem import NO_SPARK, PipelineProblem, install_command
+from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
+from sdschat.pipeline.session.class_archive import archive_flags
+from sdschat.pipeline.session.health_check import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
-from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
-from sdschat.pipeline.session.ship import package_root, package_zip
-from sdschat.pipeline.session.trouble import (
+from sdschat.pipeline.session.package_files import package_root, package_zip
+from sdschat.pipeline.session.spark_errors import (
     interrupts_kept,
     is_of_spark,
     last_words,
@@ -30,8 +31,7 @@ from sdschat.pipeline.session.trouble import (
     standard_error_to,
     write_log4j,
 )
-from sdschat.pipeline.session.warm import archive_flags
-from sdschat.pipeline.session.where import (
+from sdschat.pipeline.session.spark_target import (
     QUICK_TO_START,
     ROOM_FOR_QUERIES,
     TargetKind,

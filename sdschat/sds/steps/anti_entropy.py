@@ -7,7 +7,7 @@ from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.scheduled_sends import Push
 from sdschat.sds.state import FIRST_MET, ChannelState, Peer
-from sdschat.sds.steps.owed import call_off_answer, send_due, settle_push
+from sdschat.sds.steps.due_sends import call_off_answer, send_due, settle_push
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.values import OUTSIDE_THE_FILTER, Entry
 

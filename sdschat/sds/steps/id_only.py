@@ -23,8 +23,8 @@ from sdschat.sds.events import DuplicateReceived, KeptAsId
 from sdschat.sds.limits import IDS_KEPT, out_of_bounds
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import append_row, release, verify_dependencies
+from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.filters import include_received
-from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.repair import received
 from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, LogRow, Message, Reason
 

@@ -6,7 +6,7 @@ from sdschat.sds.events import MessageResent, StateChanged
 from sdschat.sds.limits import RESENDS_PER_SWEEP
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.owed import call_off_answer, call_off_push
+from sdschat.sds.steps.due_sends import call_off_answer, call_off_push
 from sdschat.sds.steps.timing import traffic_sent
 from sdschat.sds.values import AckState, Message
 

@@ -22,9 +22,9 @@ from sdschat.sds.steps.deliver import (
     verify_dependencies,
     verify_with_room,
 )
+from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
-from sdschat.sds.steps.owed import heard_copy
 from sdschat.sds.steps.range_review import review_range
 from sdschat.sds.steps.repair import (
     call_off_answers,

@@ -14,7 +14,7 @@ from sdschat.sds.repair import (
     in_response_group,
 )
 from sdschat.sds.state import ChannelState, Peer
-from sdschat.sds.steps.owed import call_off_push, send_due
+from sdschat.sds.steps.due_sends import call_off_push, send_due
 from sdschat.sds.values import WITHOUT_A_BODY, HistoryEntry, Message
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup.sought import SoughtLog
+from sdschat.catchup.wanted_bodies import SoughtLog
 from sdschat.sim.companion import MemoryLog
 from tests.catchup.compare import some_keys
 

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from sdschat.audit.problem import NO_SPARK, PipelineProblem, install_command
+from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.pipeline.session.java import Java, find_java, usable_home
-from sdschat.pipeline.session.where import Where
+from sdschat.pipeline.session.spark_target import Where
 
 _TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
@@ -84,7 +84,7 @@ def warm_up(where: Where) -> Path:
 def _train(folder: Path, fresh: Path) -> None:
     environ = {**os.environ, _TRAINING: str(fresh), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environ.pop("SPARK_REMOTE", None)
-    command = [sys.executable, "-m", "sdschat.pipeline.session.train", str(folder)]
+    command = [sys.executable, "-m", "sdschat.pipeline.session.training_run", str(folder)]
     try:
         done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
     except subprocess.TimeoutExpired as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sdschat.audit.node_evidence import Testimony
 from sdschat.audit.schemas import Declared
-from sdschat.audit.witness import Testimony
 from sdschat.identity.private.roster import Position, Roster
 from sdschat.identity.signing import sender_id_of
 

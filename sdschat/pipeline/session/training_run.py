@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from sdschat.pipeline.session.spark_target import Where
 from sdschat.pipeline.session.start import spark
-from sdschat.pipeline.session.where import Where
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

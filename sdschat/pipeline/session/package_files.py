@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import sdschat
-from sdschat.pipeline.session.where import MEANING, Where, python_there
+from sdschat.pipeline.session.spark_target import MEANING, Where, python_there
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
 _LEFT_OUT: Final = ("__pycache__", ".pyc")

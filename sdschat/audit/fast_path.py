@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import compress
 
+from sdschat.audit.node_evidence import MOMENTS, ChannelJournal, Held, Testimony, Witness, note
 from sdschat.audit.schemas import AuditJournal, Node, Presence
 from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets
 from sdschat.audit.sources.databases import SEQ_MASK, Reading, declared_rows, node_row
-from sdschat.audit.witness import MOMENTS, ChannelJournal, Held, Testimony, Witness, note
 from sdschat.store.errors import UNREADABLE, StoreError
 
 

@@ -33,7 +33,7 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.state import ChannelState, Ready
-from sdschat.sds.steps.owed import next_sweep
+from sdschat.sds.steps.due_sends import next_sweep
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import AckState, Reason
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sdschat.timber.events import StateAdopted
-from sdschat.timber.soundness import check_state
+from sdschat.timber.state_check import check_state
 from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import (
     Accept,

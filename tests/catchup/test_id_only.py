@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup import told as told_module
-from sdschat.catchup.told import MOST, ToldIds, ToldLimit
+from sdschat.catchup import id_only as told_module
+from sdschat.catchup.id_only import MOST, ToldIds, ToldLimit
 from sdschat.catchup.values import CatchUpState, IdOnly
 from sdschat.sim.companion import MemoryLog
 from tests.catchup.world import Keys, World

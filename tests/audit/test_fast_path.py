@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.compare import compare
+from sdschat.audit.fast_path import SharedPackets, read_sound
 from sdschat.audit.schemas import FIELD
-from sdschat.audit.sound import SharedPackets, read_sound
 from sdschat.audit.sources.databases import Reading, databases, packet_memory
 from sdschat.audit.verdict import DEFAULT
 from sdschat.store.retention import drop_oldest

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from sdschat.audit.problem import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session.where import TargetKind, Where, without_token
+from sdschat.audit.errors import NO_SPARK, PipelineProblem
+from sdschat.pipeline.session.spark_target import TargetKind, Where, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

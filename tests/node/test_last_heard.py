@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.channel.hearing import LastHeard
+from sdschat.node.channel.last_heard import LastHeard
 from sdschat.node.events import MessageDelivered
 from sdschat.node.view import live
 from sdschat.sds.values import Message, Now
