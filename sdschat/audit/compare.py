@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.audit.engine import judge
-from sdschat.audit.fast_path import SharedPackets, read_sound
+from sdschat.audit.fast_path import SharedPackets, read_fast
 from sdschat.audit.node_evidence import (
+    AuditEvidence,
+    BronzeRows,
     Channel,
     Member,
+    NodeEvidence,
     Silver,
-    Taken,
-    Testimony,
-    Witness,
     conform,
+    evidence_of,
     member_of,
-    testimony,
 )
 from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, Quarantine
@@ -29,11 +29,11 @@ from sdschat.audit.verdict import Audit, Rules
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
 
-Excuse = Callable[[Testimony], Testimony]
+Excuse = Callable[[AuditEvidence], AuditEvidence]
 
 
 class Comparison(NamedTuple):
-    there: dict[Channel, list[Witness]]
+    there: dict[Channel, list[NodeEvidence]]
     quarantine: list[Quarantine]
     audit: Audit
     sources: dict[Member, str]  # the database of each node whose log counts
@@ -55,12 +55,12 @@ def compare(
     sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
     read = _row_by_row(readings, sound)
     rows = logs_that_count(read)
-    taken = Taken()
+    taken = BronzeRows()
     for each in readings:
         taken.take(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
-    said = _together([testimony(silver), *sound.values()])._replace(apart=went_apart(read))
+    said = _together([evidence_of(silver), *sound.values()])._replace(apart=went_apart(read))
     sources = {member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     all_read = [each.path for each in readings if str(each.path) not in unread]
@@ -70,19 +70,19 @@ def compare(
     return Comparison(said.there, taken.quarantine, judge(known, rules), sources, all_read, left, members), silver
 
 
-def _sound(readings: list[Reading]) -> tuple[dict[Reading, Testimony], list[Path]]:
+def _sound(readings: list[Reading]) -> tuple[dict[Reading, AuditEvidence], list[Path]]:
     """Read all databases. Return the sound ones, and the paths of those with a damaged search index."""
     portions = _portions(readings)
-    found: dict[Reading, tuple[Testimony | None, bool]] = {}
+    found: dict[Reading, tuple[AuditEvidence | None, bool]] = {}
     for portion, answer in zip(portions, side_by_side(_look, portions), strict=True):
         found.update(zip(portion, answer, strict=True))
     sound = {each: one for each in readings if (one := found[each][0]) is not None}
     return sound, [each.path for each in readings if found[each][1]]
 
 
-def _look(readings: Sequence[Reading]) -> list[tuple[Testimony | None, bool]]:
+def _look(readings: Sequence[Reading]) -> list[tuple[AuditEvidence | None, bool]]:
     memory = SharedPackets()
-    return [(read_sound(each, memory), search_is_damaged(each.path)) for each in readings]
+    return [(read_fast(each, memory), search_is_damaged(each.path)) for each in readings]
 
 
 def _portions(readings: list[Reading]) -> list[list[Reading]]:
@@ -95,7 +95,7 @@ def _portions(readings: list[Reading]) -> list[list[Reading]]:
     return found
 
 
-def _row_by_row(readings: list[Reading], sound: dict[Reading, Testimony]) -> dict[Reading, list[Row]]:
+def _row_by_row(readings: list[Reading], sound: dict[Reading, AuditEvidence]) -> dict[Reading, list[Row]]:
     """Return the rows of every database that must be read row by row, and remove those databases from `sound`.
 
     These are the databases that are not sound, and all databases of a node that has several: then only all rows show
@@ -115,9 +115,9 @@ def _row_by_row(readings: list[Reading], sound: dict[Reading, Testimony]) -> dic
     return found
 
 
-def _together(parts: Iterable[Testimony]) -> Testimony:
-    there: dict[Channel, list[Witness]] = defaultdict(list)
-    whole = Testimony({}, [], [], [], [])
+def _together(parts: Iterable[AuditEvidence]) -> AuditEvidence:
+    there: dict[Channel, list[NodeEvidence]] = defaultdict(list)
+    whole = AuditEvidence({}, [], [], [], [])
     for each in parts:
         for channel, witnesses in each.there.items():
             there[channel] += witnesses
@@ -125,4 +125,4 @@ def _together(parts: Iterable[Testimony]) -> Testimony:
         whole.declared.extend(each.declared)
         whole.journals.extend(each.journals)
     in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
-    return Testimony(in_order, whole.nodes, sorted(set(whole.declared)), sorted(whole.journals), [])
+    return AuditEvidence(in_order, whole.nodes, sorted(set(whole.declared)), sorted(whole.journals), [])

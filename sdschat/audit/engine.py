@@ -11,7 +11,7 @@ from itertools import count, repeat
 from operator import itemgetter
 from typing import Any, Final
 
-from sdschat.audit.node_evidence import Channel, Held, Member, Testimony, Witness
+from sdschat.audit.node_evidence import AuditEvidence, Channel, Held, Member, NodeEvidence
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.statements import statements
@@ -50,7 +50,7 @@ _IN_LOG_ORDER: Final = (
 )
 
 
-def judge(said: Testimony, rules: Rules) -> Audit:
+def judge(said: AuditEvidence, rules: Rules) -> Audit:
     """Return the verdict on this evidence."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         database.execute("PRAGMA temp_store = MEMORY")
@@ -90,7 +90,7 @@ class _Loader:
         self._made: list[tuple[Any, ...]] = []  # versions to insert
         self._needs: list[tuple[int, int]] = []
 
-    def take(self, said: Testimony) -> None:
+    def take(self, said: AuditEvidence) -> None:
         self._database.execute("BEGIN")
         for channel, witnesses in said.there.items():
             chan = self._chans[channel] = len(self._chans)
@@ -114,7 +114,7 @@ class _Loader:
     def _insert(self, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
         self._database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", rows)
 
-    def _witness(self, chan: int, witness: Witness) -> None:
+    def _witness(self, chan: int, witness: NodeEvidence) -> None:
         at = witness.presence
         member = self._members[at.run_id, at.channel, at.node] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
@@ -180,7 +180,7 @@ def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) 
             database.execute("ANALYZE sqlite_schema")
 
 
-def _audit(database: sqlite3.Connection, said: Testimony) -> Audit:
+def _audit(database: sqlite3.Connection, said: AuditEvidence) -> Audit:
     def rows(table: str, order: str) -> list[tuple[Any, ...]]:
         return database.execute(f"SELECT * FROM {table} {order}").fetchall()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import compress
 
-from sdschat.audit.node_evidence import MOMENTS, ChannelJournal, Held, Testimony, Witness, note
+from sdschat.audit.node_evidence import MOMENTS, AuditEvidence, ChannelJournal, Held, NodeEvidence, note
 from sdschat.audit.schemas import AuditJournal, Node, Presence
 from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets
 from sdschat.audit.sources.databases import SEQ_MASK, Reading, declared_rows, node_row
@@ -28,7 +28,7 @@ class _Unlike(Exception):
     """The database is not sound, or not of the kind that this module reads."""
 
 
-def read_sound(reading: Reading, memory: SharedPackets) -> Testimony | None:
+def read_fast(reading: Reading, memory: SharedPackets) -> AuditEvidence | None:
     try:
         with Columnar(reading.path) as columns:
             return _all(reading, columns, memory)
@@ -36,14 +36,14 @@ def read_sound(reading: Reading, memory: SharedPackets) -> Testimony | None:
         return None
 
 
-def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Testimony:
+def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> AuditEvidence:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise _Unlike
     told, spans = _told(columns, memory.lists), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise _Unlike
-    found = Testimony({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
+    found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
         held, sums = _log(columns, number, memory.packets)
         standing = columns.standing(number, sums)
@@ -53,7 +53,7 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Testimon
         found.nodes.append(node)
         found.declared.extend(declared_rows(reading, columns, whose, channel, number))
         presence = _presence(node, held, [span for span in spans if span.channel == number])
-        witness = Witness(presence, held, told.get(number, ChannelJournal({}, {})))
+        witness = NodeEvidence(presence, held, told.get(number, ChannelJournal({}, {})))
         found.there[reading.run_id, channel] = [witness]
     return found
 

@@ -19,7 +19,7 @@ from sdschat.store.schema import PLACE_BITS
 
 
 @dataclass(slots=True)
-class Taken:
+class BronzeRows:
     """The bronze tables. An event may be in several databases of a node."""
 
     journal: list[Journal] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Silver:
     nodes: list[Node]
 
 
-def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
+def conform(taken: BronzeRows, rules: Rules = DEFAULT) -> Silver:
     journal, nodes = in_order(taken.journal), taken.nodes
     held = _held(taken.messages, journal, {member_of(row) for row in nodes})
     there = presences(nodes, journal, held, rules)
@@ -159,7 +159,7 @@ _NOTHING_HELD: Final = Held({}, {}, set(), {})
 _NOTHING_TOLD: Final = ChannelJournal({}, {})
 
 
-class Witness(NamedTuple):
+class NodeEvidence(NamedTuple):
     """The evidence of one node in one channel."""
 
     presence: Presence
@@ -167,10 +167,10 @@ class Witness(NamedTuple):
     told: ChannelJournal
 
 
-class Testimony(NamedTuple):
+class AuditEvidence(NamedTuple):
     """The evidence for an audit: all of it, or that of one database."""
 
-    there: dict[Channel, list[Witness]]  # in the order of node ids
+    there: dict[Channel, list[NodeEvidence]]  # in the order of node ids
     nodes: list[Node]
     declared: list[Declared]
     journals: list[AuditJournal]
@@ -178,14 +178,14 @@ class Testimony(NamedTuple):
     members: bool = True  # False: there are certainly no members' channels
 
 
-def testimony(silver: Silver) -> Testimony:
+def evidence_of(silver: Silver) -> AuditEvidence:
     told = journals_say(silver.journal)
-    there: dict[Channel, list[Witness]] = defaultdict(list)
+    there: dict[Channel, list[NodeEvidence]] = defaultdict(list)
     for presence in silver.presences:
         member = member_of(presence)
         has = silver.held.get(member, _NOTHING_HELD)
-        there[member[:2]].append(Witness(presence, has, told.get(member, _NOTHING_TOLD)))
-    return Testimony(dict(there), silver.nodes, silver.declared, journals(silver.journal), [])
+        there[member[:2]].append(NodeEvidence(presence, has, told.get(member, _NOTHING_TOLD)))
+    return AuditEvidence(dict(there), silver.nodes, silver.declared, journals(silver.journal), [])
 
 
 def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sdschat.audit.node_evidence import Testimony
+from sdschat.audit.node_evidence import AuditEvidence
 from sdschat.audit.schemas import Declared
 from sdschat.identity.private.roster import Position, Roster
 from sdschat.identity.signing import sender_id_of
@@ -12,13 +12,13 @@ from sdschat.identity.signing import sender_id_of
 NO_MEMBER = "no_member"
 
 
-def with_outsiders(said: Testimony, found: Mapping[str, Roster]) -> Testimony:
+def with_nonmembers(said: AuditEvidence, found: Mapping[str, Roster]) -> AuditEvidence:
     """Add to what the nodes declare what they need not have, for they or the authors were no members."""
     excused = [row for channel, roster in found.items() for row in _excused(said, channel, roster)]
     return said._replace(declared=sorted({*said.declared, *excused})) if excused else said
 
 
-def _excused(said: Testimony, channel: str, roster: Roster) -> Iterator[Declared]:
+def _excused(said: AuditEvidence, channel: str, roster: Roster) -> Iterator[Declared]:
     members = {sender_id_of(key) for key in roster.members}
     left = {sender_id_of(key): changes[-1].position for key, changes in roster.changes.items() if changes}
 

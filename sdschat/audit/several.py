@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.audit.node_evidence import Member, Taken, member_of
+from sdschat.audit.node_evidence import BronzeRows, Member, member_of
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.columnar import Columnar
 from sdschat.audit.sources.databases import Reading, Row
@@ -51,7 +51,7 @@ def _logs(rows: Mapping[Reading, list[Row]]) -> dict[Member, list[tuple[int, Rea
     return found
 
 
-def refuse_contradictions(taken: Taken, read_ms: int) -> None:
+def refuse_contradictions(taken: BronzeRows, read_ms: int) -> None:
     """Move events to the quarantine of which two databases of a node say different things: none of them counts."""
     said: dict[tuple[str, str, str, int], Journal] = {}
     twice = {

@@ -17,7 +17,7 @@ A_DAY: Final = 200_000  # ids put into one log: about 25 MB. Whoever invents the
 _DAY: Final = 24 * 3_600_000  # milliseconds
 
 
-class ToldLimit:
+class IdOnlyLimit:
     """The number of ids that go into one log in a day. Nothing can be checked of them, and one who tells without end is
     compared with again and again."""
 
@@ -33,7 +33,7 @@ class ToldLimit:
         return taken
 
 
-class ToldIds:
+class IdOnlyMessages:
     """The ids that came since all were taken last, by source."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class ToldIds:
     def over(self, log: ComparedLog, source: str) -> ComparedLog:
         """Return the log to compare with a source: what it told is no difference to it."""
         known = self._by_source.get(source)
-        return _WithTold(log, sorted(known)) if known else log
+        return _WithIdOnly(log, sorted(known)) if known else log
 
     def take(self) -> list[IdOnly]:
         """Take all ids, in order. Of two with different dates the first one told stands."""
@@ -66,7 +66,7 @@ class ToldIds:
         return sorted(found.values())
 
 
-class _WithTold:
+class _WithIdOnly:
     """A `ComparedLog` over another one, with some keys more."""
 
     def __init__(self, log: ComparedLog, told: Sequence[LogKey]) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from sdschat.catchup.comparer import RangeComparer
 from sdschat.catchup.equal_ranges import EqualRanges
 from sdschat.catchup.fetch_plan import FetchPlan, Sequenced
-from sdschat.catchup.id_only import ToldIds
+from sdschat.catchup.id_only import IdOnlyMessages
 from sdschat.catchup.peers import HistorySource, HistorySources, Rests
 from sdschat.catchup.store_check import PageCheck
 from sdschat.catchup.values import (
@@ -63,7 +63,7 @@ class CatchUpSession:
         self._comparer: RangeComparer | None = None
         self._session = self._number = 0
         self._plan = FetchPlan()
-        self._told = ToldIds()
+        self._told = IdOnlyMessages()
         self.watch = PageCheck()  # of the source that is asked now
         self._pages = Sequenced()
         self._lowest: LogKey | None = None

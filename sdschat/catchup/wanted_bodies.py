@@ -8,40 +8,40 @@ from collections.abc import Iterable, Sequence
 from sdschat.catchup.values import ComparedLog, LogKey, RangeSummary
 
 
-class SoughtLog:
-    """A `ComparedLog` over another one. As long as nothing is sought, it is that one."""
+class WantedBodies:
+    """A `ComparedLog` over another one. As long as nothing is wanted, it is that one."""
 
     def __init__(self, log: ComparedLog) -> None:
         self._log = log
-        self._sought: list[tuple[int, str]] = []  # in order; all of them are in the log, without a body
+        self._wanted: list[tuple[int, str]] = []  # in order; all of them are in the log, without a body
 
     def __len__(self) -> int:
-        return len(self._sought)
+        return len(self._wanted)
 
     def __contains__(self, key: tuple[int, str]) -> bool:
         return bool(self._between(key, (key[0], key[1] + "\0")))
 
-    def seek(self, keys: Iterable[tuple[int, str]]) -> int:
+    def want(self, keys: Iterable[tuple[int, str]]) -> int:
         """Want the bodies of these messages of the log. Return the number of those that were not wanted before."""
         fresh = [key for key in dict.fromkeys(keys) if key not in self]
         for key in fresh:
-            insort(self._sought, key)
+            insort(self._wanted, key)
         return len(fresh)
 
     def found(self, key: tuple[int, str]) -> None:
         """Want a message no more, since its body came."""
-        at = bisect_left(self._sought, key)
-        if self._sought[at : at + 1] == [key]:
-            del self._sought[at]
+        at = bisect_left(self._wanted, key)
+        if self._wanted[at : at + 1] == [key]:
+            del self._wanted[at]
 
     def give_up(self) -> int:
         """Want nothing any more. Return the number of those that did not come."""
-        left = len(self._sought)
-        self._sought.clear()
+        left = len(self._wanted)
+        self._wanted.clear()
         return left
 
     def _between(self, low: tuple[int, str], high: tuple[int, str]) -> Sequence[tuple[int, str]]:
-        return self._sought[bisect_left(self._sought, low) : bisect_left(self._sought, high)]
+        return self._wanted[bisect_left(self._wanted, low) : bisect_left(self._wanted, high)]
 
     # `ComparedLog`.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sdschat.audit.answers import Figures
     from sdschat.audit.compare import Comparison
     from sdschat.audit.members import MembersAudit
-    from sdschat.audit.node_evidence import Channel, Silver, Testimony
+    from sdschat.audit.node_evidence import AuditEvidence, Channel, Silver
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.verdict import Audit, Rules
     from sdschat.identity.private.roster import Roster
@@ -148,13 +148,13 @@ def _print_if_alone(found: Comparison, count: int) -> None:
         click.echo("All databases are of one node. To compare, name those of other participants too.")
 
 
-def _excused(paths: list[Path], said: Testimony) -> Testimony:
+def _excused(paths: list[Path], said: AuditEvidence) -> AuditEvidence:
     """Add what the nodes need not have. The private code, slow to import, is needed only for private channels."""
     if not any("~" in channel for _, channel in said.there):
         return said
-    from sdschat.audit.nonmembers import with_outsiders
+    from sdschat.audit.nonmembers import with_nonmembers
 
-    return with_outsiders(said, rosters(paths))
+    return with_nonmembers(said, rosters(paths))
 
 
 def rosters(paths: Iterable[Path]) -> dict[str, Roster]:

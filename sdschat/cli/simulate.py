@@ -84,12 +84,12 @@ def command(
     if grid is not None:
         _only(context, "--grid")
         from sdschat.cli import simulate_grid
-        from sdschat.cli.spark.common import chosen_where
+        from sdschat.cli.spark.common import chosen_target
 
         if not lake:
             raise click.UsageError("--grid needs --lake DIR, where the runs are kept.")
-        where = chosen_where(master, remote, pairs) if on_spark or master or remote or pairs else None
-        return simulate_grid.run_grid(grid, seeds, lake, pictures, jobs, where)
+        target = chosen_target(master, remote, pairs) if on_spark or master or remote or pairs else None
+        return simulate_grid.run_grid(grid, seeds, lake, pictures, jobs, target)
     if comparing:
         _only(context, "--compare")
         from sdschat.cli import simulate_grid

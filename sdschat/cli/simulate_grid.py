@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sdschat.experiment.grid.simulate import Progress, Work
     from sdschat.experiment.runs import SimRun
     from sdschat.experiment.setting import GroupSetting
-    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session import SparkTarget
 
 
 _LONG: Final = 10.0  # seconds that a run may take without a word
@@ -32,7 +32,9 @@ _TICK: Final = 1.0  # seconds
 _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but perhaps a log file
 
 
-def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, where: Where | None) -> int:
+def run_grid(
+    name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, target: SparkTarget | None
+) -> int:
     from sdschat.experiment.grid.gridfile import find_grid, read_grid, runs_of
     from sdschat.experiment.grid.simulate import simulate
     from sdschat.experiment.grid.summary import table_lines
@@ -41,7 +43,7 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
     wanted = runs_of(grid)
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
-    with _workers(lake, jobs, where) as (work, at_once), told() as tell:
+    with _workers(lake, jobs, target) as (work, at_once), told() as tell:
         result = simulate(wanted, lake, work, tell, at_once)
     _take_journals(lake)
     print(*table_lines(grid, result.runs), sep="\n")
@@ -52,15 +54,15 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
 
 @contextlib.contextmanager
-def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work, int]]:
+def _workers(lake: Path, jobs: int, target: SparkTarget | None) -> Iterator[tuple[Work, int]]:
     from sdschat.experiment.grid.simulate import on_processes
 
-    if where is None:
+    if target is None:
         yield on_processes(jobs, lake), jobs
         return
     from sdschat.pipeline.runs_on_spark import cores_of, on_spark
 
-    with open_spark(where) as session:
+    with open_spark(target) as session:
         cores = cores_of(session)
         yield on_spark(session, lake.absolute(), cores), cores
 

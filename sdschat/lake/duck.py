@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import half_of_memory
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.engine import Asked
+from sdschat.lake.engine import LakeEngine
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
 
@@ -57,7 +57,7 @@ def open_duck(folder: Path) -> Iterator[DuckLake]:
             raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
 
 
-class DuckLake(Asked):
+class DuckLake(LakeEngine):
     words: ClassVar = "_duckdb"
 
     def __init__(self, connection: DuckDBPyConnection, tables: Tables) -> None:

@@ -37,8 +37,8 @@ KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
 }
 
 
-class Asked(ABC):
-    """The base of the engines."""
+class LakeEngine(ABC):
+    """An engine that runs SQL over the tables of a lake: the base of those by Spark and by DuckDB."""
 
     words: ClassVar[str]  # what the name of a file of statements ends in
 

@@ -15,7 +15,7 @@ from sdschat.audit.answers import METRICS, Figures, FilterTrial, answers
 from sdschat.audit.figures import QUIET, grain_of, tried
 from sdschat.audit.report.data import ReportData, moment, shown_channels
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.engine import Asked
+from sdschat.lake.engine import LakeEngine
 from sdschat.lake.judge import MOST, audit_of, places_in, refused_in
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _NEEDED: Final[Mapping[type, str]] = {
 _OF_ALL = frozenset({"spread", "course", "curve", "cell"})  # a part of them would make a picture that is not true
 
 
-def measure(lake: Asked, *, keep: bool) -> int:
+def measure(lake: LakeEngine, *, keep: bool) -> int:
     """Make the answers from silver and the verdict, and return the grain. With `keep` the lake keeps its metrics."""
     lake.forget()
     for table, name in _NEEDED.items():
@@ -48,7 +48,7 @@ def measure(lake: Asked, *, keep: bool) -> int:
     return grain
 
 
-def figures(lake: Asked, grain: int, channels: Sequence[tables.AuditChannel]) -> Figures:
+def figures(lake: LakeEngine, grain: int, channels: Sequence[tables.AuditChannel]) -> Figures:
     """Return the figures of these channels, which `measure` has just made; of long lists the first rows."""
     keys = [(row.run_id, row.channel) for row in channels]
     found: dict[str, list[Any]] = {}
@@ -63,13 +63,13 @@ def figures(lake: Asked, grain: int, channels: Sequence[tables.AuditChannel]) ->
     return Figures(grain, **found)
 
 
-def metrics(lake: Asked) -> dict[str, list[Any]]:
+def metrics(lake: LakeEngine) -> dict[str, list[Any]]:
     """Return the first rows of each metric, which `measure` has just made."""
     every = answers()
     return {name: _rows(lake, *every[name], MOST) for name in METRICS}
 
 
-def _rows(lake: Asked, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
+def _rows(lake: LakeEngine, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
     names = columns(kind)
     typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, (each, _) in names.items())
     ending = "" if limit is None else f" LIMIT {limit}"
@@ -94,7 +94,7 @@ def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBat
 _NOT_TAKEN: Final = 20
 
 
-def report_data(lake: Asked, root: str, grain: int, made_ms: int) -> ReportData:
+def report_data(lake: LakeEngine, root: str, grain: int, made_ms: int) -> ReportData:
     """Return the data of a page: the verdict, and the figures that `measure` has just made."""
     audit = audit_of(lake)
     sources = places_in(lake)
@@ -102,7 +102,7 @@ def report_data(lake: Asked, root: str, grain: int, made_ms: int) -> ReportData:
     return ReportData(audit, figures(lake, grain, shown_channels(audit)), made_from, sources)
 
 
-def provenance(lake: Asked, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
+def provenance(lake: LakeEngine, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
     refused = refused_in(lake, most=_NOT_TAKEN)
     counted = {
         "events": _count(lake, tables.Journal),
@@ -119,6 +119,6 @@ def provenance(lake: Asked, root: str, made_ms: int, databases: Iterable[str]) -
     }
 
 
-def _count(lake: Asked, table: type) -> int:
+def _count(lake: LakeEngine, table: type) -> int:
     lake.name(table, "there")
     return int(lake.rows("SELECT COUNT(*) FROM there")[0][0])

@@ -29,7 +29,7 @@ from sdschat.audit.schemas import (
 )
 from sdschat.audit.statements import Statement
 from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
-from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, Asked, versions_of
+from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, LakeEngine, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")
@@ -44,7 +44,7 @@ SILVER: Final = (
 VERDICT: Final = (("sdschat.audit", "views"), ("sdschat.lake", "gold"))
 
 
-def refine(lake: Asked, rules: Rules = DEFAULT) -> None:
+def refine(lake: LakeEngine, rules: Rules = DEFAULT) -> None:
     """Make silver from bronze: of all channels, or of those alone whose verdict may be another one now."""
     lake.forget()
     limits = rule_query(rules)
@@ -82,12 +82,12 @@ def rule_query(rules: Rules) -> str:
     return f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {LARGEST_LAMPORT} AS max_lamport"
 
 
-def consolidate(lake: Asked) -> None:
+def consolidate(lake: LakeEngine) -> None:
     """Make the canonical log from silver, which `refine` has just made."""
     _run(lake, (each for each in _statements(lake, VERDICT) if each[0] in _LOG))
 
 
-def audit(lake: Asked) -> None:
+def audit(lake: LakeEngine) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
     _run(lake, (each for each in _statements(lake, VERDICT) if each[0] not in _LOG))
     if lake.buckets:
@@ -95,11 +95,11 @@ def audit(lake: Asked) -> None:
     lake.forget()
 
 
-def _statements(lake: Asked, named: Iterable[tuple[str, str]]) -> Iterator[Statement]:
+def _statements(lake: LakeEngine, named: Iterable[tuple[str, str]]) -> Iterator[Statement]:
     return chain.from_iterable(lake.statements(*each) for each in named)
 
 
-def _run(lake: Asked, statements: Iterable[Statement]) -> None:
+def _run(lake: LakeEngine, statements: Iterable[Statement]) -> None:
     if lake.buckets:  # without, nothing came in since the verdict that is there
         lake.run(statements, KEPT_BY_AUDIT)
 
@@ -110,7 +110,7 @@ def rules_digest(limits: str) -> str:
     return hashlib.sha256(b"\0".join((*texts, limits.encode(), str(schemas.VERSION).encode()))).hexdigest()
 
 
-def _came_since_verdict(lake: Asked, rules: str) -> dict[type, list[str]] | None:
+def _came_since_verdict(lake: LakeEngine, rules: str) -> dict[type, list[str]] | None:
     """Return the files that came in since the verdict that is there; None if there is no whole one by these rules."""
     base = lake.whole_base()
     if base is None or base.rules != rules:
@@ -123,7 +123,7 @@ def _came_since_verdict(lake: Asked, rules: str) -> dict[type, list[str]] | None
     return {table: [file for file in lake.tables.files(table) if file not in known] for table in READ_BY_AUDIT}
 
 
-def _touched_buckets(lake: Asked, new: Mapping[type, list[str]]) -> Collection[str]:
+def _touched_buckets(lake: LakeEngine, new: Mapping[type, list[str]]) -> Collection[str]:
     """Return the buckets of channels whose verdict may be another one with the rows of these files."""
     for table, name in READ_BY_AUDIT.items():
         lake.name(table, f"new_{name}", new[table])
@@ -172,7 +172,7 @@ class ResultScope(NamedTuple):
 WHOLE: Final = ResultScope()
 
 
-def first_rows(lake: Asked, table: type[R], part: ResultScope, order: str, before: str, most: int) -> list[R]:
+def first_rows(lake: LakeEngine, table: type[R], part: ResultScope, order: str, before: str, most: int) -> list[R]:
     """Return the first `most` rows in this order. If there are more, rows with a true `before` are preferred."""
     lake.name(table, "there")
     where, values = part.of(columns(table))
@@ -189,7 +189,7 @@ def first_rows(lake: Asked, table: type[R], part: ResultScope, order: str, befor
     return [table(*row) for row in lake.rows(f"SELECT {names} FROM ({first}) AS f ORDER BY {order}", *values)]
 
 
-def audit_of(lake: Asked, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
+def audit_of(lake: LakeEngine, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
     """Return the verdict stored in the lake.
 
     Of very many rows only the first are collected, and rows about a difference are preferred. The counts are complete.
@@ -211,7 +211,7 @@ def audit_of(lake: Asked, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
     )
 
 
-def has(lake: Asked, part: ResultScope) -> bool:
+def has(lake: LakeEngine, part: ResultScope) -> bool:
     """True if the lake has anything of this part."""
     where, values = part.of(("run_id", "channel"))
     for table in (Node, Journal):
@@ -221,7 +221,7 @@ def has(lake: Asked, part: ResultScope) -> bool:
     return False
 
 
-def names_in(lake: Asked, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:
+def names_in(lake: LakeEngine, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:
     """Return the first campaigns (`run_id`) or channels in the lake."""
     lake.name(Node, "there")
     lake.name(Journal, "events")
@@ -232,7 +232,7 @@ def names_in(lake: Asked, column: str, part: ResultScope = WHOLE, most: int = MO
     return [row[0] for row in lake.rows(f"SELECT name FROM ({of_both}) AS n ORDER BY name LIMIT {most}", *values * 2)]
 
 
-def places_in(lake: Asked, most: int = MOST) -> dict[tuple[str, str, str], str]:
+def places_in(lake: LakeEngine, most: int = MOST) -> dict[tuple[str, str, str], str]:
     """Return the database of each run, channel and node: that of the reading that counts."""
     lake.name(Node, "bronze_node")
     reading = next(query for name, query, _ in lake.statements("sdschat.lake", "copies") if name == "reading")
@@ -247,7 +247,7 @@ class Refused(NamedTuple):
     rows: list[Quarantine]
 
 
-def refused_in(lake: Asked, run_id: str | None = None, most: int = MOST) -> Refused:
+def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
     """Return the rows of the quarantine that still count."""
     lake.name(Quarantine, "quarantined")
     lake.name(Whole, "whole")

@@ -20,7 +20,7 @@ from sdschat.audit.errors import PipelineProblem, install_command
 from sdschat.pipeline.session.class_archive import archive_path, spark_version
 from sdschat.pipeline.session.health_check import must_answer
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
-from sdschat.pipeline.session.spark_target import TargetKind, Where
+from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind
 from sdschat.pipeline.session.start import NO_ROOM, spark
 
 if TYPE_CHECKING:
@@ -51,20 +51,20 @@ class Answer(NamedTuple):
     problem: str = ""
 
 
-def examine(where: Where) -> list[Finding]:
+def examine(target: SparkTarget) -> list[Finding]:
     """Check without starting anything; this takes less than a second."""
-    chosen = where.resolved()
+    chosen = target.resolved()
     return [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
 
 
-def elsewhere(where: Where) -> bool:
+def elsewhere(target: SparkTarget) -> bool:
     """True if Spark runs elsewhere and has to be asked: on a cluster or a Connect server."""
-    return where.resolved().kind in (TargetKind.CLUSTER, TargetKind.CONNECT)
+    return target.resolved().kind in (TargetKind.CLUSTER, TargetKind.CONNECT)
 
 
-def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
+def ask_there(target: SparkTarget, limit: float = LIMIT) -> list[Finding]:
     """Ask the remote Spark and return the findings. This takes at most `limit` seconds."""
-    chosen = where.resolved()
+    chosen = target.resolved()
     place = chosen.shown
     try:
         must_answer(chosen)
@@ -98,15 +98,15 @@ def _of_other_version(answer: Answer) -> Iterator[Finding]:
         yield Finding(NOTE, "there", says)
 
 
-def _place(where: Where) -> Finding:
-    kind = where.kind
+def _place(target: SparkTarget) -> Finding:
+    kind = target.kind
     if kind is TargetKind.GIVEN:
         return Finding(GOOD, "where", "the session that spark-submit gave")
-    return Finding(GOOD, "where", f"{where.shown} ({kind.value})")
+    return Finding(GOOD, "where", f"{target.shown} ({kind.value})")
 
 
-def _java(where: Where) -> list[Finding]:
-    if where.kind is TargetKind.CONNECT:
+def _java(target: SparkTarget) -> list[Finding]:
+    if target.kind is TargetKind.CONNECT:
         return [Finding(GOOD, "Java", "not needed: a Connect server has its own")]
     search = find_java()
     found = [Finding(NOTE, "Java", f"passed over: {reason}") for reason in search.passed_over]
@@ -117,8 +117,8 @@ def _java(where: Where) -> list[Finding]:
     found.append(Finding(GOOD, "Java", f"{java.version} from {java.source}, {java.home}{through}"))
     if not java.complete and os.name == "nt":
         found.append(Finding(BAD, "Java", f"it lacks {MODULE}, which needs a whole Java on Windows. Set JAVA_HOME."))
-    if where.cache is not None:
-        archive = archive_path(where.cache, java)
+    if target.cache is not None:
+        archive = archive_path(target.cache, java)
         if archive.exists():
             found.append(Finding(GOOD, "class archive", f"{archive} ({archive.stat().st_size >> 20} MiB)"))
         else:
@@ -126,14 +126,14 @@ def _java(where: Where) -> list[Finding]:
     return found
 
 
-def _packages(where: Where) -> list[Finding]:
+def _packages(target: SparkTarget) -> list[Finding]:
     found = [Finding(GOOD, "Python", sys.version.split()[0])]
-    for name in (*_NEEDED, *(_FOR_CONNECT if where.kind is TargetKind.CONNECT else ())):
+    for name in (*_NEEDED, *(_FOR_CONNECT if target.kind is TargetKind.CONNECT else ())):
         try:
             found.append(Finding(GOOD, name, version(name)))
         except PackageNotFoundError:
             instead = _client() if name == "pyspark" else ""
-            state = GOOD if instead and where.kind is TargetKind.CONNECT else BAD
+            state = GOOD if instead and target.kind is TargetKind.CONNECT else BAD
             says = instead or f"is not installed. Do: {install_command('pipeline')}"
             found.append(Finding(state, name, says))
     return found
@@ -146,23 +146,23 @@ def _client() -> str:
         return ""
 
 
-def _folders(where: Where) -> list[Finding]:
+def _folders(target: SparkTarget) -> list[Finding]:
     scratch = Path(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir())
     free = shutil.disk_usage(scratch).free if scratch.exists() else 0
     enough = free >= _ROOM
     found = [
         Finding(GOOD if enough else BAD, "scratch", f"{scratch}, {free >> 30} GiB free; SPARK_LOCAL_DIRS moves it")
     ]
-    if where.log is not None:
-        found.append(Finding(GOOD, "log", f"Spark's own words go to {where.log}"))
+    if target.log is not None:
+        found.append(Finding(GOOD, "log", f"Spark's own words go to {target.log}"))
     return found
 
 
-def ask(where: Where, limit: float = LIMIT) -> Answer:
+def ask(target: SparkTarget, limit: float = LIMIT) -> Answer:
     """Ask Spark. Return its answer within `limit` seconds, or the problem."""
     context = get_context("spawn")
     heard, tell = context.Pipe(duplex=False)
-    process = context.Process(target=_ask, args=(where, tell), daemon=True)
+    process = context.Process(target=_ask, args=(target, tell), daemon=True)
     found, until = Answer(), time.monotonic() + limit
     process.start()
     tell.close()
@@ -175,7 +175,7 @@ def ask(where: Where, limit: float = LIMIT) -> Answer:
         return found._replace(problem="it ended without a word")
     finally:
         _end(process)
-    return found._replace(problem=f"after {limit:g} s {_nothing_done(where) if found.spark else _not_started(where)}")
+    return found._replace(problem=f"after {limit:g} s {_nothing_done(target) if found.spark else _not_started(target)}")
 
 
 def _end(process: SpawnProcess) -> None:
@@ -187,7 +187,7 @@ def _end(process: SpawnProcess) -> None:
     process.join()
 
 
-def _ask(where: Where, tell: Connection) -> None:
+def _ask(target: SparkTarget, tell: Connection) -> None:
     """Tell Spark's answer, in a process of its own that ends with its parent."""
     os.setsid()
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
@@ -196,7 +196,7 @@ def _ask(where: Where, tell: Connection) -> None:
         os.dup2(nowhere.fileno(), 2)
     found = Answer()
     try:
-        with spark(where) as session:
+        with spark(target) as session:
             for found in answers(session):
                 tell.send(found)
     except Exception as error:
@@ -212,14 +212,14 @@ def _end_with_the_parent() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _not_started(where: Where) -> str:
-    if where.kind is TargetKind.CONNECT:
+def _not_started(target: SparkTarget) -> str:
+    if target.kind is TargetKind.CONNECT:
         return "it had not answered: what listens there may be no Connect server, or one without room for a session"
     return f"it had not answered: what listens there may be no master of Spark {spark_version()}"
 
 
-def _nothing_done(where: Where) -> str:
-    if where.kind is TargetKind.CONNECT:
+def _nothing_done(target: SparkTarget) -> str:
+    if target.kind is TargetKind.CONNECT:
         return "it had accepted this client, but done no work: its cluster may be busy"
     return f"it had accepted this program, but given it no executor: {NO_ROOM}"
 

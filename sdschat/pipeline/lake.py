@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import uuid4
 
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
-from sdschat.lake.engine import Asked
+from sdschat.lake.engine import LakeEngine
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
 from sdschat.pipeline.session.spark_target import NOT_COMPILED
@@ -44,7 +44,7 @@ def has_few_rows(tables: Tables) -> bool:
     return sum(map(tables.rows, OF_BRONZE)) <= FEW
 
 
-class Lake(Asked):
+class Lake(LakeEngine):
     words: ClassVar = ""
 
     def __init__(self, spark: SparkSession, root: str) -> None:

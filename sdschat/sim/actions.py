@@ -121,7 +121,7 @@ def _join(world: World, action: Action) -> None:
     if node.plan.key_of:
         other = world.nodes[world.oracle.index[node.plan.key_of]]
         node.store = deepcopy(other.store)
-        world.oracle.reach.met["began from a copy of another's profile"] += 1
+        world.oracle.rare.met["began from a copy of another's profile"] += 1
         world.oracle.records[node.index].put_back(world.oracle.records[other.index].copied())
     world.boot(node)
 
@@ -141,7 +141,7 @@ def _rollback(world: World, action: Action) -> None:
         return
     node.kill()
     node.store = deepcopy(node.backup.store)
-    world.oracle.reach.met["came back from an older backup"] += 1
+    world.oracle.rare.met["came back from an older backup"] += 1
     world.oracle.records[node.index].put_back(node.backup.copied)
 
 

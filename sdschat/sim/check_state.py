@@ -81,7 +81,7 @@ def check_sizes(record: NodeRecord) -> None:
         if size >= bound:
             if size > bound:
                 raise Violation("I8", f"{record.name} has {size} {what}; {bound} are allowed")
-            record.reach.met[f"full: {what}"] += 1
+            record.rare.met[f"full: {what}"] += 1
 
 
 def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
@@ -218,7 +218,7 @@ def _horizon(oracle: Oracle, record: NodeRecord, horizon: int) -> None:
         raise Violation("I6", f"the join horizon of {record.name} moved")
     if record.horizon >= 0:
         how = "mended after a clock was put right" if put_right else "lowered after catching up"
-        record.reach.met[f"join horizon {how}"] += 1
+        record.rare.met[f"join horizon {how}"] += 1
     record.horizon = horizon
 
 

@@ -6,7 +6,7 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.values import AckState, Message, OutgoingRow, Table
 from sdschat.sim.convergence import Convergence
 from sdschat.sim.node import Copied, SimNode
-from sdschat.sim.rare_situations import Reach
+from sdschat.sim.rare_situations import RareSituations
 from sdschat.sim.scenario import Scenario
 
 _SLACK = 5_000  # a clock runs ahead of time by one millisecond for every packet sent in the same one
@@ -108,7 +108,7 @@ class NodeRecord:
         "outgoing",
         "participant",
         "put_off",
-        "reach",
+        "rare",
         "requests_due",
         "shown",
         "shown_states",
@@ -118,10 +118,10 @@ class NodeRecord:
         "wrong_clock",
     )
 
-    def __init__(self, node: SimNode, scenario: Scenario, reach: Reach) -> None:
+    def __init__(self, node: SimNode, scenario: Scenario, rare: RareSituations) -> None:
         self.node = node
         self.small = bool(scenario.limits)
-        self.reach = reach
+        self.rare = rare
         self.index = node.index
         self.name = node.plan.name
         self.participant = node.plan.participant
@@ -226,7 +226,7 @@ class Oracle:
         "index",
         "origins",
         "participants",
-        "reach",
+        "rare",
         "records",
         "refusals",
         "scenario",
@@ -237,8 +237,8 @@ class Oracle:
         self.scenario = scenario
         self.origins: dict[str, Origin] = {}
         self.ephemerals: dict[str, int] = {}
-        self.reach = Reach()
-        self.records = [NodeRecord(node, scenario, self.reach) for node in nodes]
+        self.rare = RareSituations()
+        self.records = [NodeRecord(node, scenario, self.rare) for node in nodes]
         self.index = {node.plan.name: node.index for node in nodes}
         self.participants: dict[str, list[NodeRecord]] = {}  # those with this id: one, or two places with one key
         for record in self.records:

@@ -32,7 +32,7 @@ class Outcome:
     evidence: int = 0
     false_positives: int = 0
     trace: str = ""
-    reach: dict[str, int] = field(default_factory=dict)  # rare situations that it met
+    rare: dict[str, int] = field(default_factory=dict)  # rare situations that it met
     steps: list[tuple[int, int, str]] = field(default_factory=list)
 
     @property
@@ -94,7 +94,7 @@ def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) ->
     if world is not None:
         oracle = world.oracle
         outcome.delivered, outcome.frames, outcome.refusals = oracle.delivered, world.frames, oracle.refusals
-        outcome.reach = dict(oracle.reach.met)
+        outcome.rare = dict(oracle.rare.met)
         outcome.evidence, outcome.false_positives = oracle.evidence, oracle.false_positives
         if outcome.rule:
             outcome.what += f" (at {world.time / 1000:.1f} s)"
@@ -137,7 +137,7 @@ def _live(world: World) -> int:
 
 def _note_rare(world: World) -> None:
     """Count the rare situations that are seen at the end."""
-    met = world.oracle.reach.met
+    met = world.oracle.rare.met
     for node in world.nodes:
         if node.literal is not None and node.literal.answered:
             met["a peer that is the specification asked, and was answered"] += 1

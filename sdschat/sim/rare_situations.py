@@ -125,7 +125,7 @@ SITUATIONS: Final = (
 )
 
 
-class Reach:
+class RareSituations:
     """Rare situations that one run met."""
 
     def __init__(self) -> None:

@@ -61,7 +61,7 @@ class RunSummary:
     false_positives: int = 0
     failures: list[Outcome] = field(default_factory=list)
     healed: dict[str, list[int]] = field(default_factory=dict)  # kind of seed: ms from healing to convergence
-    reach: Counter[str] = field(default_factory=Counter)  # rare situation: seeds that met it
+    rare: Counter[str] = field(default_factory=Counter)  # rare situation: seeds that met it
 
     def add(self, outcome: Outcome) -> None:
         self.seeds += 1
@@ -70,7 +70,7 @@ class RunSummary:
         self.refusals += outcome.refusals
         self.evidence += outcome.evidence
         self.false_positives += outcome.false_positives
-        self.reach.update(name for name, count in outcome.reach.items() if count)
+        self.rare.update(name for name, count in outcome.rare.items() if count)
         if outcome.good:
             name = f"{outcome.timing} timing, {'default' if outcome.usual else 'other'} settings"
             self.healed.setdefault(name, []).append(outcome.healed_for)
@@ -78,12 +78,12 @@ class RunSummary:
             self.failures.append(outcome)
 
     def unmet(self) -> list[str]:
-        return [name for name in SITUATIONS if not self.reach[name]]
+        return [name for name in SITUATIONS if not self.rare[name]]
 
     def reach_lines(self) -> Iterator[str]:
         """Yield a line for each rare situation: how many seeds met it."""
         for name in SITUATIONS:
-            yield f"{self.reach[name]:>8,}  {name}"
+            yield f"{self.rare[name]:>8,}  {name}"
 
     def lines(self) -> Iterator[str]:
         yield f"{_seeds(self.seeds)}, {len(self.failures)} failed"

@@ -120,7 +120,7 @@ class World:
             return
         known = node.store.snapshot() is not None
         if known and node.boots and node.later is not None:
-            self.oracle.reach.met["came back with other settings"] += 1
+            self.oracle.rare.met["came back with other settings"] += 1
         channel = node.boot(self.time, self.codec)
         record = self.oracle.records[node.index]
         record.booted()
@@ -145,7 +145,7 @@ class World:
         record.settle()
         if ready.events or record.put_off:
             check_events(oracle, record, ready.events)
-        oracle.reach.step(node.index, channel.state, ready)
+        oracle.rare.step(node.index, channel.state, ready)
         self.trace.step(self.time, node.index, ready)
         self._steps += 1
         check_sizes(record)
@@ -171,7 +171,7 @@ class World:
                     self._publish(node, packet)
             record.settle()
         node.kill()
-        self.oracle.reach.met[f"died {_DEATHS[armed]}"] += 1
+        self.oracle.rare.met[f"died {_DEATHS[armed]}"] += 1
         return True
 
     def literal_did(self, node: SimNode, packets: Iterable[bytes]) -> None:

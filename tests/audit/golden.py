@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.audit.engine import judge as by_views
-from sdschat.audit.node_evidence import Taken, conform, testimony
+from sdschat.audit.node_evidence import BronzeRows, conform, evidence_of
 from sdschat.audit.verdict import DEFAULT, Audit
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines
@@ -23,12 +23,12 @@ FILE: Final = Path(__file__).with_name("golden.txt")
 FEW: Final = 3  # rows of each list before the others are counted
 
 
-def answer(taken: Taken) -> Audit:
+def answer(taken: BronzeRows) -> Audit:
     """Return the verdict on these rows, by the embedded engine."""
-    return by_views(testimony(conform(read_once(taken))), DEFAULT)
+    return by_views(evidence_of(conform(read_once(taken))), DEFAULT)
 
 
-def group(seed: int, judge: Callable[[Taken], Audit]) -> Iterator[str]:
+def group(seed: int, judge: Callable[[BronzeRows], Audit]) -> Iterator[str]:
     """Yield the lines of the file for one group."""
     found = judge(drawn(seed))
     yield f"== group {seed}: exit code {exit_code(found, [])}"
@@ -46,7 +46,7 @@ def digest(rows: Any) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
-def written(judge: Callable[[Taken], Audit]) -> str:
+def written(judge: Callable[[BronzeRows], Audit]) -> str:
     return "\n".join(line for seed in SEEDS for line in group(seed, judge)) + "\n"
 
 

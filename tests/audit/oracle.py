@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.audit import schemas as t
-from sdschat.audit.node_evidence import Held, Member, Taken
+from sdschat.audit.node_evidence import BronzeRows, Held, Member
 from sdschat.audit.verdict import (
     AHEAD,
     DEFAULT,
@@ -41,7 +41,7 @@ BEFORE = "dated before the node joined"
 CUT = "older than what its journal still has"
 
 
-def oracle(taken: Taken, rules: Rules = DEFAULT) -> Audit:
+def oracle(taken: BronzeRows, rules: Rules = DEFAULT) -> Audit:
     events = in_order(taken.journal)
     nodes: dict[Any, t.Node] = {}
     for row in sorted(taken.nodes, key=lambda row: (row.as_of, row.read_ms)):
@@ -125,7 +125,7 @@ class _Channel:
     """One channel of one campaign."""
 
     def __init__(
-        self, key: tuple[str, str], taken: Taken, events: list[t.Journal], logs: dict[Any, t.Node], rules: Rules
+        self, key: tuple[str, str], taken: BronzeRows, events: list[t.Journal], logs: dict[Any, t.Node], rules: Rules
     ) -> None:
         self.key, self.rules = key, rules
         self.logs = {row.node: row for row in logs.values() if (row.run_id, row.channel) == key}
@@ -153,7 +153,7 @@ class _Channel:
         self.missing = list(self._missing())
         self.findings = sorted(self._findings(), key=_order)
 
-    def _copies(self, name: str, taken: Taken) -> dict[str, Any]:
+    def _copies(self, name: str, taken: BronzeRows) -> dict[str, Any]:
         """Return id -> (lamport, sender, deps, digest, own, received, damage), from the log or else the journal."""
         found: dict[str, Any] = {}
         if name in self.logs:

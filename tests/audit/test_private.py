@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from sdschat.audit.compare import compare
-from sdschat.audit.fast_path import SharedPackets, read_sound
-from sdschat.audit.nonmembers import with_outsiders
+from sdschat.audit.fast_path import SharedPackets, read_fast
+from sdschat.audit.nonmembers import with_nonmembers
 from sdschat.audit.schemas import Message
 from sdschat.audit.sources.databases import Reading, packet_memory, read_database
 from sdschat.audit.verdict import DEFAULT
@@ -45,7 +45,7 @@ def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Pa
     assert "everybody has everything" in found.stdout
     for path in files:
         reading = Reading("", path, 0, packet_memory())
-        assert read_sound(reading, SharedPackets()) is not None, "it is not read by the column"
+        assert read_fast(reading, SharedPackets()) is not None, "it is not read by the column"
         rows = [row for row in read_database(reading) if isinstance(row, Message)]
         assert [row.damage for row in rows] == [None] * len(rows)
         assert "written by no member" not in [row.text for row in rows]
@@ -64,7 +64,7 @@ def test_who_was_removed_lacks_nothing_that_was_said_later(tmp_path: Path) -> No
     files = {name: next(path for path in tmp_path.rglob("*.db") if f"/{name}/" in str(path)) for name in _NAMES}
     later = int(time.time() * 1000)
     found = compare(
-        [*files.values()], later, DEFAULT._replace(settle=0), partial(with_outsiders, found=rosters(files.values()))
+        [*files.values()], later, DEFAULT._replace(settle=0), partial(with_nonmembers, found=rosters(files.values()))
     )[0].audit
     assert found.agreed, found.missing
     told = {(row.node[:4], row.detail) for row in found.missing}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.audit.node_evidence import Taken
+from sdschat.audit.node_evidence import BronzeRows
 from sdschat.audit.verdict import Audit
 from tests.audit.oracle import oracle
 from tests.audit.worlds import drawn
 
 
 class Groups(NamedTuple):
-    taken: Taken
+    taken: BronzeRows
     audit: Audit  # of the oracle, in the order in which an audit shows rows
 
 
 def together(count: int) -> Groups:
-    taken, audit = Taken(), Audit([], [], [], [], [])
+    taken, audit = BronzeRows(), Audit([], [], [], [], [])
     for group in [*map(drawn, range(count)), _told_without_a_signature()]:
         _add(taken, audit, group, oracle(group))
     audit.channels.sort()
@@ -27,14 +27,14 @@ def together(count: int) -> Groups:
     return Groups(taken, audit)
 
 
-def _add(taken: Taken, audit: Audit, group: Taken, verdict: Audit) -> None:
-    for name in Taken.__dataclass_fields__:
+def _add(taken: BronzeRows, audit: Audit, group: BronzeRows, verdict: Audit) -> None:
+    for name in BronzeRows.__dataclass_fields__:
         getattr(taken, name).extend(getattr(group, name))
     for name in Audit._fields:
         getattr(audit, name).extend(getattr(verdict, name))
 
 
-def _told_without_a_signature() -> Taken:
+def _told_without_a_signature() -> BronzeRows:
     """Return a drawn group in which somebody says without a signature to have each message that was sent."""
     group = drawn(10_000)
     last = {row.node: row.seq for row in group.journal}

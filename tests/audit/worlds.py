@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from sdschat.audit.node_evidence import Taken, member_of
+from sdschat.audit.node_evidence import BronzeRows, member_of
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node
 from sdschat.sds import values as sds
 from sdschat.sds.bloom.compact import Shape, encode_window
@@ -103,8 +103,8 @@ def declared(name: str, message_id: str, kind: str, **values: Any) -> Declared:
     return Declared(**plain | values)
 
 
-def taken(*rows: Journal | Message | Node | Declared) -> Taken:
-    found = Taken()
+def taken(*rows: Journal | Message | Node | Declared) -> BronzeRows:
+    found = BronzeRows()
     found.take(rows)
     return found
 
@@ -128,7 +128,7 @@ class _Drawn:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.found = Taken()
+        self.found = BronzeRows()
         self.run_id = f"seed-{seed}"
         self.names = [f"node{index}" for index in range(self.chance.randint(2, 5))]
         self.joined = {name: self.chance.choice([0, 0, 3_000]) for name in self.names}
@@ -148,7 +148,7 @@ class _Drawn:
         if self.chance.random() < 0.1:
             self.found.journal.append(row)  # the row is exported twice
 
-    def run(self) -> Taken:
+    def run(self) -> BronzeRows:
         lamports: dict[str, int] = {}
         for index in range(self.chance.randint(0, 14)):
             at = 1_000 + index * 900
@@ -272,17 +272,17 @@ class _Drawn:
         self.found.declared.append(declared(name, "stale", "lost", run_id=self.run_id, as_of=0))
 
 
-def drawn(seed: int) -> Taken:
+def drawn(seed: int) -> BronzeRows:
     return _Drawn(seed).run()
 
 
-def read_once(taken: Taken) -> Taken:
+def read_once(taken: BronzeRows) -> BronzeRows:
     """Return the rows of the latest reading of each node alone: an audit of a few databases reads each once."""
     nodes = _latest(taken.nodes, member_of)
     messages = _latest(taken.messages, lambda row: (*member_of(row), row.message_id))
     newest = {member_of(row): (row.as_of, row.read_ms) for row in nodes}
     declared = [row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)]
-    return Taken(taken.journal, [row for row in messages if not row.gone], nodes, declared)
+    return BronzeRows(taken.journal, [row for row in messages if not row.gone], nodes, declared)
 
 
 def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:

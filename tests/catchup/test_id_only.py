@@ -8,7 +8,7 @@ import pytest
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
 from sdschat.catchup import id_only as told_module
-from sdschat.catchup.id_only import MOST, ToldIds, ToldLimit
+from sdschat.catchup.id_only import MOST, IdOnlyLimit, IdOnlyMessages
 from sdschat.catchup.values import CatchUpState, IdOnly
 from sdschat.sim.companion import MemoryLog
 from tests.catchup.world import Keys, World
@@ -56,21 +56,21 @@ def test_the_message_is_taken_from_whoever_has_it() -> None:
 
 
 def test_a_log_is_cut_where_its_own_messages_are() -> None:
-    keys, told = hashed_keys(900), ToldIds()
+    keys, told = hashed_keys(900), IdOnlyMessages()
     told.add("ann", (IdOnly(LogKey(*key), "ann") for key in hashed_keys(90, seed=2)))
     log = MemoryLog(keys)
     assert told.over(log, "ann").cut(LOWEST, HIGHEST, 8) == log.cut(LOWEST, HIGHEST, 8) != []
 
 
 def test_invented_ids_are_bounded() -> None:
-    told = ToldIds()
+    told = IdOnlyMessages()
     told.add("eve", (IdOnly(LogKey(*key), "eve") for key in hashed_keys(MOST + 5)))
     assert len(told.take()) == MOST
     assert not told.take()
 
 
 def test_of_two_dates_the_first_told_stands_and_a_message_stands_above_both() -> None:
-    told = ToldIds()
+    told = IdOnlyMessages()
     told.add("ann", [IdOnly(LogKey(5, "aa"), "x"), IdOnly(LogKey(6, "bb"), "x")])
     told.add("eve", [IdOnly(LogKey(4, "aa"), "y"), IdOnly(LogKey(7, "cc"), "y")])
     told.came([LogKey(6, "bb")])
@@ -94,7 +94,7 @@ def test_ids_that_nobody_asked_for_end_the_dealings_with_their_teller() -> None:
 def test_with_what_a_source_told_a_log_answers_as_one_that_has_it() -> None:
     keys = hashed_keys(400)
     told, rest = keys[50:350:3], [key for key in keys if key not in keys[50:350:3]]
-    ids = ToldIds()
+    ids = IdOnlyMessages()
     ids.add("ann", (IdOnly(LogKey(*key), "x") for key in told))
     log, whole = ids.over(MemoryLog(rest), "ann"), MemoryLog(keys)
     for low, high in ((LOWEST, HIGHEST), (LogKey(*keys[40]), LogKey(*keys[300]))):
@@ -106,7 +106,7 @@ def test_with_what_a_source_told_a_log_answers_as_one_that_has_it() -> None:
 
 def test_in_a_day_no_more_ids_go_into_a_log_than_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(told_module, "A_DAY", 5)
-    limit, ids = ToldLimit(), [IdOnly(LogKey(*key), "ann") for key in hashed_keys(4)]
+    limit, ids = IdOnlyLimit(), [IdOnly(LogKey(*key), "ann") for key in hashed_keys(4)]
     day = 24 * 60 * MINUTE
     assert limit.within(ids, 1) == ids
     assert limit.within(ids, 2) == ids[:1]

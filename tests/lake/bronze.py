@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sdschat.audit.node_evidence import Taken
+from sdschat.audit.node_evidence import BronzeRows
 from sdschat.audit.schemas import Declared, Ids, Journal, KnownVersion, Message, Node, columns
 from sdschat.lake.tables import BUCKET, BUCKETED, PARTED, PARTS, ROW_SUM
 
 DIGITS = 15  # of a hash, that are a number for a node, a message or a version
 
 
-def bronze(folder: Path, taken: Taken) -> Path:
+def bronze(folder: Path, taken: BronzeRows) -> Path:
     """Make a lake with only these rows, or add them."""
     from sdschat.lake.tables import Tables
 

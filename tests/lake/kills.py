@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.audit.node_evidence import Taken
+from sdschat.audit.node_evidence import BronzeRows
 from sdschat.audit.verdict import Audit
 from sdschat.lake.duck import open_duck
 from sdschat.lake.judge import audit_of
@@ -43,7 +43,7 @@ def main() -> int:
     draw, killed, refused = random.Random(options.seed), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder) / "lake"
-        every = Taken()
+        every = BronzeRows()
         began = time.monotonic()
         bronze(lake, drawn(0))
         audit(lake).wait(120)
@@ -51,7 +51,7 @@ def main() -> int:
         seed = 0
         while killed < options.kills:  # an audit that was faster than its moment does not count
             group = drawn(seed)
-            for name in Taken.__dataclass_fields__:
+            for name in BronzeRows.__dataclass_fields__:
                 getattr(every, name).extend(getattr(group, name))
             if seed:
                 bronze(lake, group)

@@ -24,11 +24,11 @@ from pathlib import Path
 from sdschat.audit.schemas import AuditMissing, Message
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.lake.duck import connected, open_duck
-from sdschat.lake.engine import Asked
+from sdschat.lake.engine import LakeEngine
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 from sdschat.pipeline.session import spark as open_spark
 from tests.pipeline.bench_data import CHANNELS, NODES, lake_of_copies, make_copies, one_more_in_a_hundred
 from tests.store.samples import START
@@ -82,7 +82,7 @@ def plain(folder: Path) -> float:
     return took
 
 
-def judge(lake: Asked, rows: int, rules: Rules = DEFAULT) -> float:
+def judge(lake: LakeEngine, rows: int, rules: Rules = DEFAULT) -> float:
     """Audit the lake, and return the seconds that it took."""
     begun = time.perf_counter()
     stages: dict[str, Callable[[], None]] = {
@@ -107,7 +107,7 @@ def by_duck(folder: Path, rows: int) -> float:
 
 def by_spark(folder: Path, rows: int, times: int) -> None:
     """Audit all of the lake several times in one session, each time by another limit, and print the seconds."""
-    with open_spark(Where("local[2]", cache=folder / "cache", log=folder / "spark.log")) as session:
+    with open_spark(SparkTarget("local[2]", cache=folder / "cache", log=folder / "spark.log")) as session:
         for number in range(times):
             lake = Lake(session, str(folder / "lake"))
             took = judge(lake, rows, DEFAULT._replace(settle=DEFAULT.settle + number))

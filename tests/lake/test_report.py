@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.figures import figures
-from sdschat.audit.node_evidence import Taken, conform, member_of
+from sdschat.audit.node_evidence import BronzeRows, conform, member_of
 from sdschat.audit.report.data import ReportData
 from sdschat.cli.program import run
 from sdschat.lake.duck import open_duck
@@ -27,7 +27,7 @@ from tests.audit.test_report import drawn, values
 
 
 @pytest.fixture(scope="module")
-def killed() -> Taken:
+def killed() -> BronzeRows:
     """Return the rows of three nodes, of which bob does not run for 25 s."""
     events = []
     held = everybody_has(("ann", "bob", "cleo"), (("m1", 1_000), ("m2", 9_000)))
@@ -39,7 +39,7 @@ def killed() -> Taken:
     return taken(*held, *events)
 
 
-def test_it_is_the_page_of_an_audit_of_the_databases(killed: Taken, tmp_path: Path) -> None:
+def test_it_is_the_page_of_an_audit_of_the_databases(killed: BronzeRows, tmp_path: Path) -> None:
     silver, audit = conform(read_once(killed)), answer(killed)
     wanted = ReportData(audit, figures(silver, audit), {}, {member_of(row): row.source for row in silver.nodes})
     bronze(tmp_path, killed)
@@ -50,7 +50,7 @@ def test_it_is_the_page_of_an_audit_of_the_databases(killed: Taken, tmp_path: Pa
 
 
 def test_the_command_draws_a_node_that_did_not_run(
-    killed: Taken, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    killed: BronzeRows, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake, output = str(bronze(tmp_path / "lake", killed)), tmp_path / "report.html"
     assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0

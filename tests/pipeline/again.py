@@ -12,13 +12,13 @@ from pathlib import Path
 from sdschat.lake import judge
 from sdschat.lake.tables import BUCKETS
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session import SparkTarget, spark
 from tests.lake.test_again import Row, add, additions, judged, verdict
 
 
 def main() -> int:
     so_far: list[Row] = []
-    with tempfile.TemporaryDirectory() as scratch, spark(Where("local[2]")) as session:
+    with tempfile.TemporaryDirectory() as scratch, spark(SparkTarget("local[2]")) as session:
         folder = Path(scratch)
         for number, rows in enumerate(additions()):
             so_far += rows

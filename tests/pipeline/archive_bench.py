@@ -92,14 +92,14 @@ def write_with_pyarrow(folder: Path, messages: Messages) -> None:
 
 
 def write_with_spark(folder: Path, messages: Messages, master: str) -> None:
-    from sdschat.pipeline.session import Where, spark
+    from sdschat.pipeline.session import SparkTarget, spark
 
     source = folder / "log"
     source.mkdir()
     for part, start in enumerate(range(0, len(messages.keys), 500_000)):
         numbers = np.arange(start, min(start + 500_000, len(messages.keys)))
         pq.write_table(messages.table(numbers, start), source / f"part-{part:05}.parquet")
-    with spark(Where(master, conf=(("spark.driver.memory", "2g"),))) as session:
+    with spark(SparkTarget(master, conf=(("spark.driver.memory", "2g"),))) as session:
         whole = session.read.schema(f"{ddl(Log)}, raw BINARY").parquet(str(source))
         raw = whole.select("run_id", "channel", "message_id", "raw")
         archive.write_archive(whole.drop("raw"), raw, str(folder))

@@ -38,10 +38,10 @@ _HONEST = (
 
 @contextmanager
 def session(bars: Bars, options: argparse.Namespace) -> Iterator[SparkSession]:
-    from sdschat.pipeline.session import Where, spark
+    from sdschat.pipeline.session import SparkTarget, spark
 
     began = time.perf_counter()
-    with spark(Where("local[2]", conf=(("spark.driver.memory", options.memory),))) as found:
+    with spark(SparkTarget("local[2]", conf=(("spark.driver.memory", options.memory),))) as found:
         bars.tell("a session", "Spark", time.perf_counter() - began, "s")
         yield found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sdschat.audit.schemas import AuditMissing
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.lake.judge import audit, consolidate, refine
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 from sdschat.pipeline.session.class_archive import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import lake_of_copies
@@ -18,7 +18,7 @@ from tests.pipeline.bench_start import run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sdschat.lake.engine import Asked
+    from sdschat.lake.engine import LakeEngine
 
 FULL = 10_000_000  # rows for which the bars are set
 _BARS = {MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}
@@ -28,9 +28,9 @@ _BARS = {MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}
 _WARMED_UP = """
 import sys, time
 from pathlib import Path
-from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session import SparkTarget, spark
 from tests.pipeline.bench_engines import MISSING, of_spark
-where = Where("local[2]", conf=(("spark.driver.memory", sys.argv[3]),), cache=Path(sys.argv[2]))
+where = SparkTarget("local[2]", conf=(("spark.driver.memory", sys.argv[3]),), cache=Path(sys.argv[2]))
 with spark(where) as session:
     ask = of_spark(session, Path(sys.argv[1])).ask[MISSING]
     began = time.perf_counter()
@@ -41,7 +41,7 @@ with spark(where) as session:
 
 def warmed_up(bars: Bars, copies: Path, folder: Path, count: int, memory: str) -> None:
     """Measure the first question in a session with the class archive."""
-    warm_up(Where("local[2]", cache=folder / "cache"))
+    warm_up(SparkTarget("local[2]", cache=folder / "cache"))
     seconds, answer = run("-c", _WARMED_UP, str(copies), str(folder / "cache"), memory).split()
     assert int(answer) > 0
     bar = _BARS[MISSING] if count >= FULL else None
@@ -84,7 +84,7 @@ def verdicts(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count:
     assert lake.read(AuditMissing).count() == lost
 
 
-def _judged(bars: Bars, lake: Asked, engine: str, count: int, rules: Rules) -> None:
+def _judged(bars: Bars, lake: LakeEngine, engine: str, count: int, rules: Rules) -> None:
     bar = Bar(5, 10) if engine == "Spark, again" and count >= FULL else None
     with bars(f"{count:,} rows: bronze to silver", engine, count):
         refine(lake, rules)

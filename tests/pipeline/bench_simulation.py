@@ -19,7 +19,7 @@ from sdschat.experiment.grid.gridfile import Run
 from sdschat.experiment.runs import SimRun, do_run
 from sdschat.experiment.setting import GroupSetting
 from sdschat.pipeline.runs_on_spark import on_spark
-from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session import SparkTarget, spark
 from tests.pipeline.bench_bars import Bar, Bars
 
 _RUNS, _ROUNDS = 16, 5
@@ -37,7 +37,7 @@ def _timed(work: Callable[[Sequence[Run]], list[SimRun]], runs: Sequence[Run]) -
 
 
 def measure(bars: Bars) -> None:
-    with spark(Where("local[2]")) as session, get_context("spawn").Pool(2) as pool:
+    with spark(SparkTarget("local[2]")) as session, get_context("spawn").Pool(2) as pool:
         there = on_spark(session, None)
         works: dict[str, Callable[[Sequence[Run]], list[SimRun]]] = {
             SPARK: lambda runs: list(there(runs)),

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 from sdschat.pipeline.session.class_archive import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import make_databases
@@ -18,11 +18,11 @@ from tests.pipeline.cluster import connect_server
 _SESSION = """
 import sys, time
 from pathlib import Path
-from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session import SparkTarget, spark
 began = time.perf_counter()
 where, cache = sys.argv[1], sys.argv[2]
 remote = where if where.startswith("sc://") else ""
-with spark(Where("" if remote else where, remote, cache=Path(cache))) as session:
+with spark(SparkTarget("" if remote else where, remote, cache=Path(cache))) as session:
     opened = time.perf_counter()
     assert session.range(1).count() == 1
     print(opened - began, time.perf_counter() - opened)
@@ -55,7 +55,7 @@ def sessions(bars: Bars) -> None:
             bars.tell("its first answer", engine, answered, "s")
 
         tell("Spark, plain", "local[2]", Bar(2, 10))
-        warm_up(Where("local[2]", cache=folder / "cache"))
+        warm_up(SparkTarget("local[2]", cache=folder / "cache"))
         tell("Spark, warmed up", "local[2]", Bar(2, 4))
         with connect_server(folder, "local[2]") as remote:
             run("-c", _SESSION, remote, str(folder / "cache"))  # the first client starts what the server needs for all

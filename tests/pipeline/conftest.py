@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 from sdschat.pipeline.session import spark as open_spark
 from tests.audit.conftest import field, untouched
 from tests.needs import needs_module
@@ -42,18 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
+def where(tmp_path_factory: pytest.TempPathFactory) -> SparkTarget:
     """Return the place where the tests run Spark: here, or the Connect server or cluster in the variables."""
     folder = tmp_path_factory.mktemp("spark")
     master, remote = os.environ.get("SDSCHAT_TEST_MASTER", ""), os.environ.get("SDSCHAT_TEST_REMOTE", "")
     conf: tuple[tuple[str, str], ...] = (("spark.sql.shuffle.partitions", "2"),)
     if not master and not remote:
         master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"), *QUICK_TO_START)
-    return Where(master, remote, conf, folder, folder / "spark.log")
+    return SparkTarget(master, remote, conf, folder, folder / "spark.log")
 
 
 @pytest.fixture(scope="session")
-def spark(where: Where) -> Iterator[SparkSession]:
+def spark(where: SparkTarget) -> Iterator[SparkSession]:
     needs_module("pyspark")
     needs_module("pyarrow")
     with open_spark(where) as session:

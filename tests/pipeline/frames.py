@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sdschat.audit.node_evidence import Taken
+from sdschat.audit.node_evidence import BronzeRows
 from sdschat.audit.schemas import Ids, columns
 from tests.lake.bronze import bronze
 
@@ -27,7 +27,7 @@ def rows(found: DataFrame, table: type[R]) -> list[R]:
     return sorted(plain, key=repr)
 
 
-def lake_of(spark: SparkSession, root: Path, taken: Taken) -> Lake:
+def lake_of(spark: SparkSession, root: Path, taken: BronzeRows) -> Lake:
     """Make a lake with only these rows in bronze."""
     from sdschat.pipeline.lake import Lake
 

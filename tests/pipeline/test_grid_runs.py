@@ -28,7 +28,7 @@ import tests.sim.defects_log  # noqa: F401  (plants are known by their names)
 from sdschat.audit.answers import Figures
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.figures import figures
-from sdschat.audit.node_evidence import Taken, conform
+from sdschat.audit.node_evidence import BronzeRows, conform
 from sdschat.audit.schemas import Journal
 from sdschat.audit.verdict import Audit
 from sdschat.cli.program import run
@@ -195,7 +195,7 @@ def _runs(process: str) -> bool:
 
 
 def _judged(rows: list[Journal]) -> tuple[Audit, Figures]:
-    taken = Taken()
+    taken = BronzeRows()
     taken.take(rows)
     return answer(taken), figures(conform(taken))
 

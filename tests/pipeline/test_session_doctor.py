@@ -14,7 +14,7 @@ from sdschat.cli.pipeline import COMMANDS, command
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, GOOD, NOTE, examine
 from sdschat.pipeline.sdp import init_sdp
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 
 def _home(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -26,13 +26,13 @@ def _home(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
 
 def test_the_java_that_is_used_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _home(tmp_path / "java", monkeypatch, "21.0.3")
-    (java,) = [finding for finding in examine(Where("local[1]")) if finding.what == "Java"]
+    (java,) = [finding for finding in examine(SparkTarget("local[1]")) if finding.what == "Java"]
     assert (java.state, java.says) == (GOOD, f"21.0.3 from JAVA_HOME, {tmp_path / 'java'}")
 
 
 def test_a_java_that_is_passed_over_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _home(tmp_path / "java", monkeypatch, "11.0.1")
-    notes = [finding.says for finding in examine(Where("local[1]")) if finding.state == NOTE]
+    notes = [finding.says for finding in examine(SparkTarget("local[1]")) if finding.state == NOTE]
     assert any("is version 11.0.1" in note for note in notes)
 
 
@@ -40,13 +40,13 @@ def test_without_java_something_fails_and_says_what_to_do(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    bad = [finding for finding in examine(Where("local[1]")) if finding.state == BAD and finding.what == "Java"]
+    bad = [finding for finding in examine(SparkTarget("local[1]")) if finding.state == BAD and finding.what == "Java"]
     assert "Install Java 17" in bad[0].says
 
 
 def test_a_connect_server_needs_no_java_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    (java,) = [finding for finding in examine(Where("", "sc://there:1")) if finding.what == "Java"]
+    (java,) = [finding for finding in examine(SparkTarget("", "sc://there:1")) if finding.what == "Java"]
     assert java.state == GOOD
 
 

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session import SparkTarget
 
 
 PATIENCE: Final = 300.0
@@ -71,7 +71,7 @@ def test_times_are_utc(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-def test_what_spark_says_is_in_the_log(spark: SparkSession, where: Where) -> None:
+def test_what_spark_says_is_in_the_log(spark: SparkSession, where: SparkTarget) -> None:
     if where.remote:
         return  # the log is on the server
     assert where.log is not None

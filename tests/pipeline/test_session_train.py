@@ -33,7 +33,7 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
 
 def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from sdschat.audit.errors import PipelineProblem
-    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session import SparkTarget
     from sdschat.pipeline.session.class_archive import warm_up
 
     failing = tmp_path / "python"
@@ -41,5 +41,5 @@ def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.Mo
     failing.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(failing))
     with pytest.raises(PipelineProblem, match="not made: no room left"):
-        warm_up(Where("local[1]", cache=tmp_path / "cache"))
+        warm_up(SparkTarget("local[1]", cache=tmp_path / "cache"))
     assert not list((tmp_path / "cache").rglob("*classes*"))

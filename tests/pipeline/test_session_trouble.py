@@ -11,7 +11,7 @@ import pytest
 
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import size_of
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 from sdschat.pipeline.session.spark_errors import is_of_spark, last_words, reason, since
 from sdschat.pipeline.session.start import _told
 from tests.needs import needs_module
@@ -40,7 +40,7 @@ def test_of_a_file_that_is_torn_its_name_is_told(spark: SparkSession, tmp_path: 
     (tmp_path / "torn" / file.name).write_bytes(file.read_bytes()[:50])
     error = raised(lambda: spark.read.schema("id BIGINT").parquet(str(tmp_path / "torn")).agg({"id": "sum"}).collect())
     assert is_of_spark(error)
-    told = _told(error, Where("local[1]"), Path("spark.log"))
+    told = _told(error, SparkTarget("local[1]"), Path("spark.log"))
     assert file.name in str(told)
     assert "\n" not in str(told)
     assert str(told).endswith("The details are in spark.log.")

@@ -7,13 +7,13 @@ import click
 from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted
 from sdschat.cli.spark.common import lake_option, open_lake, step, where_options
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("archive")
 @lake_option
 @where_options
-def command(lake: str, where: Where) -> None:
+def command(lake: str, target: SparkTarget) -> None:
     """Sort the canonical log by id and by place, to be read from without Spark.
 
     \b
@@ -24,7 +24,7 @@ def command(lake: str, where: Where) -> None:
     from sdschat.audit.schemas import Log, Message
     from sdschat.pipeline.archive import write_archive
 
-    with open_lake(where, lake) as there, step("archive"):
+    with open_lake(target, lake) as there, step("archive"):
         log = there.read(Log)
         if log.isEmpty():
             raise CommandProblem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")

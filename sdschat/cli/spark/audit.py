@@ -26,7 +26,7 @@ from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
     milliseconds,
-    open_asked,
+    open_engine,
     settle_option,
     step,
     where_options,
@@ -34,9 +34,9 @@ from sdschat.cli.spark.common import (
 
 if TYPE_CHECKING:
     from sdschat.audit.verdict import Audit, Rules
-    from sdschat.lake.engine import Asked
+    from sdschat.lake.engine import LakeEngine
     from sdschat.lake.judge import Refused, ResultScope
-    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("audit")
@@ -56,7 +56,7 @@ def command(
     channel: str | None,
     run_id: str | None,
     engine: str,
-    where: Where,
+    target: SparkTarget,
 ) -> int:
     """Check that everybody has everything that they should have, in the same order.
 
@@ -73,7 +73,7 @@ def command(
     from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
-    with open_asked(where, lake, engine) as there:
+    with open_engine(target, lake, engine) as there:
         must_have(there, part)
         judge(there, rules)
         found = audit_of(there, part)
@@ -82,7 +82,7 @@ def command(
     return tell(found, refused, sources, as_json, None if everything else SHOWN)
 
 
-def judge(there: Asked, rules: Rules) -> None:
+def judge(there: LakeEngine, rules: Rules) -> None:
     """Run all stages between ingest and the verdict."""
     from sdschat.lake.judge import audit, consolidate, refine
 
@@ -94,7 +94,7 @@ def judge(there: Asked, rules: Rules) -> None:
         audit(there)
 
 
-def must_have(there: Asked, part: ResultScope) -> None:
+def must_have(there: LakeEngine, part: ResultScope) -> None:
     """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
     from sdschat.lake.judge import has, names_in
 

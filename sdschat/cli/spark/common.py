@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdschat.audit.schemas import Quarantine
-    from sdschat.lake.engine import Asked
+    from sdschat.lake.engine import LakeEngine
     from sdschat.lake.ingest import Added
     from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session import SparkTarget
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,12 +39,12 @@ _OPTIONS: Final = (
 
 
 def where_options(command: F) -> F:
-    """Add these options; the command gets one argument `where` in place of them."""
+    """Add these options; the command gets one argument `target` in place of them."""
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
-        where = chosen_where(given.pop("master"), given.pop("remote"), given.pop("pairs"))
-        return command(where=where, **given)
+        target = chosen_target(given.pop("master"), given.pop("remote"), given.pop("pairs"))
+        return command(target=target, **given)
 
     decorated: Any = wrapped
     for option in reversed(_OPTIONS):
@@ -52,8 +52,8 @@ def where_options(command: F) -> F:
     return decorated  # type: ignore[no-any-return]
 
 
-def chosen_where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
-    from sdschat.pipeline.session.spark_target import Where
+def chosen_target(master: str, remote: str, pairs: tuple[str, ...]) -> SparkTarget:
+    from sdschat.pipeline.session.spark_target import SparkTarget
 
     conf: list[tuple[str, str]] = []
     for pair in pairs:
@@ -61,10 +61,10 @@ def chosen_where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
         if not equals or not key:
             raise click.UsageError(f"--conf {pair!r} is not KEY=VALUE, as in spark.driver.memory=4g.")
         conf.append((key.strip(), value.strip()))
-    where = Where(master, remote, tuple(conf), cache_folder(), log_folder() / "spark.log")
-    if problem := where.problem():
+    target = SparkTarget(master, remote, tuple(conf), cache_folder(), log_folder() / "spark.log")
+    if problem := target.problem():
         raise click.UsageError(problem)
-    return where
+    return target
 
 
 def cache_folder(of: str = "pipeline") -> Path:
@@ -92,13 +92,13 @@ settle_option: Final = click.option(
 
 
 @contextmanager
-def open_lake(where: Where, root: str) -> Iterator[Lake]:
+def open_lake(target: SparkTarget, root: str) -> Iterator[Lake]:
     """Open a session and the lake in it."""
     from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake, has_few_rows
 
     must_be_lake(root)
-    with open_spark(replace(where, few=has_few_rows(Tables(root)))) as session:
+    with open_spark(replace(target, few=has_few_rows(Tables(root)))) as session:
         there = Lake(session, root)
         must_have_rows(there, root)
         try:
@@ -132,7 +132,7 @@ def must_be_lake(root: str) -> None:
         raise _nothing_in(root)
 
 
-def must_have_rows(there: Asked, root: str) -> None:
+def must_have_rows(there: LakeEngine, root: str) -> None:
     """Raise Problem if nothing was ever taken in."""
     from sdschat.lake.tables import OF_BRONZE
 
@@ -141,15 +141,15 @@ def must_have_rows(there: Asked, root: str) -> None:
 
 
 @contextmanager
-def open_spark(where: Where) -> Iterator[SparkSession]:
+def open_spark(target: SparkTarget) -> Iterator[SparkSession]:
     """Open a working session. If this takes long, tell the user the reason for the wait."""
     from sdschat.pipeline.session import spark
     from sdschat.pipeline.session.start import told_what_for, until_it_works
 
-    chosen = where.resolved()
+    chosen = target.resolved()
     with ExitStack() as stack:
         with shown_meanwhile("starting Spark"), told_what_for(f"still waiting for Spark at {chosen.shown}", say):
-            session = stack.enter_context(spark(where))
+            session = stack.enter_context(spark(target))
             until_it_works(session, chosen, say)
         yield session
 
@@ -248,13 +248,13 @@ engine_option: Final = click.option(
 )
 
 
-def check_engine(engine: str, where: Where, root: str) -> None:
+def check_engine(engine: str, target: SparkTarget, root: str) -> None:
     """Raise UsageError if this engine cannot read this lake."""
     from sdschat.lake.tables import folder_of
 
     if engine == SPARK:
         return
-    if where.named:
+    if target.named:
         raise click.UsageError("--engine duckdb runs without Spark. Leave out --master, --remote and --conf.")
     if folder_of(root) is None:
         raise click.UsageError(f"--engine duckdb reads folders of this machine, not {root}. Use --engine spark.")
@@ -262,18 +262,18 @@ def check_engine(engine: str, where: Where, root: str) -> None:
 
 
 @contextmanager
-def open_asked(where: Where, root: str, engine: str) -> Iterator[Asked]:
+def open_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
     """Open a lake with this engine."""
     from sdschat.lake.duck import open_duck
     from sdschat.lake.tables import folder_of
 
-    check_engine(engine, where, root)
+    check_engine(engine, target, root)
     must_be_lake(root)
     folder = folder_of(root)
     if engine == SPARK or folder is None:
-        if folder is not None and not where.named and where.resolved().master.startswith("local"):
+        if folder is not None and not target.named and target.resolved().master.startswith("local"):
             say("Spark computes the answers; for a lake on this machine, --engine duckdb does so in seconds")
-        with _alone(folder), open_lake(where, root) as there:
+        with _alone(folder), open_lake(target, root) as there:
             yield there
         return
     with _alone(folder), open_duck(folder) as asked:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import click
 
 from sdschat.cli.output import counted, safe
-from sdschat.cli.spark.common import engine_option, lake_option, open_asked, step, where_options
-from sdschat.pipeline.session import Where
+from sdschat.cli.spark.common import engine_option, lake_option, open_engine, step, where_options
+from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("consolidate")
 @lake_option
 @engine_option
 @where_options
-def command(lake: str, engine: str, where: Where) -> None:
+def command(lake: str, engine: str, target: SparkTarget) -> None:
     """Make the canonical log of each channel: every message once, in the order of all participants.
 
     \b
@@ -23,7 +23,7 @@ def command(lake: str, engine: str, where: Where) -> None:
     from sdschat.audit.schemas import Log
     from sdschat.lake.judge import consolidate, refine
 
-    with open_asked(where, lake, engine) as there:
+    with open_engine(target, lake, engine) as there:
         with step("silver"):
             refine(there)
         with step("log"):

@@ -10,7 +10,7 @@ import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 if TYPE_CHECKING:
     from sdschat.pipeline.doctor import Finding
@@ -27,7 +27,7 @@ def _print(found: Iterable[Finding], as_json: bool) -> None:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a finding.")
 @where_options
-def command(as_json: bool, where: Where) -> int:
+def command(as_json: bool, target: SparkTarget) -> int:
     """Say which Java Spark would run on, and why; what is installed; what would fail.
 
     A cluster or a Connect server is asked for a sign of life, which may take a minute.
@@ -43,11 +43,11 @@ def command(as_json: bool, where: Where) -> int:
     from sdschat.audit.errors import NO_SPARK
     from sdschat.pipeline.doctor import BAD, LIMIT, ask_there, elsewhere, examine
 
-    found = examine(where)
+    found = examine(target)
     _print(found, as_json)
-    if elsewhere(where) and not any(finding.state == BAD for finding in found):
+    if elsewhere(target) and not any(finding.state == BAD for finding in found):
         say(f"asking there; this takes {LIMIT:g} s at most")
-        told = ask_there(where)
+        told = ask_there(target)
         _print(told, as_json)
         found += told
     return NO_SPARK if any(finding.state == BAD for finding in found) else 0

@@ -17,14 +17,14 @@ from sdschat.cli.spark.common import (
     cache_folder,
     engine_option,
     lake_option,
-    open_asked,
+    open_engine,
     step,
     where_options,
 )
 
 if TYPE_CHECKING:
-    from sdschat.lake.engine import Asked
-    from sdschat.pipeline.session import Where
+    from sdschat.lake.engine import LakeEngine
+    from sdschat.pipeline.session import SparkTarget
 
 
 def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
@@ -56,7 +56,7 @@ output_option: Final = click.option(
 @output_option
 @engine_option
 @where_options
-def command(lake: str, output: Path, engine: str, where: Where) -> None:
+def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """Make one HTML file of what the last audit found: verdict, pictures, figures.
 
     \b
@@ -67,7 +67,7 @@ def command(lake: str, output: Path, engine: str, where: Where) -> None:
     """
     from sdschat.lake.figures import measure
 
-    with open_asked(where, lake, engine) as there:
+    with open_engine(target, lake, engine) as there:
         if not there.has_verdict():
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "
@@ -79,7 +79,7 @@ def command(lake: str, output: Path, engine: str, where: Where) -> None:
         write_report(there, lake, grain, output)
 
 
-def write_report(there: Asked, lake: str, grain: int, output: Path) -> None:
+def write_report(there: LakeEngine, lake: str, grain: int, output: Path) -> None:
     """Write the page of the verdict in this lake, and of the figures that `measure` has just made."""
     from sdschat.audit.report.page import page
     from sdschat.lake.figures import report_data

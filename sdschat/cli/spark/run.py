@@ -16,7 +16,7 @@ from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
     milliseconds,
-    open_asked,
+    open_engine,
     settle_option,
     step,
     tell_refused,
@@ -24,7 +24,7 @@ from sdschat.cli.spark.common import (
 )
 from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("run")
@@ -46,7 +46,7 @@ def command(
     as_json: bool,
     everything: bool,
     engine: str,
-    where: Where,
+    target: SparkTarget,
 ) -> int:
     """Ingest what is named, consolidate, audit, figures, report: one after the other.
 
@@ -62,14 +62,14 @@ def command(
     from sdschat.lake.judge import audit_of, places_in, refused_in
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
-    check_engine(engine, where, lake)
+    check_engine(engine, target, lake)
     paths = sources_in(sources)
     if paths:
         added, bad = take_in(paths, lake, run_id)
         for line in added_lines(added):
             say(line)
         tell_refused(bad)
-    with open_asked(where, lake, engine) as asked:
+    with open_engine(target, lake, engine) as asked:
         judge(asked, rules)
         with step("metrics"):
             grain = measure(asked, keep=True)

@@ -10,7 +10,7 @@ import click
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
 from sdschat.identity.suggest import did_you_mean
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 WITHOUT_SPARK: Final = frozenset({"get", "doctor", "warmup", "submit-args", "init-sdp"})
 _WHERE: Final = {"master": "--master", "remote": "--remote", "pairs": "--conf"}
@@ -19,7 +19,7 @@ _WHERE: Final = {"master": "--master", "remote": "--remote", "pairs": "--conf"}
 @click.command("submit-args", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND…")
 @where_options
-def command(arguments: tuple[str, ...], where: Where) -> None:
+def command(arguments: tuple[str, ...], target: SparkTarget) -> None:
     """Print the spark-submit command that runs a command of the pipeline on a cluster.
 
     \b
@@ -33,7 +33,7 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
     from sdschat.pipeline.session.spark_target import TargetKind
 
     must_be_right(arguments)
-    chosen = where.resolved()
+    chosen = target.resolved()
     if chosen.kind is TargetKind.CONNECT:
         say(
             f"{chosen.shown} is a Connect server, which has its own Spark: nothing is submitted to it, and its client "

@@ -8,12 +8,12 @@ import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import where_options
-from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("warmup")
 @where_options
-def command(where: Where) -> None:
+def command(target: SparkTarget) -> None:
     """Make the class archive, with which Spark starts in about half the time.
 
     Once for each Java and each version of Spark; it takes a minute, and about 190 MiB of the cache folder. It is
@@ -21,16 +21,16 @@ def command(where: Where) -> None:
     """
     from sdschat.pipeline.session.spark_target import TargetKind
 
-    if where.resolved().kind is TargetKind.CONNECT:
+    if target.resolved().kind is TargetKind.CONNECT:
         raise click.UsageError(
-            f"Spark at {where.resolved().shown} is started there, not here: nothing is to be made for it. Leave out "
+            f"Spark at {target.resolved().shown} is started there, not here: nothing is to be made for it. Leave out "
             "--remote (and unset SPARK_REMOTE) to make the archive for Spark that is started here."
         )
-    if where.conf:
+    if target.conf:
         raise click.UsageError("--conf does nothing here: the archive is the same for all settings of Spark.")
     from sdschat.pipeline.session.class_archive import warm_up
 
     say("a training run of Spark; this takes a while")
     began = time.monotonic()
-    archive = warm_up(where)
+    archive = warm_up(target)
     click.echo(f"{archive} ({archive.stat().st_size >> 20} MiB, {time.monotonic() - began:.0f} s)")

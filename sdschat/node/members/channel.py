@@ -17,7 +17,7 @@ from sdschat.node.channel.content import save_book
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket
 from sdschat.node.events import EventBody
 from sdschat.node.members.announced import AnnouncedDataSet
-from sdschat.node.members.engine_events import Told
+from sdschat.node.members.engine_events import EngineEvents
 from sdschat.node.members.events import (
     DataSetFound,
     DeliveryChanged,
@@ -239,7 +239,7 @@ class MembersChannel:
         self._engine = TimberEngine(self._config, signer, self._codec, verify, self._now(), snapshot)
         self._join()
         self._wiping.begin(kept=snapshot is not None)
-        self.told = Told(self._engine, self.nick_of, self._identity.sender_id)
+        self.told = EngineEvents(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         if self._session.private is not None:

@@ -36,7 +36,7 @@ _STATUS: Final = {"removed": "evicted"}
 _UNTOLD: Final = ("", 0, 0)
 
 
-class Told:
+class EngineEvents:
     """Remembers what was told, so that each post is told once: it may be in the tree twice, or be written again."""
 
     def __init__(self, engine: TimberEngine, nick_of: Callable[[str], str], me: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.catchup.wanted_bodies import SoughtLog
+from sdschat.catchup.wanted_bodies import WantedBodies
 from sdschat.node.events import BodiesFetched
 from sdschat.store.dropped_packets import of_sender
 from sdschat.store.errors import as_store_error
@@ -21,7 +21,7 @@ class BodySearch:
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store
         self._channel = channel
-        self.log = SoughtLog(ChannelLog(store, channel))
+        self.log = WantedBodies(ChannelLog(store, channel))
         self._asked = 0  # bodies wanted since nothing was
         self._done: BodiesFetched | None = None
 
@@ -34,7 +34,7 @@ class BodySearch:
         low = floor_of(self._store, self._channel).lamport
         with as_store_error(self._store.path):
             keys = of_sender(self._store.connection, number, sender_id, low, MOST)
-        self._asked += self.log.seek(keys)
+        self._asked += self.log.want(keys)
         return len(keys)
 
     def end(self) -> None:

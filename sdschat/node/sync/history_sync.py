@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, OutgoingFrame
-from sdschat.catchup.id_only import MOST, ToldLimit
+from sdschat.catchup.id_only import MOST, IdOnlyLimit
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
@@ -99,7 +99,7 @@ class HistorySync:
         self._nudged_at = -NUDGED_AGAIN
         self._unsaved = False  # something came, and the turn that saves what is in it is still to come
         self._told: list[IdOnly] = []  # to be put into the log
-        self._told_limit = ToldLimit()
+        self._told_limit = IdOnlyLimit()
         self._begin_again = False  # when they all are
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
         self._backlog_until = -1  # own messages dated up to here are such a backlog: by the wall clock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.values import LogKey
-from sdschat.catchup.wanted_bodies import SoughtLog
+from sdschat.catchup.wanted_bodies import WantedBodies
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
@@ -25,13 +25,13 @@ class EngineIntake:
         gate: ContentGate,
         last_heard: LastHeard,
         wanted: Callable[[LogKey], bool],
-        sought: SoughtLog,
+        bodies: WantedBodies,
     ) -> None:
         self._channel = channel
         self._gate = gate
         self._last_heard = last_heard
         self._wanted = wanted
-        self._sought = sought
+        self._bodies = bodies
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         state = self._channel.state
@@ -48,7 +48,7 @@ class EngineIntake:
                     continue
                 return TakenIn(found, new, True)
             known = state.delivered(message.message_id)
-            if key in self._sought or (known is not None and known.generation == TOLD):
+            if key in self._bodies or (known is not None and known.generation == TOLD):
                 if self._take_body(message, raw, via, now):
                     found.append(key)
                     new += 1
@@ -76,5 +76,5 @@ class EngineIntake:
             return False
         if not self._channel.receive_body(now, message, raw, via):
             return False
-        self._sought.found((message.lamport_timestamp or 0, message.message_id))
+        self._bodies.found((message.lamport_timestamp or 0, message.message_id))
         return True

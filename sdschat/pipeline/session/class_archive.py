@@ -14,7 +14,7 @@ from typing import Final
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.pipeline.session.java import Java, find_java, usable_home
-from sdschat.pipeline.session.spark_target import Where
+from sdschat.pipeline.session.spark_target import SparkTarget
 
 _TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
@@ -56,12 +56,12 @@ def _base(folder: Path, java: Java) -> Path:
     return folder / f"base-java{java.version}.jsa"
 
 
-def warm_up(where: Where) -> Path:
+def warm_up(target: SparkTarget) -> Path:
     """Make the archive, and return its path. Raises PipelineProblem."""
     if importlib.util.find_spec("pyspark") is None:
         raise PipelineProblem(f"pyspark is not installed. Do: {install_command('pipeline')}", NO_SPARK)
-    assert where.cache is not None
-    folder = where.cache
+    assert target.cache is not None
+    folder = target.cache
     folder.mkdir(parents=True, exist_ok=True)
     java = find_java().java
     if java is None:

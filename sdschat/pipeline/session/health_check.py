@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session.spark_target import TargetKind, Where, without_token
+from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,34 +32,34 @@ class ConnectAddress(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def must_answer(where: Where, limit: float = LIMIT) -> None:
+def must_answer(target: SparkTarget, limit: float = LIMIT) -> None:
     """Raise PipelineProblem if nothing listens at the address. For yarn only its own configuration knows it."""
     reasons = []
-    for address in addresses(where):
+    for address in addresses(target):
         reason = why_not(address, limit)
         if not reason:
             break
         reasons.append(reason)
     else:
         if reasons:
-            raise PipelineProblem(_unreached(where, "; ".join(reasons)), NO_SPARK)
-    if where.kind is TargetKind.CONNECT:
-        _must_greet(where)
+            raise PipelineProblem(_unreached(target, "; ".join(reasons)), NO_SPARK)
+    if target.kind is TargetKind.CONNECT:
+        _must_greet(target)
 
 
-def addresses(where: Where) -> Iterator[ConnectAddress]:
+def addresses(target: SparkTarget) -> Iterator[ConnectAddress]:
     """Yield the addresses, one for each master of a cluster. Raises PipelineProblem for an invalid address."""
-    if where.master.startswith("spark://"):
-        for each in where.master.removeprefix("spark://").split(","):
-            yield _address(where.master, "spark", each)
+    if target.master.startswith("spark://"):
+        for each in target.master.removeprefix("spark://").split(","):
+            yield _address(target.master, "spark", each)
     elif any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
         return  # a proxy may reach addresses that we cannot reach
-    elif where.kind is TargetKind.CONNECT:
-        yield _address(where.remote, "sc", where.remote.removeprefix("sc://").partition("/")[0])
-    elif where.master.startswith("k8s://"):
-        inside = where.master.removeprefix("k8s://")
+    elif target.kind is TargetKind.CONNECT:
+        yield _address(target.remote, "sc", target.remote.removeprefix("sc://").partition("/")[0])
+    elif target.master.startswith("k8s://"):
+        inside = target.master.removeprefix("k8s://")
         scheme, found, rest = inside.partition("://")
-        yield _address(where.master, scheme if found else "https", (rest if found else inside).partition("/")[0])
+        yield _address(target.master, scheme if found else "https", (rest if found else inside).partition("/")[0])
 
 
 def _address(whole: str, scheme: str, place: str) -> ConnectAddress:
@@ -85,11 +85,11 @@ def why_not(address: ConnectAddress, limit: float = LIMIT) -> str:
     return ""
 
 
-def _must_greet(where: Where) -> None:
+def _must_greet(target: SparkTarget) -> None:
     """Raise PipelineProblem unless a Connect server answers on the port, with its encryption and through its proxy."""
     import grpc  # type: ignore[import-untyped]
 
-    with _channel(where.remote) as channel:
+    with _channel(target.remote) as channel:
         try:
             grpc.channel_ready_future(channel).result(_CONNECT_LIMIT)
         except grpc.FutureTimeoutError:
@@ -97,7 +97,7 @@ def _must_greet(where: Where) -> None:
                 f"what listens there said nothing within {_CONNECT_LIMIT:g} s, so it is no Connect server, expects "
                 "another encryption (;use_ssl=true), or has too much to do"
             )
-            raise PipelineProblem(_unreached(where, reason), NO_SPARK) from None
+            raise PipelineProblem(_unreached(target, reason), NO_SPARK) from None
 
 
 def _channel(remote: str) -> Any:
@@ -129,25 +129,25 @@ def try_again(session: SparkSession, times: int) -> None:
     client.set_retry_policies([DefaultPolicy(max_retries=times)])
 
 
-def gone_since(where: Where) -> str:
+def gone_since(target: SparkTarget) -> str:
     """Return why Spark cannot be reached any more; empty if it can, and the error has another cause."""
     try:
-        reasons = [why_not(address, LIMIT) for address in addresses(where)]
+        reasons = [why_not(address, LIMIT) for address in addresses(target)]
     except PipelineProblem:
         return ""
     if not reasons or not all(reasons):
         return ""
     return (
-        f"Spark at {where.shown} is gone: {'; '.join(reasons)}. What was written before is in the "
+        f"Spark at {target.shown} is gone: {'; '.join(reasons)}. What was written before is in the "
         "lake; once it is back, the same command does the rest."
     )
 
 
-def _unreached(where: Where, reason: str) -> str:
+def _unreached(target: SparkTarget, reason: str) -> str:
     """Return the error message: what happened, why, and what to do."""
-    option = f"--{'remote' if where.kind is TargetKind.CONNECT else 'master'} {where.shown}"
-    what = "the Connect server" if where.kind is TargetKind.CONNECT else "the cluster"
+    option = f"--{'remote' if target.kind is TargetKind.CONNECT else 'master'} {target.shown}"
+    what = "the Connect server" if target.kind is TargetKind.CONNECT else "the cluster"
     return (
-        f"Spark at {where.shown} cannot be reached: {reason}. Start {what}, or correct the address; "
+        f"Spark at {target.shown} cannot be reached: {reason}. Start {what}, or correct the address; "
         f"`sdschat pipeline doctor {option}` looks closer."
     )

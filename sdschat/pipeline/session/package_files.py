@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import sdschat
-from sdschat.pipeline.session.spark_target import MEANING, Where, python_there
+from sdschat.pipeline.session.spark_target import MEANING, SparkTarget, python_there
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
 _LEFT_OUT: Final = ("__pycache__", ".pyc")
@@ -51,26 +51,26 @@ def package_root() -> Path:
     return Path(sdschat.__file__).parent.parent
 
 
-def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
+def submit_command(target: SparkTarget, arguments: Sequence[str], folder: Path) -> str:
     """Return the spark-submit command. `arguments` are those after `sdschat pipeline`."""
-    master = where.master or "local[*]"
+    master = target.master or "local[*]"
     parts = ["spark-submit", "--master", master]
     if not master.startswith("local"):
         parts += ["--deploy-mode", "client", "--conf", f"spark.pyspark.python={python_there(master)}"]
     package = package_zip(folder)
     parts += ["--py-files", str(package)]
-    for key, value in (MEANING | dict(where.conf)).items():
+    for key, value in (MEANING | dict(target.conf)).items():
         parts += ["--conf", f"{key}={value}"]
-    if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(where.conf):
+    if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(target.conf):
         parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
     parts += [str(entry_point(folder)), *arguments]
     return shlex.join(parts)
 
 
-def connect_command(where: Where, arguments: Sequence[str]) -> str:
+def connect_command(target: SparkTarget, arguments: Sequence[str]) -> str:
     """Return the command of a Connect client, which is started like any program."""
-    pairs = [part for key, value in where.conf for part in ("--conf", f"{key}={value}")]
-    return shlex.join(["sdschat", "pipeline", *arguments, "--remote", where.remote, *pairs])
+    pairs = [part for key, value in target.conf for part in ("--conf", f"{key}={value}")]
+    return shlex.join(["sdschat", "pipeline", *arguments, "--remote", target.remote, *pairs])
 
 
 def entry_point(folder: Path) -> Path:

@@ -24,7 +24,7 @@ class TargetKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SparkTarget:
     """The place to run Spark. `cache` is a folder for the class archive, the Java front, and the package as a zip.
 
     `log` is the file for all output of Spark. Without either, a temporary folder is used.
@@ -38,7 +38,7 @@ class Where:
     app: str = "sdschat pipeline"
     few: bool = False  # there are few rows to read: Spark shall above all begin soon
 
-    def resolved(self, environ: Mapping[str, str] = os.environ) -> Where:
+    def resolved(self, environ: Mapping[str, str] = os.environ) -> SparkTarget:
         """Return the place with its master or remote set: from the options, else the environment, else this machine."""
         if self.remote or self.master:
             return self
@@ -120,32 +120,32 @@ _MOST_PARTITIONS: Final = 8
 _PARTS_FOR_A_CORE: Final = 4
 
 
-def of_session(where: Where) -> dict[str, str]:
+def of_session(target: SparkTarget) -> dict[str, str]:
     """Return the settings that can be made in any session."""
-    return MEANING | (_FEW_ROWS if where.few else {})
+    return MEANING | (_FEW_ROWS if target.few else {})
 
 
-def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
+def configuration(target: SparkTarget, flags: str, folder: Path) -> dict[str, str]:
     """Return the configuration. `flags` are for the driver's Java. The user's settings come last and win."""
     conf: dict[str, str] = {}
-    if where.kind is not TargetKind.CONNECT:
+    if target.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
-    if where.kind is TargetKind.LOCAL:
+    if target.kind is TargetKind.LOCAL:
         conf |= _LOCAL
-        conf["spark.sql.shuffle.partitions"] = str(min(cores(where.master), _MOST_PARTITIONS))
+        conf["spark.sql.shuffle.partitions"] = str(min(cores(target.master), _MOST_PARTITIONS))
         conf["spark.driver.memory"] = f"{memory_gib()}g"
-        if not where.few:
+        if not target.few:
             conf |= _MANY_ROWS
             # Files of very different sizes would else come to two tasks, of which one has most of the work.
-            conf["spark.sql.files.minPartitionNum"] = str(_PARTS_FOR_A_CORE * cores(where.master))
-    if where.kind is TargetKind.CLUSTER:
+            conf["spark.sql.files.minPartitionNum"] = str(_PARTS_FOR_A_CORE * cores(target.master))
+    if target.kind is TargetKind.CLUSTER:
         conf["spark.ui.enabled"] = "false"
         conf["spark.ui.showConsoleProgress"] = "false"
-        if _on_this_machine(where.master):
+        if _on_this_machine(target.master):
             conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
-    conf |= of_session(where)
-    extra = dict(where.conf)
+    conf |= of_session(target)
+    extra = dict(target.conf)
     if "spark.driver.extraJavaOptions" in extra:
         extra["spark.driver.extraJavaOptions"] = f"{flags} {extra['spark.driver.extraJavaOptions']}"
     return conf | extra

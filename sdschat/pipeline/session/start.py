@@ -34,8 +34,8 @@ from sdschat.pipeline.session.spark_errors import (
 from sdschat.pipeline.session.spark_target import (
     QUICK_TO_START,
     ROOM_FOR_QUERIES,
+    SparkTarget,
     TargetKind,
-    Where,
     configuration,
     of_session,
     python_there,
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def spark(where: Where | None = None) -> Iterator[SparkSession]:
-    """Open the session that `where` asks for. Stop it at the end, unless it was given to us. Raises PipelineProblem."""
-    chosen = (where or Where()).resolved()
+def spark(target: SparkTarget | None = None) -> Iterator[SparkSession]:
+    """Open the session that `target` describes. Stop it at the end, if we started it. Raises PipelineProblem."""
+    chosen = (target or SparkTarget()).resolved()
     if problem := chosen.problem():
         raise PipelineProblem(problem, 2)
     with contextlib.ExitStack() as stack:
@@ -71,15 +71,15 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
             raise
 
 
-def _told(error: Exception, where: Where, log: Path) -> PipelineProblem:
+def _told(error: Exception, target: SparkTarget, log: Path) -> PipelineProblem:
     """Return a short error for the user. Spark's own errors are pages long, and go to the log."""
     logging.getLogger(__name__).error("Spark failed", exc_info=error)
-    if gone := gone_since(where):
+    if gone := gone_since(target):
         return PipelineProblem(gone, NO_SPARK)
     return PipelineProblem(f"Spark failed: {reason(str(error))}. The details are in {log}.")
 
 
-def _open(where: Where, folder: Path, log: Path) -> SparkSession:
+def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -90,27 +90,27 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
         ) from error
     # Spark needs pandas for everything with Arrow, and warns about its newer versions. We use no pandas.
     warnings.filterwarnings("ignore", PANDAS, FutureWarning)
-    must_answer(where)
-    if where.kind is TargetKind.CONNECT:
-        return _reach(where, log)
-    flags, variables = _java(where, folder, log)
-    builder = SparkSession.builder.appName(where.app)
-    if where.master:
-        builder = builder.master(where.master)
-    for key, value in configuration(where, flags, folder).items():
+    must_answer(target)
+    if target.kind is TargetKind.CONNECT:
+        return _reach(target, log)
+    flags, variables = _java(target, folder, log)
+    builder = SparkSession.builder.appName(target.app)
+    if target.master:
+        builder = builder.master(target.master)
+    for key, value in configuration(target, flags, folder).items():
         builder = builder.config(key, value)
     before = size_of(log)
     try:
         with standard_error_to(log), _environment(variables):
             return builder.getOrCreate()
     except Exception as error:
-        raise PipelineProblem(_why(where, error, log, since(log, before)), NO_SPARK) from error
+        raise PipelineProblem(_why(target, error, log, since(log, before)), NO_SPARK) from error
 
 
-def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
+def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
     """Return the flags of the driver's Java, and the environment variables for its start."""
     variables: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None, "SPARK_REMOTE": None}
-    if where.kind is TargetKind.GIVEN:
+    if target.kind is TargetKind.GIVEN:
         return "", variables
     java = find_java().java
     if java is None:
@@ -118,35 +118,35 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
     home = usable_home(java, folder)
     variables["JAVA_HOME"] = str(home)
     # Spark's Python context reads this variable, and not the configuration.
-    variables["PYSPARK_PYTHON"] = sys.executable if where.kind is TargetKind.LOCAL else python_there(where.master)
+    variables["PYSPARK_PYTHON"] = sys.executable if target.kind is TargetKind.LOCAL else python_there(target.master)
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if where.kind is TargetKind.LOCAL:
+    if target.kind is TargetKind.LOCAL:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         path = [str(package_root()), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
     flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
     # Before the user's flags, which win.
-    if where.few:
-        asked = dict(where.conf).get("spark.driver.extraJavaOptions", "")
+    if target.few:
+        asked = dict(target.conf).get("spark.driver.extraJavaOptions", "")
         flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]  # Java takes one
     else:
         flags.append(ROOM_FOR_QUERIES)
     return shlex.join(flags), variables
 
 
-def _reach(where: Where, log: Path) -> SparkSession:
+def _reach(target: SparkTarget, log: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     try:
         with standard_error_to(log):
-            session = SparkSession.builder.remote(where.remote).appName(where.app).getOrCreate()
+            session = SparkSession.builder.remote(target.remote).appName(target.app).getOrCreate()
             try_again(session, TRIES)
-            for key, value in (of_session(where) | dict(where.conf)).items():
+            for key, value in (of_session(target) | dict(target.conf)).items():
                 session.conf.set(key, value)
         return session
     except Exception as error:
-        raise PipelineProblem(_why(where, error, log), NO_SPARK) from error
+        raise PipelineProblem(_why(target, error, log), NO_SPARK) from error
 
 
 @contextlib.contextmanager
@@ -168,21 +168,21 @@ def _set(variables: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _why(where: Where, error: Exception, log: Path, said: str = "") -> str:
+def _why(target: SparkTarget, error: Exception, log: Path, said: str = "") -> str:
     """Return one line: what failed, the reason in Spark's words, and the place of the details."""
     why = reason(str(error)) or type(error).__name__
     if "JAVA_GATEWAY_EXITED" in why:
         why = last_words(said) or why
     if "stopped SparkContext" in why:  # Spark's message after it has given up
         why = "what listens there does not answer as a master of this version of Spark does"
-    what = f"Spark at {where.shown} " if where.remote or where.kind is TargetKind.CLUSTER else "Spark "
+    what = f"Spark at {target.shown} " if target.remote or target.kind is TargetKind.CLUSTER else "Spark "
     return f"{what}could not be started or reached: {why}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 
-def _stop(session: SparkSession, where: Where) -> None:
+def _stop(session: SparkSession, target: SparkTarget) -> None:
     """Stop the session. Errors are ignored: a session that is gone with its server needs no stop."""
     with contextlib.suppress(Exception):
-        if where.kind is TargetKind.CONNECT:
+        if target.kind is TargetKind.CONNECT:
             try_again(session, 0)
         session.stop()
     sys.stderr.flush()
@@ -210,9 +210,9 @@ def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[No
         timer.cancel()
 
 
-def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
+def until_it_works(session: SparkSession, target: SparkTarget, told: Told) -> None:
     """Do a first small task on a cluster: its workers may all be busy, or too small for the configuration."""
-    if where.kind is TargetKind.CLUSTER:
-        text = f"{where.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
+    if target.kind is TargetKind.CLUSTER:
+        text = f"{target.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
         with told_what_for(text, told):
             session.range(1).count()

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from sdschat.pipeline.session.spark_target import Where
+from sdschat.pipeline.session.spark_target import SparkTarget
 from sdschat.pipeline.session.start import spark
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def work(session: SparkSession, folder: Path) -> None:
 
 
 def main(folder: str) -> None:
-    with TemporaryDirectory() as scratch, spark(Where("local[2]", cache=Path(folder))) as session:
+    with TemporaryDirectory() as scratch, spark(SparkTarget("local[2]", cache=Path(folder))) as session:
         work(session, Path(scratch))
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sdschat.node.members.engine_events import Told
+from sdschat.node.members.engine_events import EngineEvents
 from sdschat.node.members.events import CheckpointPassed, DeliveryChanged, MemberStatusChanged, StateTaken
 from sdschat.timber.events import CheckpointMoved, StateAdopted
 from sdschat.timber.values import sender_of
@@ -14,8 +14,8 @@ from tests.timber.group import Group, Node
 from tests.timber.test_cost import calls
 
 
-def _told(node: Node) -> Told:
-    return Told(node.engine, lambda sender: "", sender_of(node.id))
+def _told(node: Node) -> EngineEvents:
+    return EngineEvents(node.engine, lambda sender: "", sender_of(node.id))
 
 
 def test_a_newcomer_is_told_once_that_it_is_a_member_and_that_nobody_went_on_without_it() -> None:
@@ -100,7 +100,7 @@ class _Following(Group):
     """A group in which each node is told what becomes of its events."""
 
     def __init__(self, *names: str) -> None:
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, EngineEvents] = {}
         self.words: dict[str, dict[str, tuple[str, int, int]]] = {}
         super().__init__(*names)
         self.told = {name: _told(node) for name, node in self.nodes.items()}
