@@ -26,6 +26,7 @@ _NAMES: Final[Mapping[type, str]] = {
     events.ConnectionChanged: "connection",
     events.HandedOver: "published",
     events.NotPublished: "not_published",
+    events.SendingResumed: "sending_resumed",
     events.IdentityUsedElsewhere: "identity_used_elsewhere",
     events.UnsignedInOurName: "unsigned_in_our_name",
     events.DeviceRenewed: "device_renewed",

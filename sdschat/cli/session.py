@@ -365,6 +365,8 @@ class EventPrinter:
                 return saving_failed_words(detail)
             case events.SavingResumed():
                 return "saving works again"
+            case events.SendingResumed():
+                return "the broker takes our packets again"
             case events.TroubleMet(detail):
                 return f"trouble: {detail}"
             case StoreLeft(store_id, nick, detail):

@@ -265,6 +265,10 @@ class NotPublished(NamedTuple):
     detail: str  # for a person
 
 
+class SendingResumed(NamedTuple):
+    """The broker takes packets of ours again, after it refused some."""
+
+
 class IdentityUsedElsewhere(NamedTuple):
     """Somebody else has our key: this was signed with it, and we never sent it."""
 
@@ -339,6 +343,7 @@ EventBody = (
     | ConnectionChanged
     | HandedOver
     | NotPublished
+    | SendingResumed
     | KeyMet
     | NickChanged
     | NickClaimed

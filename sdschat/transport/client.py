@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable, Hashable
 from random import Random
@@ -54,6 +55,7 @@ _SUSPICIOUS: Final = 3  # short connections in a row, each ended by the broker
 _GOODBYE: Final = 0.5  # seconds for the broker to receive our disconnect
 _CANCEL_AGAIN: Final = 0.2  # seconds
 _TOO_LARGE: Final = "Packet too large"  # MQTT's name of the reason
+_KEY: Final = re.compile(r"(?<=/)[0-9a-f]{16,}(?=/|$)")
 _HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
 
 
@@ -242,7 +244,9 @@ class MqttTransport:
             said = f"The broker takes no packet with {len(packet.payload)} bytes ({refusal}). Send less at once."
             self._failed(packet, Failure.TOO_LARGE, said)
         elif refusal is not None:
-            self._failed(packet, Failure.REFUSED, f"The broker refused to pass this on: {refusal}.")
+            topic = _KEY.sub("+", packet.topic)  # as a list of permissions has it
+            said = f"The broker refused to pass this on: {refusal} (topic {topic})."
+            self._failed(packet, Failure.REFUSED, said)
         elif packet.tag is not _UNTRACKED:
             self._notifier.put(base.Published(packet.tag))
         if not len(self._outbox):

@@ -181,10 +181,10 @@ def test_without_leave_to_probe_the_connection_is_kept_and_it_is_said(tmp_path: 
                 assert "!echo" in told.topic
                 alice.publish(TOPICS.msg, b"still here", tag=1)
                 await facts.until(Published)
-                alice.publish("forbidden/topic", b"x", tag=2)
+                alice.publish(f"forbidden/{'0f' * 16}/x", b"x", tag=2)
                 failed = await facts.until(PublishFailed)
                 assert (failed.tag, failed.failure) == (2, Failure.REFUSED)
-                assert "Not authorized" in failed.detail
+                assert "Not authorized (topic forbidden/+/x)" in failed.detail
                 assert [event.topic_filter for event in facts.of(SubscribeRefused)] in ([], ["forbidden/topic"])
                 assert not facts.of(Disconnected)
 

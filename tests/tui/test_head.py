@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished
+from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished, SendingResumed
 from sdschat.node.node import Node
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.store_client.events import StoreLeft
@@ -97,6 +97,15 @@ async def test_a_refusal_of_the_broker_is_in_the_head_with_its_reason(s: Stage) 
     assert "The broker forbids to write here." in s.text()
     s.app._hear(NodeEvent("lobby", at, HandedOver("m" * 64)))
     await s.until(lambda: "not allowed" not in s.text())
+
+
+@staged()
+async def test_a_refusal_is_no_longer_in_the_head_once_the_broker_takes_anything(s: Stage) -> None:
+    at = s.app.view.now().wall
+    s.app._hear(NodeEvent("lobby", at, NotPublished("", "refused", "The broker forbids to write here.")))
+    await s.until_text("‼ not allowed to write")
+    s.app._hear(NodeEvent("lobby", at, SendingResumed()))
+    await s.until(lambda: "not allowed" not in s.text() and "NOT TAKEN" not in s.text())
 
 
 def test_where_the_name_of_the_program_finds_nothing_its_path_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from sdschat.node.channel.broker_answers import BrokerAnswers
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
@@ -14,7 +15,7 @@ from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.refusals import RefusalCounter
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.clock import Clock
-from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, PresenceChanged, TroubleMet
+from sdschat.node.events import ConnectionChanged, EventBody, PresenceChanged, TroubleMet
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet, Ready
@@ -89,6 +90,7 @@ class ChannelSession:
         self.presence_rows = PresenceRows(self.name)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
+        self._answers = BrokerAnswers()
         self.was_connected = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
         self._stands_still = False
@@ -195,13 +197,13 @@ class ChannelSession:
             case base.Published(tag):
                 if callable(tag):
                     tag(None)
-                elif isinstance(tag, str):
-                    self._emit(self.name, HandedOver(tag))
+                elif (told := self._answers.taken(tag)) is not None:
+                    self._emit(self.name, told)
             case base.PublishFailed(tag, failure, detail):
                 if callable(tag):
                     tag(detail)
                 elif failure is not base.Failure.CLOSED:
-                    self._emit(self.name, NotPublished(tag if isinstance(tag, str) else "", str(failure), detail))
+                    self._emit(self.name, self._answers.failed(tag, failure, detail))
             case base.HandlerFailed(error, _):
                 self._failed(error)
             case base.Crashed(error):
@@ -381,7 +383,7 @@ class ChannelSession:
                 watcher(kind, raw, None)
             if kind in _OWN:
                 self._sent.add(raw, message_id)
-            self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else None)
+            self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else "")
 
     def send_packets(self, packets: Sequence[OutgoingPacket]) -> None:
         """Send packets of the extensions. Everything that they claim is on disk by now. Once we are no member, none is

@@ -86,6 +86,8 @@ def words(view: ViewInput, body: events.EventBody) -> str:
             return clean(f"{state}: {detail or address}", limit=_LIMIT)
         case events.HandedOver(message_id=message_id):
             return f"the broker has {short(message_id)}"
+        case events.SendingResumed():
+            return "the broker takes our packets again"
         case events.NotPublished(failure=failure, detail=detail):
             return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
         case events.Joined():

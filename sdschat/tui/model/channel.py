@@ -149,15 +149,15 @@ class ChannelModel:
 
     def hear(self, event: NodeEvent, looking: bool) -> None:
         """Take an event of this channel or of the whole node. `looking`: the user sees the end of this log now."""
-        body = event.body
-        match body:
+        match body := event.body:
             case events.MessageDelivered():
                 self._delivered(body, event.time, looking)
-            case events.HandedOver(message_id):
+            case events.HandedOver() | events.SendingResumed():
                 if self.refused:
                     self.refused = ""
                     self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
-                self._move(message_id, Fate(Phase.UNACKED))
+                if isinstance(body, events.HandedOver):
+                    self._move(body.message_id, Fate(Phase.UNACKED))
             case events.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
             case ev.StateChanged(message_id, state, by, _, _, perhaps, unproven):

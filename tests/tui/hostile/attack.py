@@ -77,6 +77,7 @@ def told(text: str) -> Iterator[EventBody]:
     yield events.SavingFailed(text)
     yield events.ClockDiffers(text, text, 3_600_000)
     yield events.SavingResumed()
+    yield events.SendingResumed()
     yield StoreLeft(text, text, text)
     yield ev.Rejected(Reason.UNREADABLE, text, text, text)
     yield ev.DependenciesMissing(text, (text,))
