@@ -16,7 +16,7 @@ from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit import rosters
 from sdschat.node.events import MessageWithheld
 from tests.audit.test_audit_command import ask
-from tests.node.test_private import private, say, three, until_said
+from tests.node.privately import private, say, three, until_said
 from tests.node.worlds import world
 from tests.transport.worlds import run
 

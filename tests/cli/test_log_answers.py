@@ -13,8 +13,8 @@ from sdschat.identity.content import ContentKind
 from sdschat.node.events import DirectSaid, MessageDelivered, PresenceChanged
 from tests.cli.processes import run
 from tests.node.catching import start
+from tests.node.privately import creator
 from tests.node.test_direct import direct, two_bobs
-from tests.node.test_private import creator
 from tests.node.worlds import world
 
 LONG = "will the release be out this week\nor is it too early to tell?"

@@ -22,7 +22,7 @@ from sdschat.node.view import private as view_of_private
 from sdschat.store.errors import ProfileInUse
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
-from tests.node.test_private import announcements, private, three, without_carol
+from tests.node.privately import announcements, private, three, without_carol
 from tests.node.worlds import PATIENCE, world
 from tests.qr import BLOCKS, decoded
 from tests.transport.worlds import Mosquitto, beside_mosquitto, connected, free_port, quick

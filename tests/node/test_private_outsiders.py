@@ -38,7 +38,7 @@ from sdschat.sds.ids import content_id
 from sdschat.sds.values import Draft, HistoryEntry, Message
 from sdschat.wire.private_codec import Genesis, encode_operation
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.test_private import link_of, private, said, say, until_said
+from tests.node.privately import link_of, private, said, say, until_said
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import run
 
