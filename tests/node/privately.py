@@ -9,11 +9,7 @@ import pytest
 
 from sdschat.identity.content import ContentKind
 from sdschat.identity.private.roster import Roster, SignedOperation
-from sdschat.node.events import (
-    EpochChanged,
-    MessageDelivered,
-    NotAMember,
-)
+from sdschat.node.events import EpochChanged, MessageDelivered, NotAMember
 from sdschat.node.node import Node
 from sdschat.node.private import announcing
 from sdschat.node.private.membership import PrivateChannel

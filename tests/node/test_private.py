@@ -7,23 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import (
-    MessageWithheld,
-)
+from sdschat.node.events import MessageWithheld
 from sdschat.node.members.saved import create_members
 from sdschat.node.private.record import create_private
 from sdschat.transport.base import Received
 from sdschat.transport.memory import MemoryTransport
-from tests.node.privately import (
-    creator,
-    link_of,
-    log,
-    private,
-    said,
-    say,
-    until,
-    until_said,
-)
+from tests.node.privately import creator, link_of, log, private, said, say, until, until_said
 from tests.node.worlds import world
 from tests.transport.worlds import Recorder, run
 

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import (
-    EpochChanged,
-    MessageDelivered,
-    NotAMember,
-    PresenceChanged,
-)
+from sdschat.node.events import EpochChanged, MessageDelivered, NotAMember, PresenceChanged
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.private import privacy, removable

@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, QuestionKind
-from sdschat.node.events import (
-    ConnectionChanged,
-    EpochChanged,
-    HandedOver,
-    MessageDelivered,
-    NotAMember,
-)
+from sdschat.node.events import ConnectionChanged, EpochChanged, HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension

@@ -16,8 +16,8 @@ from sdschat.node.view.members import create, members_of
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from tests.node.worlds import world
+from tests.tui.plain_lines import Lines
 from tests.tui.test_members import SHORT
-from tests.tui.test_plain import Lines
 
 
 def _founded(node: Node) -> None:

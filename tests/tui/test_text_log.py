@@ -8,8 +8,8 @@ from pathlib import Path
 from sdschat.node.members.opening import install
 from sdschat.tui import text_log
 from sdschat.tui.preferences import load
+from tests.tui.plain_lines import Lines, plain
 from tests.tui.stage import Stage, staged
-from tests.tui.test_plain import Lines, plain
 
 
 def default_file(s: Stage) -> Path:

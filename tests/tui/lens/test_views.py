@@ -9,54 +9,19 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import sign_sync
-from sdschat.node.events import (
-    CatchingUp,
-    DirectRefused,
-    EventBody,
-    HandedOver,
-    MessageDelivered,
-    NodeEvent,
-    PresenceChanged,
-)
-from sdschat.node.settings import Value
+from sdschat.node.events import CatchingUp, DirectRefused, EventBody, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import OwnFate
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.events import RepairRequested, StateChanged
-from sdschat.sds.repair import determine_t_resp
-from sdschat.sds.values import AckState, HistoryEntry, Message
-from sdschat.tui.lens import why
+from sdschat.sds.events import StateChanged
+from sdschat.sds.values import HistoryEntry, Message
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.view_input import folded, names_message, plain
-from sdschat.tui.model.words import ASCII, UNICODE
+from sdschat.tui.model.words import ASCII
 from sdschat.wire.sds_codec import SdsCodec
-from tests.tui.lens.looking import ROOM, Looking, looking
-
-# What is lost comes back by a request alone, however long a busy machine takes: nothing is sent again unasked.
-ONLY_REPAIR: dict[str, Value] = {
-    "push.enabled": False,
-    "sds.resend_unacked": 3_600_000,
-    "sds.resend_possibly_acked": 3_600_000,
-    "sds.resend_max": 3_600_000,
-    "sds.lost_after": 3_600_000,
-}
-SLOW_REPAIR: dict[str, Value] = ONLY_REPAIR | {"repair.t_min": 300_000, "repair.t_max": 600_000}
-
-
-async def lose_one(look: Looking) -> str:
-    """Let bob send a message that ann does not receive, and one that names it. Return the id of the missing one."""
-    await look.own.until(PresenceChanged)
-    look.say("ann", "to begin with")
-    await look["bob"].until_texts("to begin with")
-    Injection(look.own.node, ROOM).share("loss", 1.0, "in")
-    lost = look.say("bob", "the lost one")
-    await look["eve"].until_texts("to begin with", "the lost one")
-    Injection(look.own.node, ROOM).off()
-    look.say("eve", "names it")
-    return lost
+from tests.tui.lens.looking import ROOM, looking
+from tests.tui.lens.losing import SLOW_REPAIR, lose_one
 
 
 def test_every_view_says_something_before_anything_happened(tmp_path: Path) -> None:
@@ -93,114 +58,6 @@ def test_no_view_is_wider_than_its_room_by_its_own_words(tmp_path: Path, width: 
     asyncio.run(story())
 
 
-def test_why_and_repair_say_of_a_lost_message_that_there_is_nothing_to_do(tmp_path: Path) -> None:
-    async def story() -> None:
-        changes = ONLY_REPAIR | {"repair.enabled": False, "sds.lost_after": 400}
-        async with looking(tmp_path, "bob", "eve", changes=changes) as look:
-            lost = await lose_one(look)
-            shown = await look.until("repair", "1 message lost here")
-            assert "not asked for any more" in shown
-            assert "it is sent and takes its place; there is nothing to do by hand" in look.text("why", lost, width=200)
-
-    asyncio.run(story())
-
-
-def test_why_names_the_packet_and_the_peer_that_acknowledged(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            await look.own.until(PresenceChanged)
-            mine = look.say("ann", "is anybody there?")
-            await look["bob"].until_texts("is anybody there?")
-            answer = look.say("bob", "I am")
-            told = await look.own.until(StateChanged, lambda s: s.message_id == mine and s.state is AckState.ACKED)
-            assert told.evidence is not None
-            shown = await look.until("why", "acked: bob names it in the causal history of", selection=mine)
-            assert shown.index("bob is known to have it.") < shown.index("acked: bob names it")
-            assert "written: saved here, in the log" in shown
-            assert "handed to the broker" in shown
-            assert told.evidence.packet_id[:4] in (answer[:4], "sync")
-
-    asyncio.run(story())
-
-
-def test_why_says_that_nobody_is_there(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, changes=ONLY_REPAIR) as look:
-            mine = look.say("ann", "hello?")
-            await look.own.until(MessageDelivered)
-            shown = await look.until("why", "sent once", selection=mine)
-            assert "Nobody else was heard" in " ".join(shown.split())
-            assert "next: sent again in" in shown
-            Injection(look.own.node, ROOM).offline(True)
-            await look.until("why", "There is no connection.", selection=mine)
-
-    asyncio.run(story())
-
-
-def test_why_knows_the_evidence_of_an_earlier_run(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            mine = look.say("ann", "hello")
-            await look.until("why", "acked:", selection=mine)
-            fresh = type(look.eye)(look.own.node, look.eye._view)
-            try:
-                shown = "\n".join(plain(line) for line in fresh.lines("why", ROOM, mine))
-                assert "bob" in shown
-                assert "names it" in shown or "equals ours" in shown
-            finally:
-                fresh.close()
-
-    asyncio.run(story())
-
-
-def test_repair_counts_down_to_the_request_and_says_who_would_answer_when(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
-            lost = await lose_one(look)
-            shown = await look.until("repair", lost[:4], "T_req: asking in", "by bob")
-            assert shown.startswith("1 message missing here, asked for in 0")
-            peek = look.eye._view_input(ROOM, None, "", 70, UNICODE).peek
-            missing = next(each for each in peek.missing if each.message_id == lost)
-            assert missing.due > peek.now
-            bob, eve = look["bob"].node.sender_id, look["eve"].node.sender_id
-            for peer, name in ((bob, "bob"), (eve, "eve")):
-                after = determine_t_resp(0, peer, bob, lost, peek.t_max)
-                assert f"{name} {'0 s' if peer == bob else ''}".strip() in shown
-                assert (after == 0) == (peer == bob)
-
-    asyncio.run(story())
-
-
-def test_repair_names_the_carrier_of_the_request_and_the_end(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", "eve", changes=ONLY_REPAIR) as look:
-            lost = await lose_one(look)
-            asked = await look.own.until(RepairRequested, lambda r: lost in r.message_ids)
-            shown = await look.until("repair", f"{lost[:4]} repaired, by bob")
-            assert shown.startswith("Nothing is missing here, and ")
-            assert "what we miss" in shown
-            assert asked.carrier[:4] in await look.until("why", "asked for, with our packet", selection=lost)
-
-    asyncio.run(story())
-
-
-def test_the_other_side_shows_who_asked(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", "eve", changes=ONLY_REPAIR) as look:
-            await look.own.until(PresenceChanged, lambda p: p.nick == "bob")
-            # Eve never hears the request, or chance decides who answers it.
-            Injection(look["eve"].node, ROOM).partition(look["bob"].node.sender_id, "bob")
-            Injection(look["bob"].node, ROOM).share("loss", 1.0, "in")
-            mine = look.say("ann", "bob misses this")
-            await look["eve"].until_texts("bob misses this")
-            Injection(look["bob"].node, ROOM).off()
-            look.say("eve", "names it")
-            await look.until("events", f"answer {mine[:4]} to be sent", "requested by bob")
-            await look.until("repair", f"{mine[:4]} answered by us")
-
-    asyncio.run(story())
-
-
 def test_the_graph_shows_what_is_there_what_waits_and_what_is_missing(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
@@ -208,57 +65,6 @@ def test_the_graph_shows_what_is_there_what_waits_and_what_is_missing(tmp_path: 
             shown = await look.until("graph", "to begin with", f"{lost[:4]} by bob, missing")
             row = next(line for line in shown.splitlines() if lost[:4] in line)
             assert "?" in row.partition(lost[:4])[0]
-
-    asyncio.run(story())
-
-
-def hear(look: Looking, message_id: str, lamport: int, *history: str) -> None:
-    """Pass on a packet of a program that signs nothing."""
-    entries = tuple(HistoryEntry(name) for name in history)
-    packet = SdsCodec().encode(Message("Eve", message_id, ROOM, lamport, entries, None, (), b"text"))
-    look.world.network.pass_on(f"sds/1/{ROOM}/msg", packet, False)
-
-
-async def beginning(look: Looking) -> None:
-    """Say something: the first message of a log waits for none."""
-    await look.own.until(PresenceChanged)
-    look.say("ann", "to begin with")
-    await look["bob"].until_texts("to begin with")
-
-
-def test_why_tells_what_keeps_a_message_out_of_the_log(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
-            await beginning(look)
-            now = look.own.node.clock.now().wall
-            hear(look, "E1", now, "E0")
-            hear(look, "E2", now + 3_600_000)
-            await look.until("why", "not in the log yet: waits for E0", selection="E1")
-            await look.until("why", "dated too far ahead: kept back until", selection="E2")
-
-    asyncio.run(story())
-
-
-def test_a_message_that_waits_is_found_by_its_id_as_it_is_written(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
-            await beginning(look)
-            hear(look, "E1", look.own.node.clock.now().wall, "E0")
-            await look.until("why", "waits for E0", selection="E1")
-            log = Conversations(look.own.node).channel(ROOM)
-            assert log.find_ids("E") == ["E1"]
-            assert log.find_ids("F") == []
-
-    asyncio.run(story())
-
-
-def test_repair_tells_what_only_unsigned_packets_name(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob", changes=SLOW_REPAIR) as look:
-            await beginning(look)
-            hear(look, "E1", look.own.node.clock.now().wall, "E0")
-            shown = await look.until("repair", "name it: E0")
-            assert "Nothing is missing here" in shown
 
     asyncio.run(story())
 
@@ -292,20 +98,6 @@ def test_the_matrix_has_whole_names_where_there_is_room(tmp_path: Path) -> None:
             assert "author" in head
             assert row.endswith("by him")
             assert "bartholomew" not in look.text("matrix", width=30)
-
-    asyncio.run(story())
-
-
-def test_why_without_a_selection_tells_of_the_newest_message_of_ours(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            assert "none is here" in look.text("why", width=100)
-            look.say("ann", "the first of mine")
-            look.say("ann", "the second of mine")
-            await look["bob"].until_texts("the first of mine", "the second of mine")
-            look.say("bob", "not mine")
-            await look.own.until_texts("the first of mine", "the second of mine", "not mine")
-            assert "the second of mine" in look.text("why")
 
     asyncio.run(story())
 
@@ -348,20 +140,6 @@ def test_the_gauge_says_what_is_in_the_filter_that_we_send(tmp_path: Path) -> No
             assert not isinstance(read, str)
             assert f"{read.fill:.1%} of the bits set" in shown
             assert f"{len(own.to_bytes())} bytes" in shown
-
-    asyncio.run(story())
-
-
-def test_why_calls_a_message_queued_that_was_never_sent(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with looking(tmp_path, "bob") as look:
-            said = look.say("ann", "what time is it?")
-            await look.own.until(HandedOver)
-            seen = look.eye._view_input(ROOM, said, "", 100, UNICODE)
-            waits = seen._replace(fate=lambda _: OwnFate(AckState.UNACKED, 0, 0, ()))
-            assert f"{UNICODE.queued} queued, not sent yet" in "\n".join(map(plain, why.view(waits)))
-            sent = seen._replace(fate=lambda _: OwnFate(AckState.UNACKED, 1, 0, ()))
-            assert f"{UNICODE.unacked} unacked, sent once" in "\n".join(map(plain, why.view(sent)))
 
     asyncio.run(story())
 

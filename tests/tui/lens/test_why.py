@@ -16,7 +16,7 @@ from sdschat.tui.lens.why import unasked
 from sdschat.tui.model.words import UNICODE
 from sdschat.wire.sds_codec import SdsCodec
 from tests.tui.lens.looking import ROOM, looking
-from tests.tui.lens.test_views import ONLY_REPAIR, lose_one
+from tests.tui.lens.losing import ONLY_REPAIR, lose_one
 
 
 def test_a_repaired_message_is_told_in_order_and_each_step_once(tmp_path: Path) -> None:
