@@ -105,10 +105,16 @@ class RemovalAnnouncer:
         if not self._timer.take(now):
             return
         for message_id, name in list(self.roster.epoch_before.items())[-_ANNOUNCED:]:
-            secret = epoch_secrets.get(epoch_mark(name))
+            secret = epoch_secrets.get(epoch_mark(name)) or self._earlier(message_id, epoch_secrets)
             packet = self._packet(message_id)
             if secret is not None and packet is not None:
                 self._transport.publish_in_epoch(epoch_key(secret).epoch_id, self._msg_topic, packet)
+
+    def _earlier(self, message_id: str, epoch_secrets: Mapping[bytes, bytes]) -> bytes | None:
+        """Return the newest secret from before a removal: the one that it ended may have been kept from us."""
+        signed = self._operations.find(message_id)
+        names = [] if signed is None else self.roster.epochs_until(signed.position)
+        return next((secret for name in names if (secret := epoch_secrets.get(epoch_mark(name))) is not None), None)
 
     def _packet(self, message_id: str) -> bytes | None:
         heard = self._operations.heard(message_id)

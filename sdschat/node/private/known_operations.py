@@ -31,6 +31,11 @@ class KnownOperations:
         """Return an operation that is not in the log yet, with its packet."""
         return self._heard.get(message_id)
 
+    def find(self, message_id: str) -> SignedOperation | None:
+        """Return an operation that is here, in the log or not."""
+        heard = self._heard.get(message_id)
+        return self.in_log.get(message_id) if heard is None else heard[0]
+
     def every(self) -> list[SignedOperation]:
         """Return all operations that are here, in the log or not."""
         return [*self.in_log.values(), *(signed for signed, _ in self._heard.values())]

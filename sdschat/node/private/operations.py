@@ -6,11 +6,11 @@ Where those who join get nothing older: who may have a message, and the key that
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
-from sdschat.identity.private.link import epoch_mark, problem_with_join
+from sdschat.identity.private.link import epoch_mark, problem_with_join, secret_for
 from sdschat.identity.private.roster import (
     BANNED,
     EPOCH_NOT_HERE,
@@ -19,7 +19,7 @@ from sdschat.identity.private.roster import (
     Roster,
     SignedOperation,
 )
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.signing import Identity, sender_id_of
 from sdschat.sds.values import Message, MessageKind, Refusal
 from sdschat.transport.sealing import NO_EPOCH
 from sdschat.wire.private_codec import Admin, Genesis, Join, Operation, Remove, Renew, decode_operation
@@ -112,6 +112,21 @@ def operation_words(
             name = name_of(target)
             done = f"made {name} an admin" if granted else f"made {name} a member without rights"
             return f"tried to appoint {name}: {problem}" if problem else done
+
+
+NO_KEY: Final = (
+    ", but gave you none that opens: you cannot read what is written from here on, until the creator or an admin "
+    "removes somebody, or you come by a new invite"
+)
+
+
+def withholds_key(identity: Identity, operation: Operation) -> bool:
+    """True for a removal that leaves us a member, and has no key for us that opens. Nobody else can see that."""
+    return (
+        isinstance(operation, Remove)
+        and any(share.member_key == identity.public_key for share in operation.shares)
+        and secret_for(identity, operation) is None
+    )
 
 
 class Joining(NamedTuple):

@@ -11,7 +11,14 @@ from sdschat.identity.private.roster import Position, Roster, SignedOperation
 from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.extension import ExtendedChannel
 from sdschat.node.events import MessageDelivered, MessageWithheld, OperationsReworded, Said
-from sdschat.node.private.operations import has_present_key, is_unanswered, operation_words, position_of
+from sdschat.node.private.operations import (
+    NO_KEY,
+    has_present_key,
+    is_unanswered,
+    operation_words,
+    position_of,
+    withholds_key,
+)
 from sdschat.sds.values import Message
 from sdschat.store.transaction import IndexedText
 
@@ -65,7 +72,9 @@ class ShownMessages:
         others = key != self._gate.identity.public_key and has_present_key(self.roster, signed)
         reader = (said.nick or self._name_of(key)) if others else ""
         unanswered = is_unanswered(self.roster, self._gate.identity.public_key, signed.operation, problem)
-        text = operation_words(signed.operation, problem, self._name_of, reader=reader, unanswered=unanswered)
+        keyless = not problem and withholds_key(self._gate.identity, signed.operation)
+        words = operation_words(signed.operation, problem, self._name_of, reader=reader, unanswered=unanswered)
+        text = f"{words}{NO_KEY if keyless else ''}"
         return said._replace(opened=said.opened._replace(text=text))
 
     def withhold(self, said: Said) -> IndexedText:
