@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.timber import limits
+from sdschat.timber.config import MINUTE
 from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
 from sdschat.timber.states import state_for
 from sdschat.timber.values import CheckpointMark, Packet, Reason, StatePage, StateWanted, chained
+
+STATES_AN_HOUR: Final = 3  # for one peer, who may lose some pages or start again; there are others to ask
+_FEW: Final = 16  # pages: of a small state there may be as many
+_HOUR: Final = 60 * MINUTE
 
 
 class GivenState(NamedTuple):
@@ -21,6 +26,15 @@ class GivenState(NamedTuple):
     takers: set[bytes]  # whom its first page was sent to
 
 
+class _Paged(NamedTuple):
+    """Pages that a peer was given."""
+
+    until: int  # when the last one is on its way no more
+    page: int  # the number of the last one
+    number: int  # how many since `since`
+    since: int
+
+
 class StateGiver:
     """Gives one state at a time. Nothing in it must survive a stop."""
 
@@ -28,7 +42,7 @@ class StateGiver:
         self.core = core
         self.given: GivenState | None = None
         self.given_at = 0
-        self.paged: dict[bytes, tuple[int, int]] = {}  # peers given a page: until when it is on its way, and its number
+        self.paged: dict[bytes, _Paged] = {}
 
     def answer(self, peer: bytes, wanted: StateWanted) -> None:
         """Send the page that a peer asks for, if there is a state for it."""
@@ -48,12 +62,20 @@ class StateGiver:
         elif peer not in given.takers or wanted.number != given.mark.number:
             return  # it has pages of a state that was made before
         self.given_at = core.mono
-        if wanted.page < len(given.bodies):
-            until, last = self.paged.get(peer, (core.mono, -1))
-            if core.mono >= until or wanted.page > last:
-                self.paged[peer] = (core.mono + core.config.retry // 8, wanted.page)
-                page = StatePage(given.mark, wanted.page, len(given.bodies), given.bodies[wanted.page])
-                core.packets.append(Packet(peer, page))
+        if wanted.page < len(given.bodies) and self._may_page(peer, wanted.page, len(given.bodies)):
+            page = StatePage(given.mark, wanted.page, len(given.bodies), given.bodies[wanted.page])
+            core.packets.append(Packet(peer, page))
+
+    def _may_page(self, peer: bytes, page: int, total: int) -> bool:
+        """True if a peer may have a page now: a request is small, and a state may be large."""
+        mono = self.core.mono
+        paged = self.paged.get(peer)
+        if paged is None or mono >= paged.since + _HOUR:
+            paged = _Paged(mono, -1, 0, mono)
+        if paged.number >= STATES_AN_HOUR * max(total, _FEW) or (mono < paged.until and page <= paged.page):
+            return False
+        self.paged[peer] = _Paged(mono + self.core.config.retry // 8, page, paged.number + 1, paged.since)
+        return True
 
     def _may_give_again(self, peer: bytes) -> bool:
         """True if the state that was made last is not old, and is for this peer too."""

@@ -8,13 +8,15 @@ from typing import Final
 
 import pytest
 
-from sdschat.timber.values import Message, StateWanted, Sync
+from sdschat.timber import limits, pages
+from sdschat.timber.values import Message, StatePage, StateWanted, Sync
 from tests.timber.group import SETTINGS, Group
 from tests.timber.world import CODEC
 
 TICKS: Final = 600  # of 100 ms: a minute
 WHILE: Final = SETTINGS["retry"] // 8  # milliseconds in which nothing is answered twice
 EVERY: Final = 100 * TICKS // WHILE
+HOUR: Final = 60_000  # milliseconds, in place of an hour
 
 # From what alice said last, and a number that is another one each time.
 Lie = Callable[[Sync, int], Message]
@@ -115,3 +117,30 @@ def test_row_94_no_lie_of_a_peer_is_answered_without_end(lie: Lie) -> None:
         liar.group.say("alice", "afterwards")
         liar.group.settle()
         assert liar.group["bob"].texts()[-1] == "afterwards"
+
+
+def test_a_state_of_many_pages_is_not_given_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PAGE_BYTES", 64)
+    monkeypatch.setattr(pages, "_HOUR", HOUR)
+    group = Group("alice", "bob", "carol")
+    group.say("alice", *(f"post {number} of a long history" for number in range(40)))
+    group.settle(HOUR)
+
+    def given(start: int) -> list[StatePage]:
+        messages = (packet.message for packet in group["alice"].sent[start:] if packet.peer == group["carol"].id)
+        return [message for message in messages if isinstance(message, StatePage)]
+
+    start = len(group["alice"].sent)
+    group.deliver("alice", StateWanted(0, 0), "carol")
+    group.settle(100)
+    (first,) = given(start)
+    assert first.pages > pages.STATES_AN_HOUR * 4
+    for again in range(pages.STATES_AN_HOUR * 4):
+        for page in range(again == 0, first.pages):
+            group.deliver("alice", StateWanted(first.mark.number, page), "carol")
+        group.settle(WHILE)
+    assert len(given(start)) == pages.STATES_AN_HOUR * first.pages
+    group.settle(HOUR)
+    group.deliver("alice", StateWanted(0, 0), "carol")
+    group.settle(100)
+    assert len(given(start)) == pages.STATES_AN_HOUR * first.pages + 1
