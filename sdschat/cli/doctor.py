@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import json
+import os
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from sdschat.transport import base
 
 _PATIENCE: Final = 15.0
 _PACKAGES: Final = ("paho-mqtt", "protobuf", "PyNaCl", "mmh3", "sqlite-utils", "iotcore", "click")
+_ROOM: Final = 16 * 1024 * 1024  # bytes of free disk; a checkpoint of the database may need so much
 _SANE: Final = 1_700_000_000_000  # a clock before this moment of 2023 was never set
 
 
@@ -144,11 +147,13 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     yield _key(path.parent / KEY_FILE)
     try:
         with open_reader(chosen) as reader:
+            reader.check()
             channels, rejections = reader.channels(), reader.rejections()
             members = statuses(chosen, reader)
     except (StoreError, CommandProblem) as error:
         yield CheckResult(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
         return
+    yield from _trouble_with_writing(path)
     messages = sum(info.messages for info in channels) + sum(state.posts for state in members.values())
     yield CheckResult(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
     for name, state in members.items():
@@ -166,6 +171,22 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
         if refused:
             counts = ", ".join(f"{count} {reason}" for reason, count in refused.items())
             yield CheckResult(True, "refused", f"{safe(info.channel)}: {counts}")
+
+
+def _trouble_with_writing(path: Path) -> Iterator[CheckResult]:
+    if not all(os.access(each, os.W_OK) for each in (path, path.parent)):
+        why = f"{path} and its folder cannot be written: no permission. It can only be read"
+        yield CheckResult(False, "profile", why, PROFILE)
+    if (full := room_problem(path.parent, shutil.disk_usage(path.parent).free)) is not None:
+        yield full
+
+
+def room_problem(folder: Path, free: int) -> CheckResult | None:
+    """Return what is wrong with so many free bytes on the disk of a folder, or None."""
+    if free >= _ROOM:
+        return None
+    why = f"the disk of {folder} has {free // 1024} KiB left. Once it is full, nothing is saved, sent or shown"
+    return CheckResult(False, "disk", why, PROFILE)
 
 
 def _key(path: Path) -> CheckResult:

@@ -25,6 +25,7 @@ from sdschat.store.query import IS_HIDDEN, MessagePage, MessageQuery
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.user_state import UserState
+from sdschat.store.verify import check_pages
 
 _WINDOW: Final = 512  # messages fetched at a time
 _INSTRUCTIONS: Final = 20_000  # of SQLite's machine, about a millisecond, between two looks if a query is still wanted
@@ -74,6 +75,11 @@ class Reader(UserState):
     def abandon_when(self, stopped: Callable[[], bool]) -> None:
         """End queries soon after this function has become true. They raise a StoreError then."""
         self.connection.set_progress_handler(stopped, _INSTRUCTIONS)
+
+    def check(self) -> None:
+        """Read the whole file. Raises `StoreDamaged` if a page of it is damaged."""
+        with as_store_error(self.path):
+            check_pages(self.connection, self.path)
 
     def data_version(self) -> int:
         """Return a number that changes with every commit of another connection."""

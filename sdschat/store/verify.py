@@ -68,6 +68,11 @@ def mend_on_opening(connection: sqlite3.Connection, path: Path, codec: Codec, th
     return []
 
 
+def check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """Read every page. Raises `StoreDamaged` if one is damaged."""
+    _refuse(path, _problems(connection, "quick_check"))
+
+
 def mend(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
     """Check everything, repair it and return the losses. Raises `StoreDamaged` if it cannot be repaired."""
     problems = _problems(connection, "integrity_check")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from sdschat.cli.doctor import room_problem
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from tests.cli.processes import run
+from tests.cli.test_no_rights import run_without_rights
 
 _NOWHERE = ("--broker", "mqtt://127.0.0.1:1")
 
@@ -65,3 +69,40 @@ def test_in_json_each_check_is_an_object_with_the_same_words(tmp_path: Path, key
     assert done.returncode == 3
     assert [(check["check"], check["ok"]) for check in checks if not check["ok"]] == [("broker", False)]
     assert str(key) in next(check["detail"] for check in checks if check["check"] == "key")
+
+
+def test_a_damaged_page_in_the_middle_is_found(tmp_path: Path, key: Path) -> None:
+    """Every page is read: the counts of the channels are right all the same."""
+    path = database_path(tmp_path / "data", "ann")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = database.execute("PRAGMA page_size").fetchone()[0]
+        (page,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'body'").fetchone()
+    damaged = bytearray(path.read_bytes())
+    damaged[(page - 1) * size : page * size] = bytes(range(1, 256)) * (size // 255) + bytes(size % 255)
+    path.write_bytes(damaged)
+    (line,) = found(tmp_path, "profile")
+    assert line.startswith("FAIL")
+    assert "is damaged" in line
+    assert "--salvage" in line
+    assert doctor(tmp_path).returncode == 5
+
+
+def test_a_profile_that_can_only_be_read_is_told(tmp_path: Path, key: Path) -> None:
+    key.parent.chmod(0o500)
+    try:
+        done = run_without_rights(tmp_path, "doctor", "--data-dir", str(tmp_path / "data"), *_NOWHERE)
+    finally:
+        key.parent.chmod(0o700)
+    assert [
+        line for line in done.stdout.splitlines() if line.startswith("FAIL  profile") and "cannot be written" in line
+    ]
+    assert done.returncode == 5
+
+
+def test_a_disk_that_is_nearly_full_is_told() -> None:
+    assert room_problem(Path("/data"), 1 << 30) is None
+    told = room_problem(Path("/data"), 5 * 1024)
+    assert told is not None
+    assert (told.good, told.exit_code) == (False, 5)
+    assert "has 5 KiB left" in told.detail
