@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.geometry import Region
 from textual.widgets import Input, Static
 
 from sdschat.node.tasks import start
@@ -23,6 +24,7 @@ from sdschat.tui.window import Window
 _PAUSE: Final = 0.12  # seconds without a key before it searches
 _ROOM_FOR_WORDS: Final = 18  # columns for the words, before the keys get any
 _LEAST_FOR_WORDS: Final = 14  # with what stands before them and between, where there are few columns
+_CURSOR: Final = 1  # column behind the words
 _BESIDE: Final = 9  # columns for what stands before the words, and between
 _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
@@ -39,6 +41,11 @@ class FindInput(Input):
         Binding("shift+enter,down", "app.find_on(1)", "Newer hit", show=False),
         Binding("tab", "app.find_list", "List of hits", show=False),
     ]
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight: the number of hits takes room from what is written already."""
+        before = self.value[: self.cursor_position]
+        self.scroll_to_region(Region(cell_len(before), 0, _CURSOR, 1), force=True, animate=False)
 
     async def _on_key(self, event: events.Key) -> None:
         """Do at once what a key is bound to here: letters that come with it follow it."""
@@ -80,13 +87,20 @@ class FindBar(Horizontal):
         """Show a text, and the keys behind it that there is room for. What may be written comes first. `few`: what of
         the text is shown where there is no room for the whole."""
         self._said = text, few, keys
-        room = self.size.width - (_ROOM_FOR_WORDS if self.words.value else len(_MAY_SAY) + _BESIDE)
-        named = (_KEYS_OF_NOTHING if few == _FEW_NOT_FOUND else _KEYS) if keys else ("",)
-        told = (f" {self._between} ".join(filter(None, (text, each))) for each in named)
-        fits = next((each for each in told if cell_len(each) <= room), None)
+        room = self.size.width - self._room_for_words(found=few != _FEW_NOT_FOUND)
+        named = (_KEYS if few != _FEW_NOT_FOUND else _KEYS_OF_NOTHING) if keys else ("",)
+        told = [(said, each) for each in named for said in ((text, few) if few != _FEW_NOT_FOUND else (text,))]
+        lines = (f" {self._between} ".join(filter(None, each)) for each in told)
+        fits = next((each for each in lines if cell_len(each) <= room), None)
         if fits is None:
             fits = few if cell_len(few) <= self.size.width - _LEAST_FOR_WORDS else ""
         self._found.update(fits)
+
+    def _room_for_words(self, *, found: bool) -> int:
+        """Return the columns for the words: all they need, but where nothing was found, and a sentence says why."""
+        if not self.words.value:
+            return len(_MAY_SAY) + _BESIDE
+        return max(_ROOM_FOR_WORDS, cell_len(self.words.value) + _CURSOR + _BESIDE if found else 0)
 
 
 class Finder:

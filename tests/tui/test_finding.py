@@ -336,3 +336,15 @@ async def test_what_was_said_to_the_user_is_found_behind_many_other_messages(s: 
     await s.settle()
     await s.enter("/search to:me")
     await s.until(lambda: "hit 1 of 1" in s.hint(), "the hit")
+
+
+@staged(size=(80, 20))
+async def test_the_words_of_a_search_are_in_sight_before_what_is_told_of_it(s: Stage) -> None:
+    await _harbour(s)
+    await s.press("ctrl+f")
+    assert s.app.finder is not None
+    s.app.finder.words.post_message(events.Paste("since:2d from:me the rope number rop"))
+    await s.until(lambda: "1 of 3" in s.text(), "the hits")
+    assert "find since:2d from:me the rope number rop" in s.text()
+    await s.pilot.resize_terminal(40, 12)
+    await s.until(lambda: "number rop" in s.text(), "the end of the words, where the cursor is")
