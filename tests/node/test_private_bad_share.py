@@ -10,7 +10,7 @@ import pytest
 from sdschat.identity.private import link
 from sdschat.identity.private.roster import Rank
 from sdschat.identity.signing import seal_for
-from tests.node.test_private import operation_lines, private, say, three, until, until_said
+from tests.node.privately import operation_lines, private, say, three, until, until_said
 from tests.node.worlds import world
 
 
