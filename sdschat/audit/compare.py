@@ -57,7 +57,7 @@ def compare(
     rows = logs_that_count(read)
     taken = BronzeRows()
     for each in readings:
-        taken.take(rows.get(each, ()))
+        taken.add(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
     silver = conform(taken, rules)
     said = _together([evidence_of(silver), *sound.values()])._replace(apart=went_apart(read))

@@ -57,7 +57,7 @@ def judge(said: AuditEvidence, rules: Rules) -> Audit:
         database.create_aggregate("BITWISE_XOR_AGG", 1, _Xor)
         database.executescript(_TABLES)
         database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, LARGEST_LAMPORT))
-        _Loader(database).take(said)
+        _Loader(database).load(said)
         database.execute(_LOADED)
         for file in ("holding", "views"):
             answer(database, file, _INDEXES)
@@ -90,7 +90,7 @@ class _Loader:
         self._made: list[tuple[Any, ...]] = []  # versions to insert
         self._needs: list[tuple[int, int]] = []
 
-    def take(self, said: AuditEvidence) -> None:
+    def load(self, said: AuditEvidence) -> None:
         self._database.execute("BEGIN")
         for channel, witnesses in said.there.items():
             chan = self._chans[channel] = len(self._chans)

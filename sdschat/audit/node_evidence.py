@@ -28,7 +28,7 @@ class BronzeRows:
     declared: list[Declared] = field(default_factory=list)
     quarantine: list[Quarantine] = field(default_factory=list)
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[Row]) -> None:
         of: dict[type, list[Any]] = {
             Journal: self.journal,
             Message: self.messages,

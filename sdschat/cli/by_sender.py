@@ -46,7 +46,7 @@ class Sender:
     examples: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by rule: of the first packet that broke it
     notes: list[str] = field(default_factory=list)  # the first that differ
 
-    def take(self, report: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
+    def add(self, report: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
         """Count a packet. Return True if its dialect, a reason, a broken rule or a note is new for this sender."""
         known = self._kinds()
         self.packets += 1
@@ -127,7 +127,7 @@ class Lint:
         self._earlier = Earlier()
         self._senders: dict[tuple[str, str], Sender] = {}
 
-    def take(self, channel: str, packet: bytes) -> str | None:
+    def add_packet(self, channel: str, packet: bytes) -> str | None:
         """Count a packet. Return a line to print if it shows something new about its sender, else None."""
         self._packets += 1
         report = packet_report(packet, channel=channel, signatures=self._packets <= CHECKED)
@@ -135,11 +135,11 @@ class Lint:
         return self.count(channel, report)
 
     def count(self, channel: str, report: Mapping[str, Any], place: Mapping[str, Any] = _NOWHERE) -> str | None:
-        """Do what `take` does, for a packet with its report. `place`: the file and line in which it stands."""
+        """Do what `add_packet` does, for a packet with its report. `place`: the file and line in which it stands."""
         sender_id = str(report.get("sender_id", ""))
         if (channel, sender_id) not in self._senders and len(self._senders) >= _MOST_SENDERS:
             sender_id = _OTHERS
-        news = self._senders.setdefault((channel, sender_id), Sender()).take(report, place)
+        news = self._senders.setdefault((channel, sender_id), Sender()).add(report, place)
         return _encode({"event": "packet", "channel": channel, **place, **report}) if news else None
 
     def totals(self) -> list[str]:

@@ -60,7 +60,7 @@ class _Listening:
                 found = place(topic, self._prefix)
                 if found is None or (topic not in self._messages and not payload):
                     return  # an announcement is cleared with nothing
-                line = self._lint.take(found.channel, payload)
+                line = self._lint.add_packet(found.channel, payload)
                 if line is not None:
                     click.echo(line)
             case base.Connected(address):

@@ -40,7 +40,7 @@ def ingest(tables: Tables, paths: Sequence[Path], run_id: str, read_ms: int) -> 
     """Take the files into the lake."""
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         intake = _Intake(LakeComparison(connection, tables, Path(scratch), run_id, read_ms), tables, Path(scratch))
-        return intake.take(paths)
+        return intake.ingest(paths)
 
 
 def quarantined(tables: Tables, paths: Sequence[Path]) -> list[Quarantine]:
@@ -61,7 +61,7 @@ class _Intake:
         self._added: Counter[str] = Counter()
         self._numbers = count()
 
-    def take(self, paths: Sequence[Path]) -> list[Added]:
+    def ingest(self, paths: Sequence[Path]) -> list[Added]:
         self._tables.refresh()
         comparison = self._comparison
         seen, bad = sorted(map(look, paths)), comparison.standing()

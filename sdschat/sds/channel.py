@@ -256,7 +256,7 @@ class Channel:
         return doubt(self.state, message_id)
 
     def fetched(self, message_id: str) -> None:
-        self.state.refetch.take(message_id)
+        self.state.refetch.remove(message_id)
 
     def miss(self, now: Now, entry: HistoryEntry) -> None:
         """Ask for a message that its author is known to have sent, and that is not here, or is only by another one."""

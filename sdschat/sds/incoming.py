@@ -210,7 +210,7 @@ class IncomingBuffer:
             self.waiting_for.setdefault(dependency, {})[message_id] = None
         self._count(buffered, 1)
 
-    def take(self, message_id: str) -> BufferedMessage | None:
+    def pop(self, message_id: str) -> BufferedMessage | None:
         buffered = self.buffered.pop(message_id, None)
         if buffered is None:
             return None

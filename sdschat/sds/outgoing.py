@@ -70,11 +70,11 @@ class RetiredBuffer(Generic[MessageType]):
         if len(self._ages) <= RETIRED_KEPT:
             return None
         oldest = self._kept[self._ages[0][1]]
-        self.take(oldest)
+        self.remove(oldest)
         self.forgot(oldest)
         return oldest
 
-    def take(self, message: MessageType) -> bool:
+    def remove(self, message: MessageType) -> bool:
         """Remove a message that is acknowledged after all. Return False if it was not retired."""
         if self._kept.pop(message.message_id, None) is None:
             return False
@@ -229,7 +229,7 @@ class OutgoingBuffer:
 
     def settle(self, message: Outgoing) -> None:
         """Note that a message is acknowledged, and take it out of the buffer."""
-        if self.retired.take(message):
+        if self.retired.remove(message):
             pass  # no longer resent, and not counted
         elif message.state is AckState.POSSIBLY_ACKED:
             self._possible -= 1

@@ -129,7 +129,7 @@ class OutgoingRepairBuffer:
         entry = self.missing.get(message_id)
         return entry is not None and not entry.awaited
 
-    def take(self, message_id: str) -> MissingDependency | None:
+    def pop(self, message_id: str) -> MissingDependency | None:
         entry = self.missing.pop(message_id, None)
         if entry is None:
             return None
@@ -314,7 +314,7 @@ class RefetchBuffer:
     def make_room(self, most: int) -> None:
         """Forget the first one that was asked for in vain, if not fewer than `most` are here."""
         if len(self._entries) >= most and (forgotten := self._in_vain()) is not None:
-            self.take(forgotten)
+            self.remove(forgotten)
 
     def _in_vain(self) -> str | None:
         asked = self._asked
@@ -331,6 +331,6 @@ class RefetchBuffer:
         in_step = self._tries.get(message_id, ASKED_IN_STEP)
         self._due[message_id] = now + back_off(times, in_step) * t_max
 
-    def take(self, message_id: str) -> None:
+    def remove(self, message_id: str) -> None:
         for table in (self._entries, self._due, self._asked, self._tries):
             table.pop(message_id, None)

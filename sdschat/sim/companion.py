@@ -199,7 +199,7 @@ class Companion:
             self.exchange.advance(now)
         self._witness(now)
 
-    def take(self, ready: Ready, now: Now) -> list[Parcel]:
+    def process(self, ready: Ready, now: Now) -> list[Parcel]:
         """Return the parcels to be sent once everything of this step is saved."""
         frames, self.exchange.frames = self.exchange.frames, []
         return [Parcel(self.name, frame.peer, "sync", frame.payload) for frame in frames]

@@ -111,7 +111,7 @@ class HistoryWorld(World):
             super().flush(node)
             return
         ready = channel.take()
-        parcels = companion.take(ready, node.now(self.time))
+        parcels = companion.process(ready, node.now(self.time))
         if companion.complete and node.armed != "before-writes":
             record = self.oracle.records[node.index]
             lowest = _lowest(ready.writes, record.horizon)

@@ -105,7 +105,7 @@ def declared(name: str, message_id: str, kind: str, **values: Any) -> Declared:
 
 def taken(*rows: Journal | Message | Node | Declared) -> BronzeRows:
     found = BronzeRows()
-    found.take(rows)
+    found.add(rows)
     return found
 
 

@@ -141,7 +141,7 @@ class Honest:
     def take(self, now: Now) -> list[bytes]:
         ready = self.channel.take()
         self.store.apply(ready.writes)
-        output = self._chains.take(ready, now)
+        output = self._chains.process(ready, now)
         if output.save is not None:
             output.save(cast("Transaction", self._values))
         for event in ready.events:

@@ -29,7 +29,7 @@ LATE = Message("a", "m2", "c", 1_760_000_000, (), b"\x01", (), b"text")
 
 
 def taken(found: Lint, *packets: bytes) -> list[dict[str, Any] | None]:
-    lines = [found.take("c", packet) for packet in packets]
+    lines = [found.add_packet("c", packet) for packet in packets]
     return [None if line is None else json.loads(line) for line in lines]
 
 

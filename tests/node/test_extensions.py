@@ -48,7 +48,7 @@ class Courier:
         self.due = None
         self.woken.set()
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         rows = [write.row for write in ready.writes if isinstance(write, Append)]
         self.seen += [row.entry.message_id for row in rows]
         packets = [

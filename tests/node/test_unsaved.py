@@ -161,7 +161,7 @@ def test_after_an_error_nothing_more_is_saved_or_sent(tmp_path: Path, monkeypatc
             ann, bob = await _two(w)
             extensions = ann.node.sessions["lobby"].extensions
             with monkeypatch.context() as patch:
-                patch.setattr(next(one for one in extensions if isinstance(one, AuthorChains)), "take", None)
+                patch.setattr(next(one for one in extensions if isinstance(one, AuthorChains)), "process", None)
                 ann.node.send("lobby", "lost")
                 while not ann.node.failed.done():
                     await asyncio.sleep(0)

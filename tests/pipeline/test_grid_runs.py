@@ -196,7 +196,7 @@ def _runs(process: str) -> bool:
 
 def _judged(rows: list[Journal]) -> tuple[Audit, Figures]:
     taken = BronzeRows()
-    taken.take(rows)
+    taken.add(rows)
     return answer(taken), figures(conform(taken))
 
 

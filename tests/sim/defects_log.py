@@ -23,7 +23,7 @@ def children_are_dropped_with_a_lost_parent() -> Iterator[None]:
         due = [key for key in s.requests.missing if (s.requests.lost.get(key) or 0) <= s.now.mono]
         for message_id in due:
             for waiting in list(s.incoming.waiting_for.get(message_id, ())):
-                s.incoming.take(waiting)
+                s.incoming.pop(waiting)
         old(s)
 
     with instead(old, give_up):

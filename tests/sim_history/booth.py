@@ -98,7 +98,7 @@ class Booth:
         for _ in range(_TURNS):
             self._ready = False
             for part in self.parts:
-                output = part.take(ready, now)
+                output = part.process(ready, now)
                 self.packets += output.packets
                 self.left += [told.store_id for told in output.events if isinstance(told, StoreLeft)]
             ready = _NOTHING

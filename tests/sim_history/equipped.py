@@ -172,10 +172,10 @@ class Equipped(Companion):
         if when is not None and when <= now.mono:
             self.direct.advance(now)
 
-    def take(self, ready: Ready, now: Now) -> list[Parcel]:
+    def process(self, ready: Ready, now: Now) -> list[Parcel]:
         self._now = now
         posts = self.booth.take(ready, now, self._settle)
-        parcels = super().take(ready, now)
+        parcels = super().process(ready, now)
         parcels += [Parcel(self.name, post.to, post.what, post.payload) for post in posts]
         direct = self.direct.take()
         self.disk.pending = direct.writes

@@ -6,7 +6,6 @@ import asyncio
 import fcntl
 import os
 import pty
-import select
 import struct
 import termios
 from collections.abc import Awaitable, Callable
@@ -121,6 +120,9 @@ def test_what_is_half_typed_stands_below_a_message_that_comes_in(tmp_path: Path)
         assert terminal.restored_modes()
 
 
+_END = b"\0"  # nothing writes it
+
+
 class Typed:
     """A line that is edited on a terminal of 20 columns, and an emulator that shows it."""
 
@@ -135,14 +137,16 @@ class Typed:
         self.raw = b""
 
     def press(self, keys: str) -> list[str]:
-        return [line.text for line in self.line.take(keys.encode())]
+        return [line.text for line in self.line.feed(keys.encode())]
 
     def rows(self) -> list[str]:
         """Return the rows of the screen that are not empty."""
-        while select.select([self._master], [], [], 0)[0]:
-            found = os.read(self._master, 1 << 16)
-            self.raw += found
-            self._stream.feed(found)
+        os.write(self._out.fileno(), _END)  # what was written may come later than a look at the terminal
+        found = b""
+        while not found.endswith(_END):
+            found += os.read(self._master, 1 << 16)
+        self.raw += found[: -len(_END)]
+        self._stream.feed(found[: -len(_END)])
         return [line.rstrip() for line in self._screen.display if line.strip()]
 
     def modes(self) -> list[object]:
@@ -201,10 +205,10 @@ def test_keys_that_are_read_in_pieces_are_whole_and_one_that_does_nothing_is_tol
     async def story(s: Typed) -> None:
         assert s.press("a\x1b") == []
         assert s.press("[1;") == []
-        assert s.line.take(b"3A") == [typed_line(f"{UP}\n")]
-        assert s.line.take(UP.encode()) == []
-        assert s.line.take("\u00e9".encode()[:1]) == []
-        assert s.line.take("\u00e9\rb\r".encode()[1:]) == [TypedLine("a\u00e9"), TypedLine("b")]
+        assert s.line.feed(b"3A") == [typed_line(f"{UP}\n")]
+        assert s.line.feed(UP.encode()) == []
+        assert s.line.feed("\u00e9".encode()[:1]) == []
+        assert s.line.feed("\u00e9\rb\r".encode()[1:]) == [TypedLine("a\u00e9"), TypedLine("b")]
         assert s.press("\x1b") == []
         assert s.press("\r") == []
         assert s.press("two\r") == ["\ntwo"]
@@ -235,9 +239,9 @@ def test_a_paste_that_comes_in_pieces_is_whole_and_one_line_of_it_is_sent_by_ent
     async def story(s: Typed) -> None:
         assert s.press("a\x1b[20") == []
         assert s.press("0~one\r\n\ttwo\x1b[2") == []
-        assert s.line.take(b"01~") == [TypedLine("", pasted=2)]
+        assert s.line.feed(b"01~") == [TypedLine("", pasted=2)]
         assert s.press("!\r") == ["aone\n\ttwo!"]
-        assert s.line.take(f"{PASTE}one\r{PASTE_END}".encode()) == []
+        assert s.line.feed(f"{PASTE}one\r{PASTE_END}".encode()) == []
         assert s.press("\r") == ["one"]
         s.press(f"{PASTE}never ends")
         s.line.drop()

@@ -97,7 +97,7 @@ class AuthorChains(PassiveExtension):
                 self._told[doubt] = None
                 self._events.append(AuthorGapFound(sender_id, gap.low, gap.high, gap.message_id))
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed: dict[str, AuthorChain] = {}
         filled = {write.row.entry.message_id for write in ready.writes if type(write) is Append and _fills(write)}
         for event in ready.events:

@@ -86,7 +86,7 @@ class Restoring(PassiveExtension):
             and recipe_of(message) != "foreign"
         )
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         channel, lost = self._session.channel, self._history.lost
         while lost:
             channel.fetch(now, lost.popitem()[0])
@@ -136,7 +136,7 @@ class KeptCounters(PassiveExtension):
         for name, kept in self._store.values(self._prefix).items():
             self._proofs.restore(name.removeprefix(self._prefix), int(kept))
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed = {name: last for name, last in self._proofs.take_changed().items() if self._book.is_person(name)}
         if not changed:
             return ExtensionOutput()
@@ -165,7 +165,7 @@ class ClaimsOfOurName(PassiveExtension):
     def next_wake(self) -> int | None:
         return self._told_at + _CLAIMS_EVERY if self._messages > self._told else None
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:
             if not isinstance(event, Rejected) or event.reason is not Reason.OWN_ID_UNKNOWN:
                 continue

@@ -98,7 +98,7 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     ready = Ready(ready.writes, ready.packets, events)
     journal = session.presence_rows.take()
     journal += session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
-    outputs = [extension.take(ready, now) for extension in session.extensions]
+    outputs = [extension.process(ready, now) for extension in session.extensions]
     for output in outputs:
         emitted += [body for body in output.events if not gate.is_muted(_author_of(body))]
     refused = session.refusals.take_merged()

@@ -51,7 +51,7 @@ class OverLimitCounter(PassiveExtension):
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:
             if isinstance(event, KeptAsId) and not self._is_of_no_interest(event.message.sender_id):
                 if not event.told:

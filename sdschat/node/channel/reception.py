@@ -48,7 +48,7 @@ class PacketReception:
         self._watchers = watchers
         self._private = private
 
-    def take(self, now: Now, packet: bytes, source: str, outdated: bool = False) -> bool:
+    def receive(self, now: Now, packet: bytes, source: str, outdated: bool = False) -> bool:
         """Take a packet: any bytes will do. `source`: live, store or sync. `outdated`: sealed with an earlier key.
         False if it counts for nothing because of that."""
         heard = self.read(packet)

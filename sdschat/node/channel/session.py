@@ -54,7 +54,7 @@ class ChannelExtension(Protocol):
     def advance(self, now: Now) -> None:
         """Do what is due."""
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         """Return what is to be saved, sent and told in this turn. Called in every turn in which something of this
         channel is ready (`session.mark_ready`). `ready` is the output of the engine in this turn, which is not saved
         yet: the bytes of a new message are in its `Append` write alone."""
@@ -161,7 +161,7 @@ class ChannelSession:
 
     def receive(self, packet: bytes, source: str) -> None:
         """Take a packet of the channel that came another way: from a Store, or by sync. It may be any bytes."""
-        if self.reception.take(self._clock.now(), packet, source):
+        if self.reception.receive(self._clock.now(), packet, source):
             self._mark_ready(self)
 
     def start(self) -> None:
@@ -221,7 +221,7 @@ class ChannelSession:
                 return
             own = self._sent.message_id(event.payload)
             if own is None or own in self.channel.state.refetch:
-                if self.reception.take(self._clock.now(), event.payload, "live", event.outdated):
+                if self.reception.receive(self._clock.now(), event.payload, "live", event.outdated):
                     self._mark_ready(self)
             else:
                 self.channel.heard_copy(self._clock.now(), own)

@@ -38,7 +38,7 @@ class ChannelStrangers(PassiveExtension):
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._stale else None
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         gone = self._take_opened()
         heard: dict[str, None] = {}
         for write in ready.writes:
@@ -72,7 +72,7 @@ class ChannelStrangers(PassiveExtension):
         if self._openings == self._book.openings:
             return []
         self._openings = self._book.openings
-        gone = self.accounts.take(self._book.is_shown)
+        gone = self.accounts.release(self._book.is_shown)
         self._opened += gone
         if gone:
             self._stale, self._told_at = True, -EVERY

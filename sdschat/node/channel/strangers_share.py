@@ -111,7 +111,7 @@ class StrangerAccounts:
             self.forgotten = self.forgotten.with_account(self.known.pop(sender_id))
         return gone
 
-    def take(self, is_shown: Callable[[str], bool]) -> list[str]:
+    def release(self, is_shown: Callable[[str], bool]) -> list[str]:
         """Let go of the accounts of those who are shown now. Return their ids."""
         gone = [sender_id for sender_id in self.known if is_shown(sender_id)]
         for sender_id in gone:

@@ -303,7 +303,7 @@ class MembersChannel:
         self._announced.advance(now.mono)
         self._wiping.advance(now.mono)
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         if self._engine is None:
             events, self._events = self._events, []
             return ExtensionOutput(events=events)
@@ -315,7 +315,7 @@ class MembersChannel:
         met, self._met = self._met, []
         mark, name = self._engine.checkpoint, self._session.name
         rows = list(journal_rows(reports, mark, self._engine.data_set, name, now, self._engine.person))
-        wipes = self._wiping.take(reports, now.mono)
+        wipes = self._wiping.process(reports, now.mono)
         outgoing = self._outgoing(packets)
         if not (writes or record is not None or met or rows):
             return ExtensionOutput(None, outgoing, events)

@@ -27,7 +27,7 @@ class Wiping:
     def draft_changed(self) -> None:
         self._drafts = True
 
-    def take(self, reports: Sequence[Report], now: int) -> bool:
+    def process(self, reports: Sequence[Report], now: int) -> bool:
         """True if the disk is to be wiped with what this turn saves, after these reports."""
         self._settled = self._settled or any(map(_deletes_texts, reports))
         wipes = self._settled and any(isinstance(report, Compacted | StateAdopted) for report in reports)

@@ -49,7 +49,7 @@ class AnnouncementTimer:
         """Plan the announcement of a removal of our own."""
         self.due, self._doubtful = now, False
 
-    def take(self, now: int) -> bool:
+    def begin_due(self, now: int) -> bool:
         """True if an announcement is due; it is made now."""
         if self.due is None or now < self.due:
             return False
@@ -102,7 +102,7 @@ class RemovalAnnouncer:
 
     def advance(self, now: int, epoch_secrets: Mapping[bytes, bytes]) -> None:
         """Send the removals again, if it is time. `epoch_secrets`: by the mark of the epoch."""
-        if not self._timer.take(now):
+        if not self._timer.begin_due(now):
             return
         for message_id, name in list(self.roster.epoch_before.items())[-_ANNOUNCED:]:
             secret = epoch_secrets.get(epoch_mark(name)) or self._earlier(message_id, epoch_secrets)

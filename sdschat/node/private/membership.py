@@ -278,7 +278,7 @@ class PrivateChannel(PassiveExtension):
             self._doubt_at = None
             self._tell_refusal()
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         texts, self._texts = self._texts, []
         events, self._events = self._events, []
         operations, gone = self.operations.take_changes()

@@ -167,7 +167,7 @@ class _RecorderExtension(PassiveExtension):
     def _see(self, why: str, raw: bytes, message: Message | Refusal | None) -> None:
         self._recorder.packet(self._channel, why, raw, message is None)
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         self._recorder.saved(self._channel, ready.writes)
         return ExtensionOutput()
 

@@ -165,7 +165,7 @@ class StoreClient:
                 due.append(self._hints_at)
         return min(due, default=None)
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         self._now = now
         if any(type(write) is Append for write in ready.writes):
             self._hints_tries = 0

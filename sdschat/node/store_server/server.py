@@ -173,7 +173,7 @@ class StoreServer:
                 if hint is not None:
                     self._session.channel.learn_hint(entry.message_id, hint)
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         counts = self._shared.counts
         for write in ready.writes:
             if type(write) is Append:

@@ -114,7 +114,7 @@ class SyncExtension:
         key = self.direct.people.key_of(peer)
         return b"" if key is None else seal_for(key, payload)
 
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+    def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         frames, told, kept = self.catchup.take(now)
         direct = self.direct.take(now)
         before, self._events = self._events, []

@@ -40,7 +40,7 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
         return False
     learn_hints(s, message)
     deliver_body(s, message, raw, source, gap_now(s, message), id_only)
-    s.refetch.take(message_id)
+    s.refetch.remove(message_id)
     return True
 
 
@@ -60,9 +60,9 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     message_id = message.message_id
     if message_id in s.unsaved or not _is_false(s, message):
         return False
-    waiting = s.incoming.take(message_id)
+    waiting = s.incoming.pop(message_id)
     if waiting is not None:  # nothing stands in the way of the true one now; but it may be refused for other reasons
-        s.requests.take(message_id)
+        s.requests.pop(message_id)
         abandon(s, message_id, message.sender_id)
         spoil_filter(s)
         return False
@@ -71,7 +71,7 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     if false is None or reason is not None:
         return False
     deliver_body(s, message, raw, source, gap_now(s, message), false)
-    s.refetch.take(message_id)
+    s.refetch.remove(message_id)
     return True
 
 

@@ -107,7 +107,7 @@ def make_room(s: ChannelState, message: Message, size: int) -> bool:
         s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
         return False
     for victim in victims:
-        gone = s.incoming.take(victim)
+        gone = s.incoming.pop(victim)
         assert gone is not None
         s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
         abandon(s, victim, gone.message.sender_id)
@@ -187,7 +187,7 @@ def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:
         child = s.incoming.buffered.get(child_id)
         if child is None or child.lamport > parent.lamport:
             continue
-        s.incoming.take(child_id)
+        s.incoming.pop(child_id)
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, child.message.sender_id, child_id, message_id)
         abandon(s, child_id, child.message.sender_id)
         spoil_filter(s)
@@ -278,7 +278,7 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
     heapify(heap)
     while heap:
         _, message_id, buffered = heappop(heap)
-        s.incoming.take(message_id)
+        s.incoming.pop(message_id)
         if _above_parents(s, buffered):
             message, gap = buffered.message, name_gap(buffered.message, buffered.gap)
             gap = tuple(key for key in gap if s.delivered(key) is None)  # some may have come in the meantime
@@ -359,7 +359,7 @@ def give_up(s: ChannelState) -> None:
         reason = LOST if s.requests.missing[message_id].proven else UNPROVEN
         if message_id in s.requests.requests:
             s.events.append(RepairCancelled(message_id, reason))
-        missing = s.requests.take(message_id)
+        missing = s.requests.pop(message_id)
         assert missing is not None
         s.gaps.note(GapRow(message_id, reason, missing.sender_id, s.now.wall, missing.charged_to))
         named_by[missing.charged_to] = None

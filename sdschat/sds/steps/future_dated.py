@@ -41,10 +41,10 @@ def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool
     if victim is None or not incoming.may_defer(message, size, without=incoming.buffered[victim]):
         s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
         return False
-    gone = incoming.take(victim)
+    gone = incoming.pop(victim)
     assert gone is not None
     s.reject(Reason.FUTURE_QUOTA, gone.message.sender_id, victim)
-    s.requests.take(victim)  # an entry of what is here is not asked for; the new one is
+    s.requests.pop(victim)  # an entry of what is here is not asked for; the new one is
     abandon(s, victim, gone.message.sender_id)
     return True
 
@@ -52,7 +52,7 @@ def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool
 def release_due(s: ChannelState) -> None:
     """Receive the messages whose date has come, as if they came now. A clock that is set back makes them wait on."""
     for message_id in s.incoming.future_dated.pop_due(s.now.wall):
-        buffered = s.incoming.take(message_id)
+        buffered = s.incoming.pop(message_id)
         assert buffered is not None, "room is made by dropping what waits for dependencies alone"
         received(s, message_id)
         _receive_due(s, buffered)

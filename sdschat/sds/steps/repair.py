@@ -65,7 +65,7 @@ def received(s: ChannelState, message_id: str, reason: str = "received") -> Miss
         return None
     if message_id in s.requests.requests:
         s.events.append(RepairCancelled(message_id, reason))
-    missing = s.requests.take(message_id)
+    missing = s.requests.pop(message_id)
     if missing is not None and missing.hint is not None and message_id not in s.hints:
         s.hints[message_id] = missing.hint
         s.hints_changed[message_id] = None
@@ -122,7 +122,7 @@ def _refetched(s: ChannelState, most: int) -> tuple[HistoryEntry, ...]:
     for entry in found:
         known = s.delivered(entry.message_id)
         if known is None or known.generation == WITHOUT_A_BODY:
-            s.refetch.take(entry.message_id)
+            s.refetch.remove(entry.message_id)
     return tuple(entry for entry in found if entry.message_id in s.refetch)
 
 

@@ -112,11 +112,11 @@ class EditedLine:
 
     async def typed(self) -> AsyncIterator[list[TypedLine]]:
         while not self._ended and (found := await chunk(self._descriptor)):
-            whole = self.take(found)
+            whole = self.feed(found)
             if whole:
                 yield whole
 
-    def take(self, read: bytes) -> list[TypedLine]:
+    def feed(self, read: bytes) -> list[TypedLine]:
         """Take what was read from the terminal. Return the lines that it ends."""
         whole: list[TypedLine] = []
         for key in self._keys(self._decoder.decode(read)):
