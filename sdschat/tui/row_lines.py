@@ -165,6 +165,11 @@ def _columns(width: int) -> tuple[bool, int, int]:
     return wide, start, max(_LEAST_TEXT, min(_MOST_TEXT, width - start - 1))
 
 
+def text_column(width: int) -> int:
+    """Return the number of columns before the text of a message."""
+    return _columns(width)[1]
+
+
 def _time(at: int, width: int) -> str:
     """Return the column of the time, with the space after it."""
     return f"{clock(at, seconds=False)} " if width >= _SMALL else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -222,6 +223,32 @@ def test_a_text_marked_with_the_mouse_is_seen_to_be_marked(tmp_path: Path, theme
         assert _reversed(s, row).strip() == "the long"
         await s.press("ctrl+c")
         assert s.app.clipboard == "the long"
+
+    story(tmp_path)
+
+
+@pytest.mark.parametrize(("to", "copied"), [("a hook", "the rope\n  with knots\nand a hook"), ("a boat", None)])
+def test_lines_marked_within_one_message_are_copied_as_they_were_written(
+    tmp_path: Path, to: str, copied: str | None
+) -> None:
+    @staged(peers=("bob",))
+    async def story(s: Stage) -> None:
+        s.say("ann: the rope\n  with knots\nand a hook")
+        s.say("and a boat")
+        await s.until_text("a boat")
+        rows = list(enumerate(s.log()))
+        (low, first), (high, last) = (
+            next((row, line.index(text)) for row, line in rows if text in line) for text in ("the rope", to)
+        )
+        await s.pilot.mouse_down("#log", offset=(first, low))
+        await s.pilot.hover("#log", offset=(last + len(to), high))
+        await s.pilot.mouse_up("#log", offset=(last + len(to), high))
+        await s.settle()
+        await s.press("ctrl+c")
+        if copied is None:
+            assert re.search(r"\n\W{10,}with knots\n\W{10,}and a hook .*\n.*and a boat$", s.app.clipboard)
+        else:
+            assert s.app.clipboard == copied
 
     story(tmp_path)
 

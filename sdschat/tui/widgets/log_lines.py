@@ -12,6 +12,7 @@ from textual.strip import Strip
 
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.words import ISOLATES
+from sdschat.tui.row_lines import text_column
 from sdschat.tui.themes import LineStyle
 from sdschat.tui.widgets.layout import Layout
 
@@ -60,17 +61,20 @@ class LogLines(ScrollView, can_focus=True):
         return Strip.join([strip.crop(0, start), over, strip.crop(end)])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text marked with the mouse, of the rows in memory."""
+        """Return the text marked with the mouse, of the rows in memory. What is marked within one message has not the
+        empty columns before its lines; of several messages it has: no line of a text is to look like a message."""
         layout = self._layout_of_rows
         low = 0 if selection.start is None else selection.start.y
         high = layout.end if selection.end is None else selection.end.y + 1
-        lines = []
-        for line in range(max(low, layout.above), min(high, layout.end)):
-            at, offset = layout.row_at(line)
+        found = [(line, *layout.row_at(line)) for line in range(max(low, layout.above), min(high, layout.end))]
+        beside = text_column(self._drawn_width()) if len({at for _, at, _ in found}) == 1 else 0
+        lines: list[str] = []
+        for line, at, offset in found:
             text = "" if at is None else layout.rows[at].strips[offset].text
             span = selection.get_span(line)
             if span is not None:
-                lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
+                empty = beside if lines and text[1:beside].isspace() else 0  # in the first column may be a bar
+                lines.append(text[max(empty, span[0]) : len(text) if span[1] < 0 else span[1]].rstrip())
         return ISOLATES.sub("", "\n".join(lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
