@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -34,6 +35,7 @@ from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import COUNTS, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
 from sdschat.store.archive import Archived, archived, database_space
+from sdschat.store.files import is_in_use
 from sdschat.store.retention import DiskSpace
 from sdschat.store.retention import compact as write_anew
 from sdschat.transport.address import Address
@@ -42,6 +44,7 @@ from sdschat.transport.base import Why
 ALL: Final = "#"
 _LIMIT: Final = "store.max_size"
 _JOURNAL_KEEP: Final = 24 * 3600 * 1000  # ms; a Store's journal of a month would be larger than its archive
+_SILENT: Final = 45_000  # milliseconds without a save; a Store saves its counts every 10 s
 _FULL: Final = f"{MOST} channels are archived; others are passed over. Start another Store that names them."
 
 
@@ -208,7 +211,7 @@ def status(chosen: Chosen, as_json: bool) -> int:
     with open_reader(chosen) as reader:
         channels, room = archived(reader), database_space(reader)
         counts = json.loads(reader.value(COUNTS) or b"{}")
-    counts["running"] = _alive(counts)
+    counts["running"] = _alive(counts, chosen.database)
     if as_json:
         click.echo(json.dumps(_report(channels, room, counts), separators=(",", ":")))
         return DONE
@@ -234,14 +237,21 @@ def _ids(channels: list[Archived], max_size: int) -> None:
         click.echo(f"warning: {warning}")
 
 
-def _alive(counts: dict[str, Any]) -> bool:
+def _alive(counts: dict[str, Any], path: Path) -> bool:
+    """True if the Store runs, also if it cannot save: then its counts are old, and its number may be another's."""
     try:
         os.kill(int(counts["pid"]), 0)
     except PermissionError:
         return True
     except (KeyError, ValueError, OSError):
         return False
-    return time.time() * 1000 - int(counts.get("saved", 0)) < 120_000
+    return not _silent(counts) or is_in_use(path)
+
+
+def _silent(counts: dict[str, Any]) -> int:
+    """Return for how many seconds a Store has saved nothing; 0 while that is usual."""
+    silent = int(time.time() * 1000) - int(counts.get("saved", 0))
+    return silent // 1000 if silent > _SILENT else 0
 
 
 def _report(channels: list[Archived], room: DiskSpace, counts: dict[str, Any]) -> dict[str, Any]:
@@ -279,6 +289,8 @@ def _totals(room: DiskSpace, counts: dict[str, Any]) -> None:
     answered: dict[str, int] = counts["answered"]
     refused: dict[str, int] = counts["refused"]
     state = "running" if counts["running"] else "not running"
+    if counts["running"] and (silent := _silent(counts)):
+        state += f", but it has saved nothing for {silent} s (is its disk full?)"
     click.echo(f"{state}; since {moment(counts['started'])}, as of {moment(counts['saved'])}:")
     click.echo(f"  archived {counts['archived']:,} messages, {_size(counts['archived_bytes'])}")
     click.echo(

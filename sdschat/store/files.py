@@ -146,6 +146,21 @@ class ProfileLock:
             self._descriptor = -1
 
 
+def is_in_use(path: Path) -> bool:
+    """True if a process holds the lock of this database."""
+    try:
+        descriptor = os.open(beside(path, ".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class Reserve:
     """A file that reserves space, so that the program can end in good order when the disk is full."""
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from sdschat.cli import program
+from sdschat.node.profile import database_path, open_profile
+from sdschat.node.settings import make_settings
+from sdschat.node.store_server.metrics import COUNTS, Counts
 from tests.cli.processes import PATIENCE, Pipe, command, environment, run
 from tests.transport.worlds import Mosquitto
 
@@ -126,6 +131,19 @@ def test_a_store_archives_answers_and_tells_of_it(tmp_path: Path, broker: str) -
     assert "not running" in after.stdout
     assert "archived 3 messages" in after.stdout
     assert run(home, "store", "compact").returncode == 0
+
+
+def test_the_status_of_a_store_that_cannot_save_is_not_that_of_one_that_is_gone(tmp_path: Path) -> None:
+    profile = open_profile(database_path(tmp_path / "data", "store"), make_settings({}))
+    counts = asdict(Counts()) | {"started": 0, "saved": int((time.time() - 300) * 1000), "pid": os.getpid()}
+    with profile.store.transaction() as transaction:
+        transaction.set_value(COUNTS, json.dumps(counts).encode())
+    status = ("store", "status", "--data-dir", str(tmp_path / "data"))
+    told = run(tmp_path, *status).stdout
+    assert "\nrunning, but it has saved nothing for 30" in told
+    assert "is its disk full?" in told
+    profile.store.close()
+    assert "\nnot running; since" in run(tmp_path, *status).stdout  # another process has the number now
 
 
 def test_a_metrics_port_that_is_taken_is_told_and_nothing_is_archived(tmp_path: Path, broker: str) -> None:

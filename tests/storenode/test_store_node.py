@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from itertools import repeat
 from pathlib import Path
 
-from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged
+import pytest
+
+from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged, SavingFailed, SavingResumed
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
 from sdschat.node.sync.extension import sync_extension
+from sdschat.sds.values import Append
 from sdschat.store.archive import LogArchive, archived
+from sdschat.store.errors import DiskFull
 from sdschat.store.reader import Reader
+from sdschat.store.transaction import Transaction
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
@@ -142,6 +148,41 @@ def test_what_was_counted_is_told_to_other_processes(tmp_path: Path) -> None:
                 assert (told["archived"], told["answered"]["ids"]) == (3, 0)
                 [one] = [one for one in archived(reader) if one.channel == "lobby"]
                 assert (one.messages, one.packets) == (3, 3)
+
+    asyncio.run(story())
+
+
+def test_what_a_full_disk_did_not_take_is_not_counted_as_archived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sdschat.node.node.RETRY", 0.01)
+    write, full = Transaction.write, [False]
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, store = w.start_store("keeper")
+            await _archive(w, server, 3)
+            connection = server.node.profile.store.connection
+
+            def no_room(transaction: Transaction, to: sqlite3.Connection) -> None:
+                taken = (type(each) for batch in server.node.unsaved for each in batch.writes)
+                if to is connection and full[0] and Append in taken:
+                    raise DiskFull(tmp_path)
+                write(transaction, to)
+
+            monkeypatch.setattr(Transaction, "write", no_room)
+            full[0] = True
+            w.start("bob").node.send("lobby", "one more")
+            await server.until(SavingFailed)
+            assert store.counts.archived == 4
+            text = prometheus(store.snapshot())
+            assert "sdschat_store_archived_total 3\n" in text
+            assert "sdschat_store_saving 0\n" in text
+            full[0] = False
+            await server.until(SavingResumed)
+            text = prometheus(store.snapshot())
+            assert "sdschat_store_archived_total 4\n" in text
+            assert "sdschat_store_saving 1\n" in text
 
     asyncio.run(story())
 

@@ -58,6 +58,7 @@ class MetricsSnapshot(NamedTuple):
     connected: Mapping[str, bool]
     space: DiskSpace
     max_size: int = 0  # as the operator set it; 0: no bound
+    saving: bool = True  # False: the disk takes nothing
 
 
 def prometheus(found: MetricsSnapshot) -> str:
@@ -86,6 +87,7 @@ def _lines(found: MetricsSnapshot) -> Iterator[str]:
         yield from _metric(name, "gauge", text, [({"channel": one.channel}, value(one)) for one in found.channels])
     states = [({"channel": name}, float(state)) for name, state in found.connected.items()]
     yield from _metric("connected", "gauge", "Whether the channel has its broker.", states)
+    yield from _metric("saving", "gauge", "Whether what arrives can be saved.", [({}, float(found.saving))])
     room: list[tuple[Mapping[str, str], float]] = [
         ({"state": "used"}, found.space.used),
         ({"state": "free"}, found.space.free),

@@ -12,7 +12,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from sdschat import __version__
@@ -212,17 +212,38 @@ class StoreNode(Retention):
     def counts(self) -> Counts:
         return self.shared.counts
 
+    def _saved(self) -> Counts:
+        """Return the counts without messages that are not on disk yet, as while it is full."""
+        writes = (write for batch in self.node.unsaved for write in batch.writes)
+        waiting = [len(write.row.raw) for write in writes if type(write) is Append]
+        counts = self.counts
+        return replace(
+            counts, archived=counts.archived - len(waiting), archived_bytes=counts.archived_bytes - sum(waiting)
+        )
+
     def snapshot(self) -> MetricsSnapshot:
         """Return the contents and the activity of this Store at this moment."""
         connected = {name: session.transport.connected for name, session in self.node.sessions.items()}
         channels, room = archived(self._store), database_space(self._store)
         return MetricsSnapshot(
-            __version__, self._started / 1000, self.counts, channels, connected, room, self.keeping.size
+            __version__,
+            self._started / 1000,
+            self._saved(),
+            channels,
+            connected,
+            room,
+            self.keeping.size,
+            saving=not self.node.cannot_save,
         )
 
     def save_counts(self) -> None:
         """Save the counts for `sdschat store status`, which is another process."""
-        counts = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
+        counts = {
+            **asdict(self._saved()),
+            "started": self._started,
+            "saved": self._clock.now().wall,
+            "pid": os.getpid(),
+        }
         counts["max_size"] = self.keeping.size
         with self._store.transaction() as transaction:
             transaction.set_value(COUNTS, json.dumps(counts).encode())
