@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sdschat.tui.host import Host
-from sdschat.tui.model.line_input import Completion, matching, nick_completion
+from sdschat.tui.model.line_input import Completion, emoji_completion, matching, nick_completion
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import whole_nick
 
@@ -65,7 +65,7 @@ class InputHandler:
     def complete(self, text: str, at: int) -> Completion | None:
         if text.startswith("/") and not text.startswith("//") and "\n" not in text[:at]:
             return self._complete_command(text, at)
-        return nick_completion(text, at, self._nicks())
+        return emoji_completion(text, at) or nick_completion(text, at, self._nicks())
 
     def _complete_command(self, text: str, at: int) -> Completion | None:
         host, head = self._host, text[1:at]
@@ -79,7 +79,7 @@ class InputHandler:
             found = matching(text[start:at], command.complete(host, argument))
             if found:
                 return Completion(start, text[at:], [f"{word} " for word in found])
-        return nick_completion(text, at, self._nicks())
+        return emoji_completion(text, at) or nick_completion(text, at, self._nicks())
 
     def _nicks(self) -> list[str]:
         """Return the nicks of the others, the one heard last first."""

@@ -192,6 +192,16 @@ async def test_the_choice_that_is_taken_is_on_the_screen_and_the_others_are_coun
         assert re.search(r" and \d+ more ", shown)
 
 
+@staged(size=(80, 24))
+async def test_tab_completes_the_name_of_an_emoji(s: Stage) -> None:
+    await s.type("well done :smi")
+    await s.press("tab")
+    assert s.app.composer.text == "well done \U0001f604 "
+    assert s.hint().startswith("[\U0001f604 smile]  \U0001f60f smirk")
+    await s.press("tab", "enter")
+    await s.until(lambda: [entry.text for entry in s.app.model.timeline.messages()] == ["well done \U0001f60f "])
+
+
 @staged()
 async def test_tab_with_nothing_to_complete_says_so(s: Stage) -> None:
     await s.type("zzz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,6 +12,7 @@ from sdschat.tui.model.words import clean
 
 KEPT: Final = 500
 _AND_MORE: Final = len("and 1000 more")
+_EMOJI_NAME: Final = re.compile(r"(?<!\S):([a-z0-9][a-z0-9_-]+|[+-]1?):?$", re.IGNORECASE)
 
 
 class InputHistory:
@@ -75,10 +77,12 @@ def _says(line: str, text: str) -> bool:
 class Completion:
     """The completions of one word. Every press of the key takes the next one."""
 
-    def __init__(self, start: int, rest: str, words: list[str]) -> None:
+    def __init__(self, start: int, rest: str, words: list[str], shown: list[str] | None = None) -> None:
+        """`shown`: the words as the list of them has them, if it has more than the words."""
         self.start = start  # index of the word's first letter
         self.rest = rest  # the text after the cursor
         self._words = words
+        self._shown = shown or [word.strip() for word in words]
         self._at = -1
 
     def turn(self) -> str:
@@ -90,8 +94,8 @@ class Completion:
         number of the others. Empty if there is only one."""
         if len(self._words) < 2:
             return ""
-        shown = [f"[{word.strip()}]" if at == self._at else word.strip() for at, word in enumerate(self._words)]
-        cells = [cell_len(word.strip()) + 2 for word in self._words]
+        shown = [f"[{word}]" if at == self._at else word for at, word in enumerate(self._shown)]
+        cells = [cell_len(word) + 2 for word in self._shown]
         room = rows * (width - max(cells)) - 2  # a row may end with what the next word did not fit into
         if sum(cells) <= room:
             return "  ".join(shown)
@@ -110,6 +114,18 @@ def matching(prefix: str, words: Iterable[str]) -> list[str]:
     """Return the words that begin with the prefix, in their order; upper and lower case are equal."""
     low = prefix.lower()
     return list(dict.fromkeys(word for word in words if word.lower().startswith(low)))
+
+
+def emoji_completion(text: str, at: int) -> Completion | None:
+    """Complete the name of an emoji before the cursor, as in `:smi`, to the emoji; the shortest name comes first."""
+    found = _EMOJI_NAME.search(text, 0, at)
+    if found is None:
+        return None
+    from rich._emoji_codes import EMOJI  # what rich replaces `:smile:` by; thousands of names, for this key alone
+
+    names = sorted(matching(found[1], EMOJI), key=lambda name: (len(name), name))
+    shown = [f"{EMOJI[name]} {name}" for name in names]
+    return Completion(found.start(), text[at:], [f"{EMOJI[name]} " for name in names], shown) if names else None
 
 
 def nick_completion(text: str, at: int, nicks: Iterable[str]) -> Completion | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.tui.model.line_input import KEPT, InputHistory, matching, nick_completion
+from sdschat.tui.model.line_input import KEPT, InputHistory, emoji_completion, matching, nick_completion
 
 
 def test_going_back_and_forth_keeps_what_was_being_written() -> None:
@@ -76,6 +76,24 @@ def test_every_press_takes_the_next_one() -> None:
 @pytest.mark.parametrize("text", ["", "hello ", "xyz"])
 def test_nothing_to_complete(text: str) -> None:
     assert nick_completion(text, len(text), ["bob"]) is None
+
+
+def test_the_beginning_of_the_name_of_an_emoji_becomes_the_emoji_with_the_shortest_names_first() -> None:
+    found = emoji_completion("well :smi done", 9)
+    assert found is not None
+    assert (found.start, found.turn(), found.rest) == (5, "\U0001f604 ", " done")
+    assert found.choices(78, 1) == "[\U0001f604 smile]  \U0001f60f smirk  \U0001f603 smiley  and 13 more"
+
+
+def test_a_whole_name_between_colons_is_one_emoji() -> None:
+    found = emoji_completion(":+1:", 4)
+    assert found is not None
+    assert (found.turn(), found.choices(80, 2)) == ("\U0001f44d ", "")
+
+
+@pytest.mark.parametrize("text", [":", ":)", ":D", "x:smile", "http://host:80", ":nothing_of_this_name"])
+def test_what_only_looks_like_the_name_of_an_emoji_is_left_alone(text: str) -> None:
+    assert emoji_completion(text, len(text)) is None
 
 
 def test_matching_ignores_case_and_doubles() -> None:
