@@ -30,6 +30,7 @@ from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
 from sdschat.store.errors import StoreDamaged, StoreError
 from sdschat.transport import base
+from sdschat.transport.address import AddressError
 
 _PATIENCE: Final = 15.0
 _PACKAGES: Final = ("paho-mqtt", "protobuf", "PyNaCl", "mmh3", "sqlite-utils", "iotcore", "click")
@@ -109,7 +110,10 @@ def _findings(chosen: Chosen) -> Iterator[CheckResult]:
         yield CheckResult(True, "timing", chosen.settings.timing)
     if chosen.settings.faults.active:
         yield CheckResult(True, "faults", str(chosen.settings.faults))
-    yield asyncio.run(_broker(chosen))
+    try:
+        yield asyncio.run(_broker(chosen))
+    except (AddressError, CommandProblem) as error:  # of the address, or a file for the way there
+        yield CheckResult(False, "broker", str(error), getattr(error, "exit_code", WRONG_USE))
 
 
 def _versions() -> CheckResult:

@@ -106,3 +106,13 @@ def test_a_disk_that_is_nearly_full_is_told() -> None:
     assert told is not None
     assert (told.good, told.exit_code) == (False, 5)
     assert "has 5 KiB left" in told.detail
+
+
+def test_a_password_file_that_cannot_be_used_is_the_brokers_check(tmp_path: Path, key: Path) -> None:
+    done = doctor(
+        tmp_path, "--broker", "mqtts://ann@127.0.0.1:1", "--password-file", str(tmp_path / "nowhere"), "--json"
+    )
+    checks = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [check["ok"] for check in checks if check["check"] == "broker"] == [False]
+    assert "cannot be read" in checks[-1]["detail"]
+    assert (done.returncode, done.stderr) == (2, "")
