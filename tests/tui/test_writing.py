@@ -22,6 +22,17 @@ async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
 
 
 @staged()
+async def test_the_choices_of_a_completion_go_with_the_text_that_they_are_for(s: Stage) -> None:
+    """They stayed above the next text, and looked like choices for it, until a line was sent."""
+    await s.press(*"/theme", "space", "tab")
+    assert "[auto]" in s.hint()
+    await s.press("tab")
+    assert "[dark]" in s.hint()
+    await s.press("ctrl+u", *"see")
+    assert not s.hint()
+
+
+@staged()
 async def test_what_is_typed_right_after_enter_stays(s: Stage) -> None:
     await s.type_at_once("one\rtwo\rthr")
     assert [entry.text for entry in s.app.model.timeline.messages()] == ["one", "two"]

@@ -65,6 +65,8 @@ class Composer(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key != "tab":
+            if self._completion is not None:
+                self.post_message(self.Said(""))  # the choices are those of another text now
             self._completion = None
         if self._searching is not None and self._search_key(event):
             event.stop()
