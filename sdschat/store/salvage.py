@@ -5,7 +5,11 @@ Rows that do not match their checksum are not used. The file itself is not chang
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -14,11 +18,13 @@ from typing import Any, Final, NamedTuple
 from sdschat.sds.values import ChannelRow, Codec, Message, OutgoingRow, Table
 from sdschat.store.columns import LOG_COLUMNS, SHAPES, RowAltered, body_sum, log_entry, row_sum
 from sdschat.store.connection import open_reader
-from sdschat.store.files import ProfileLock
+from sdschat.store.errors import StoreDamaged
+from sdschat.store.files import ProfileLock, beside
 from sdschat.store.history import first_place, last_place
 
 _ONE_BY_ONE: Final = 64  # rows that are tried singly after one that cannot be read; then steps double
 _LAST_ROW: Final = 2**62
+_MOST_LOST: Final = 100  # times what is left of a file; a larger size in its head is damage too
 _MORE_CHANNELS: Final = 8  # channel numbers tried beyond the highest known one
 _BATCH: Final = 200
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log WHERE place = ?"
@@ -34,18 +40,44 @@ class SalvagedPacket(NamedTuple):
     received_at: int
 
 
+def _whole_size(path: Path) -> int:
+    """Return the size of a database file before its end was lost, as its head has it; 0 if its end is there."""
+    with path.open("rb") as file:
+        head = file.read(32)
+    size, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+    whole, there = pages * (65_536 if size == 1 else size), path.stat().st_size
+    return whole if head.startswith(b"SQLite format 3\0") and there < whole <= _MOST_LOST * there else 0
+
+
 class Wreck:
     """A damaged database, locked so that no node uses it meanwhile. Raises the errors of opening."""
 
     def __init__(self, path: Path, codec: Codec) -> None:
         self._codec = codec
         self._lock = ProfileLock(path)
+        self._copies = contextlib.ExitStack()
         try:
-            self._connection = open_reader(path)
+            try:
+                self._connection = open_reader(path)
+            except StoreDamaged:
+                whole = _whole_size(path)
+                if not whole:
+                    raise
+                self._connection = open_reader(self._lengthened(path, whole))
         except BaseException:
+            self._copies.close()
             self._lock.release()
             raise
         self.unreadable = 0  # packets that were altered
+
+    def _lengthened(self, path: Path, whole: int) -> Path:
+        """Return a copy of a file whose end is missing, with empty pages in its place: SQLite opens no shorter one."""
+        copy = Path(self._copies.enter_context(tempfile.TemporaryDirectory(dir=path.parent))) / path.name
+        for suffix in ("", "-wal"):
+            if beside(path, suffix).exists():
+                shutil.copyfile(beside(path, suffix), beside(copy, suffix))
+        os.truncate(copy, whole)
+        return copy
 
     def packets(self) -> Iterator[SalvagedPacket]:
         """Yield the intact packets, in the order in which they were saved."""
@@ -133,6 +165,7 @@ class Wreck:
 
     def close(self) -> None:
         self._connection.close()
+        self._copies.close()
         self._lock.release()
 
     def __enter__(self) -> Wreck:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 from pathlib import Path
 
@@ -147,6 +149,30 @@ def test_a_rescued_profile_goes_on_and_gets_the_rest_from_the_others(folder: Pat
 
     asyncio.run(story())
     assert len(texts(database(folder, "new"))) == MESSAGES + 1
+
+
+def test_of_a_file_whose_end_is_missing_the_beginning_comes_out(folder: Path) -> None:
+    """As where a disk was full while it was copied."""
+    ann, new = database(folder, "ann"), database(folder, "new")
+    whole = texts(ann)
+    with contextlib.closing(sqlite3.connect(ann)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    cut = ann.stat().st_size // 2
+    os.truncate(ann, cut)
+    rescued = salvage(ann, new, SETTINGS)
+    kept = texts(new)
+    assert rescued.channels == {"lobby": len(kept)}
+    assert 0 < len(kept) < MESSAGES
+    assert [text for text in whole if text in set(kept)] == kept
+    assert ann.stat().st_size == cut
+    assert not [each for each in ann.parent.iterdir() if each.is_dir()]
+
+
+def test_of_an_empty_file_no_profile_is_made(folder: Path) -> None:
+    database(folder, "ann").write_bytes(b"")
+    with pytest.raises(StoreDamaged, match="it is empty"):
+        salvage(database(folder, "ann"), database(folder, "new"), SETTINGS)
+    assert not database(folder, "new").parent.exists()
 
 
 def test_a_profile_in_use_or_a_name_that_is_taken_is_refused(folder: Path) -> None:

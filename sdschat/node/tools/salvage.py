@@ -32,7 +32,7 @@ from sdschat.sds.values import (
     Table,
     Write,
 )
-from sdschat.store.errors import StoreUnavailable
+from sdschat.store.errors import StoreDamaged, StoreUnavailable
 from sdschat.store.salvage import SalvagedPacket, Wreck
 from sdschat.store.transaction import IndexedText
 from sdschat.wire.nim_codec import EitherCodec
@@ -53,6 +53,8 @@ def salvage(source: Path, target: Path, settings: Settings, watch: Watch = iter)
     """
     if target.exists():
         raise StoreUnavailable(target, "it is there already; choose another name")
+    if not source.stat().st_size:
+        raise StoreDamaged(source, "it is empty")
     codec = EitherCodec(settings.config.max_message_bytes)
     with Wreck(source, codec) as wreck:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
