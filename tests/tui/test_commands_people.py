@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import NodeEvent, OverLimit
+from sdschat.node.sync import extension
 from sdschat.node.sync.direct import DirectMessaging
 from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.values import AckState
@@ -33,6 +34,17 @@ async def test_who_is_muted_is_not_shown_until_shown_again(s: Stage) -> None:
     assert any("before" in line for line in s.log())
     s.peers["bob"].node.send("lobby", "sorry")
     await s.until(lambda: any("sorry" in line for line in s.log()))
+
+
+@staged("lobby", "dev", syncs=True, size=(120, 30))
+async def test_who_is_in_another_channel_alone_and_silent_is_called_by_name(s: Stage) -> None:
+    """They were found by the nick, and then called by the beginning of their id."""
+    s.world.start("dave", "dev", before=extension.install)
+    await s.until(lambda: "dave" in s.app.node.sessions["dev"].presence.online.values(), "dave")
+    await s.enter("/mute dave")
+    assert "nothing that dave says is shown" in s.hint()
+    await s.enter("/unmute dave")
+    assert "what dave says is shown again" in s.hint()
 
 
 @staged(peers=("bob",), syncs=True, size=(120, 30))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sdschat.tui.commands.talk import addressed, people
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.results import CommandError
-from sdschat.tui.model.words import count, reason_text
+from sdschat.tui.model.words import count, nick_text, reason_text
 
 
 def _mute(host: Host, argument: str) -> None:
@@ -64,7 +64,7 @@ def _show(host: Host, argument: str) -> None:
 
 
 def _set(host: Host, command: str, argument: str, change: Callable[[str], None]) -> tuple[str, str]:
-    """Change what is shown or kept of a participant. Return their name and id."""
+    """Change what is shown or kept of a participant, who may be in another channel. Return their name and id."""
     if not argument:
         raise CommandError(f"/{command} needs somebody: a nick, or the beginning of an id.")
     sender_id, rest = addressed(host, argument)
@@ -76,7 +76,9 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
         raise CommandError(reason_text(error)) from error
     host.desktop.reload()
     host.log_view.refresh_rows()
-    return host.model.name_of(sender_id), sender_id
+    proven = (host.view.channel(each).presence_nick(sender_id) for each in host.node.sessions)
+    nick = host.view.channel(host.room).nick_of(sender_id) or next(filter(None, proven), "")
+    return host.model.name_of(sender_id, nick_text(nick)), sender_id
 
 
 COMMANDS = (
