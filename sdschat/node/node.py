@@ -200,10 +200,16 @@ class Node:
 
     def save_standings(self, standings: Mapping[str, KeyStanding]) -> None:
         """Set the standing of participants, on the user's word. Raises StoreError if it cannot be saved."""
-        now = self.clock.now().wall
-        with self._store.transaction() as transaction:
-            for sender_id, standing in standings.items():
-                transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, now))
+        now, book = self.clock.now().wall, self.gate.book
+        before = {sender_id: book.standing(sender_id) for sender_id in standings}
+        try:
+            with self._store.transaction() as transaction:
+                for sender_id, standing in standings.items():
+                    transaction.put_standing(*book.set_standing(sender_id, standing, now))
+        except StoreError:
+            for sender_id, standing in before.items():
+                book.set_standing(sender_id, standing, now)
+            raise
         for session in self.sessions.values():
             self._mark_ready(session)
 

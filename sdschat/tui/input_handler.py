@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sdschat.node.view.user_texts import UNSAVED
 from sdschat.tui.host import Host
 from sdschat.tui.model.line_input import Completion, emoji_completion, matching, nick_completion
 from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.status import unsaved_words
 from sdschat.tui.model.words import whole_nick
 
 _NAME: Final = re.compile(r"\s")  # ends the name of a command
@@ -58,9 +60,12 @@ class InputHandler:
         name, argument = _NAME.split(f"{line} ", maxsplit=1)
         if not name:
             raise CommandError("A slash alone is no command. /help lists all of them.")
-        found = self._registry.find(name).run(self._host, argument.strip())
-        if inspect.isawaitable(found):
-            await found
+        try:
+            found = self._registry.find(name).run(self._host, argument.strip())
+            if inspect.isawaitable(found):
+                await found
+        except UNSAVED as error:
+            raise CommandError(f"Not done: {unsaved_words(str(error))}. Try it again later.") from error
 
     def complete(self, text: str, at: int) -> Completion | None:
         if text.startswith("/") and not text.startswith("//") and "\n" not in text[:at]:

@@ -65,3 +65,19 @@ async def test_who_leaves_reads_what_could_not_be_saved(s: Stage) -> None:
     assert "could not be saved" in s.hint()
     assert "nobody has confirmed" not in s.hint()
     _FULL[0] = False
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_a_command_that_cannot_be_saved_is_refused_and_stays_in_the_input(s: Stage) -> None:
+    """It ended the program, and what was written before was lost with it."""
+    await s.until(lambda: bool(s.app.node.sessions["lobby"].presence.keys))
+    await fill(s)
+    for line in ("/create garden private", "/mute bob"):
+        await s.enter_instead(line)
+        assert "Not done: nothing can be saved, because the disk is full" in s.hint()
+        assert s.app.composer.text == line
+    assert not s.app.node.gate.is_muted(s.peers["bob"].node.sender_id)
+    _FULL[0] = False
+    await s.until_text("saving works again")
+    await s.press("enter")
+    await s.until(lambda: s.app.node.gate.is_muted(s.peers["bob"].node.sender_id))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Final
 
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
+
+UNSAVED: Final = (DiskFull, StoreUnavailable)  # nothing was saved, and it can be tried again later
 
 
 class UserTexts:
