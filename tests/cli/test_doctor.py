@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import sqlite3
@@ -15,6 +16,7 @@ from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from tests.cli.processes import run
 from tests.cli.test_no_rights import run_without_rights
+from tests.transport.worlds import Mosquitto
 
 _NOWHERE = ("--broker", "mqtt://127.0.0.1:1")
 
@@ -116,3 +118,19 @@ def test_a_password_file_that_cannot_be_used_is_the_brokers_check(tmp_path: Path
     assert [check["ok"] for check in checks if check["check"] == "broker"] == [False]
     assert "cannot be read" in checks[-1]["detail"]
     assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_with_the_permissions_of_the_page_all_is_well(tmp_path: Path, key: Path) -> None:
+    page = (Path(__file__).parents[2] / "sdschat" / "transport" / "README.md").read_text("utf-8")
+    rules = tmp_path / "acl"
+    rules.write_text("\n".join(line[4:] for line in page.splitlines() if line.startswith("    topic ")) + "\n")
+
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path, f"allow_anonymous true\nacl_file {rules}") as broker:
+            checked = await asyncio.to_thread(doctor, tmp_path, "--broker", broker.url)
+            assert (checked.returncode, "written and read back" in checked.stdout) == (0, True)
+            sent = ("send", "lobby", "hello", "--data-dir", str(tmp_path / "data"), "--name", "ann")
+            done = await asyncio.to_thread(run, tmp_path, *sent, "--broker", broker.url)
+            assert (done.returncode, "not sent" in done.stderr) == (0, False)
+
+    asyncio.run(scenario())
