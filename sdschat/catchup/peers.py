@@ -57,6 +57,9 @@ class Rests:
         self._rests.pop(name, None)
 
 
+# While another source waits that was left no more often, each has its turn, twice as long after each time that it gave
+# little: anybody can give invented messages one by one. To compare again with who was left takes a few packets.
+TURN: Final = 5_000  # milliseconds
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
 AFTER_YOU: Final = 5_000  # milliseconds
 ALONE: Final = 1_000  # so long we must have been here before it
@@ -85,7 +88,8 @@ class HistorySources:
         self._present: dict[str, HistorySource] = {}
         self._left_to_ask_until: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
-        self._failures: dict[str, int] = {}  # since `restart`
+        self._failures: dict[str, int] = {}  # since `restart`, or since it gave something
+        self._slow: dict[str, int] = {}  # turns since `restart` in which it gave little
         self._offers: set[str] = set()  # those who say that they have what we lack
 
     def __contains__(self, name: str) -> bool:
@@ -98,6 +102,7 @@ class HistorySources:
         self.reach = None
         self._left_to_ask_until.clear()
         self._failures.clear()
+        self._slow.clear()
         self._offers.clear()
         for name in self._present:
             self._rests.forget(name)
@@ -119,10 +124,11 @@ class HistorySources:
             name: until for name, until in self._left_to_ask_until.items() if name in self._present
         }
         self._failures = {name: times for name, times in self._failures.items() if name in self._present}
+        self._slow = {name: times for name, times in self._slow.items() if name in self._present}
         self._offers &= self._present.keys()
 
     def next(self, mono: int) -> HistorySource | None:
-        """Return the one to ask now: of those that failed least often, one that offers what we lack, or the best."""
+        """Return the one to ask now: of those left least often, one that offers what we lack, or the best."""
         free = (
             source
             for source in self._present.values()
@@ -130,7 +136,7 @@ class HistorySources:
         )
         return min(
             free,
-            key=lambda source: (self._failures.get(source.name, 0), source.name not in self._offers),
+            key=lambda source: (self._left(source.name), source.name not in self._offers),
             default=None,
         )
 
@@ -143,6 +149,25 @@ class HistorySources:
             and self._until(other) <= mono
             for other in self._present
         )
+
+    def turn(self, name: str) -> int:
+        """Return the length of the next turn of a source."""
+        return TURN << min(self._slow.get(name, 0), _DOUBLINGS)
+
+    def waits(self, name: str, mono: int | None = None) -> bool:
+        """True if another source than this one is still to be asked, and was left no more often. With a time: if it may
+        be asked now."""
+        most = self._left(name)
+        return any(
+            other != name
+            and other not in self.compared
+            and self._left(other) <= most
+            and (mono is None or self._until(other) <= mono)
+            for other in self._present
+        )
+
+    def _left(self, name: str) -> int:
+        return self._failures.get(name, 0) + self._slow.get(name, 0)
 
     def next_wake(self) -> int | None:
         """Return the time at which the first source that rests may be asked, or None."""
@@ -159,6 +184,10 @@ class HistorySources:
         self.compared.add(name)
         low = self.floors.get(name, low)
         self.reach = low if self.reach is None else min(low, self.reach)
+
+    def slow(self, name: str) -> None:
+        """Note that a source gave little in its turn."""
+        self._slow[name] = self._slow.get(name, 0) + 1
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
         source = self._present.get(name)

@@ -38,6 +38,8 @@ PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more wo
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
 FRUITLESS: Final = 900_000  # without a new message: the source is left, however often it answers
+ENOUGH: Final = 50  # new messages, or ids, in a turn: the source goes on
+TURNS: Final = 60  # in a row
 LIAR_REST: Final = 3_600_000
 SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
@@ -74,6 +76,7 @@ class CatchUpSession:
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
         self._fruitless_at = 0  # without a new message until then, the source is left
+        self._turn_ends = self._turns = self._came_in_turn = 0
 
     @property
     def source(self) -> str:
@@ -163,6 +166,8 @@ class CatchUpSession:
             self.state = CatchUpState.WAITING
 
     def advance(self, mono: int) -> None:
+        if self._source is not None and self._turn_ends <= mono:
+            self._end_turn(mono)
         if self._deadline is not None and self._deadline <= mono:
             if self._came_last and self._source is not None:
                 self._compare_with(self._source, mono)
@@ -171,9 +176,22 @@ class CatchUpSession:
         elif self.state is CatchUpState.WAITING:
             self._next_source(mono)
 
+    def _begin_turn(self, mono: int) -> None:
+        self._came_in_turn = 0
+        self._turn_ends = mono + self._sources.turn(self.source)
+
+    def _end_turn(self, mono: int) -> None:
+        """Leave the source for one that waits, if it gave little, or had many turns."""
+        self._turns += 1
+        if (self._came_in_turn < ENOUGH or self._turns >= TURNS) and self._sources.waits(self.source, mono):
+            self._sources.slow(self.source)
+            self._leave(mono)
+        else:
+            self._begin_turn(mono)
+
     def next_wake(self) -> int | None:
         if self._deadline is not None:
-            return self._deadline
+            return min(self._deadline, self._turn_ends) if self._sources.waits(self.source) else self._deadline
         return self._sources.next_wake() if self.state is CatchUpState.WAITING else None
 
     def heard(self, source: str, frame: Frame, mono: int) -> None:
@@ -222,6 +240,7 @@ class CatchUpSession:
         `ids`: messages of which the source has the id alone."""
         if self.state is not CatchUpState.LOADING or self._source is None:
             return
+        self._came_in_turn += new + len(ids)
         if new:
             self._fruitless_at = mono + FRUITLESS
             self._sources.gave(self.source)
@@ -261,9 +280,11 @@ class CatchUpSession:
             return
         source = self._sources.next(mono)
         if source is not None:
-            self._rounds = 0
+            self._rounds = self._turns = 0
             self._fruitless_at = mono + FRUITLESS
             self.watch = PageCheck()
+            self._source = source
+            self._begin_turn(mono)
             self._compare_with(source, mono)
         elif self._sources.compared and not self._sources.goes_on(mono):
             self.state = CatchUpState.DONE
@@ -294,6 +315,9 @@ class CatchUpSession:
 
     def _fail(self, mono: int, rest: int = 0) -> None:
         self._sources.failed(self.source, mono, rest)
+        self._leave(mono)
+
+    def _leave(self, mono: int) -> None:
         self._drop_source()
         self.state = CatchUpState.WAITING
         self._next_source(mono)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from sdschat.catchup.peers import AFTER_YOU, ALONE, REST_FIRST, REST_OF_PEERS, HistorySource, HistorySources, Rests
+from sdschat.catchup.peers import (
+    AFTER_YOU,
+    ALONE,
+    REST_FIRST,
+    REST_OF_PEERS,
+    TURN,
+    HistorySource,
+    HistorySources,
+    Rests,
+)
 from sdschat.catchup.session import (
+    ENOUGH,
     FRUITLESS,
     LIAR_REST,
     PATIENCE,
@@ -11,6 +21,7 @@ from sdschat.catchup.session import (
     PATIENCE_LATER,
     SILENCE,
     TRIES,
+    TURNS,
     CatchUpSession,
 )
 from sdschat.catchup.values import (
@@ -346,3 +357,61 @@ def test_who_gives_something_new_now_and_then_is_asked_on() -> None:
 def test_before_it_begins_nothing_is_left_out() -> None:
     seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
     assert (seeker.reach, seeker.begun, seeker.active) == (LOWEST, False, False)
+
+
+def _loading_from_ann() -> CatchUpSession:
+    """A seeker that loads from ann, while bob waits."""
+    seeker = seeking(KEYS[:-1])
+    seeker.sources([ANN, BOB], 1000)
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    assert seeker.state is CatchUpState.LOADING
+    return seeker
+
+
+def _gives(seeker: CatchUpSession, first: int, new: int, until: int, every: int = 100) -> int:
+    """Let ann give some new messages at a time. Return the time at which she is left, or `until`."""
+    for now in range(first, until, every):
+        if seeker.source != "ann":
+            return now
+        seeker.took([LogKey(5, "a")], new, False, now)
+        wake = seeker.next_wake()
+        assert wake is not None
+        if wake <= now + every:
+            seeker.advance(wake)
+    return until
+
+
+def test_who_gives_little_in_a_turn_is_left_for_somebody_who_waits() -> None:
+    seeker = _loading_from_ann()
+    assert _gives(seeker, 1600, 1, 100_000) in range(1000 + TURN, 1000 + TURN + 200)
+    assert seeker.source == "bob"
+
+
+def test_the_next_turn_of_who_gave_little_is_twice_as_long() -> None:
+    seeker = _loading_from_ann()
+    now = _gives(seeker, 1600, 1, 100_000)
+    seeker.failed("bob", now)
+    assert seeker.source == "ann"
+    left = _gives(seeker, now, 1, 1_000_000)
+    assert left - now in range(2 * TURN, 2 * TURN + 200)
+
+
+def test_who_gives_enough_goes_on_but_not_for_ever() -> None:
+    assert _gives(_loading_from_ann(), 1600, ENOUGH, 10**6) in range(1000 + TURN * TURNS, 1200 + TURN * TURNS)
+
+
+def test_who_gives_little_goes_on_where_nobody_waits() -> None:
+    seeker = _loading_from_ann()
+    seeker.sources([ANN], 1500)
+    assert _gives(seeker, 1600, 1, 200_000) == 200_000
+
+
+def test_who_answers_and_gives_nothing_is_left_for_somebody_who_waits() -> None:
+    seeker = seeking()
+    seeker.sources([ANN, BOB], 1000)
+    now = 1000
+    while seeker.source == "ann":
+        now += 500
+        seeker.heard("ann", Frame(SESSION, 1, AnswerFrame(())), now)
+        seeker.advance(now)
+    assert now == 1000 + TURN
