@@ -260,6 +260,17 @@ async def test_links_are_the_newest_of_the_whole_log_wherever_one_reads(s: Stage
     assert "https://a.example/last would be opened" in s.hint()
 
 
+@staged(size=(80, 24))
+async def test_links_stand_below_one_another(s: Stage) -> None:
+    for number in range(10):
+        s.app.node.send("lobby", f"https://a.example/{number}")
+    await s.settle()
+    await s.enter("/links")
+    listed = [line.index("https:") for line in s.lines() if line.startswith("│") and "https:" in line]
+    assert len(listed) == 10
+    assert len(set(listed)) == 1
+
+
 @staged()
 async def test_links_of_a_channel_without_any(s: Stage) -> None:
     await s.enter("/urls")

@@ -113,7 +113,8 @@ def _links(host: Host, argument: str) -> None:
         host.warn("there is no link in this log")
         return
     lines = ["links, newest first; /open N opens one, /copy link N copies it:"]
-    lines += [f"  {number} {link}" for number, link in enumerate(found, 1)]
+    wide = len(str(len(found)))
+    lines += [f"  {number:>{wide}} {link}" for number, link in enumerate(found, 1)]
     host.answer("\n".join(lines), "links")
 
 
