@@ -1,4 +1,4 @@
-"""What others can have a node do by asking and wanting without end: anybody can, by as many keys as they like."""
+"""Bounds on the work that others cause by asking and wanting without end. Keys cost nothing, so one may be many."""
 
 from __future__ import annotations
 

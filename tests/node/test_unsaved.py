@@ -119,7 +119,7 @@ def test_time_stands_still_meanwhile(tmp_path: Path, disk: Disk, monkeypatch: py
 
 
 def test_saving_is_tried_again_at_the_end(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written was lost though there was room again, if the program ended before the next try."""
+    """A message was lost though there was room again, if the program ended before the next try."""
 
     async def story() -> None:
         async with world(tmp_path) as w:
@@ -154,7 +154,7 @@ def test_the_network_is_read_again_when_the_last_reason_not_to_is_over(tmp_path:
 
 
 def test_after_an_error_nothing_more_is_saved_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was taken before it is neither: a later message would name it, and nobody would ever have it."""
+    """Messages taken before the error are neither: a later one would name them, and nobody would ever have them."""
 
     async def story() -> None:
         async with world(tmp_path) as w:

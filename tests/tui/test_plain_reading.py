@@ -40,7 +40,7 @@ def test_a_history_that_came_names_what_is_to_the_user(tmp_path: Path) -> None:
 
 
 def test_a_long_history_is_not_written_message_by_message(tmp_path: Path) -> None:
-    """Who joined a channel of 30,000 messages had all of them read out, and what was said now was in between."""
+    """All of 30,000 messages were read out to a new participant, with what was said meanwhile in between."""
 
     async def story(s: Lines) -> None:
         now = s.host.view.now().wall
