@@ -44,7 +44,11 @@ class Tree:
 
     def __init__(self, root: Path = ROOT, package: str = "sdschat") -> None:
         self.root = root
-        self.files = sorted(path for path in (root / package).rglob("*.py") if "_pb2" not in path.name)
+        self.files = sorted(
+            path
+            for path in (root / package).rglob("*.py")
+            if "_pb2" not in path.name and "node_modules" not in path.parts
+        )
         self.modules = {self._name(path): ast.parse(path.read_text("utf-8")) for path in self.files}
         self.lines = {self._name(path): path.read_text("utf-8").count("\n") for path in self.files}
         self.imports = {name: set(self._imported(name, tree)) for name, tree in self.modules.items()}
@@ -166,6 +170,7 @@ def commit_subjects(root: Path, count: int = 100) -> list[str]:
 
 def measures(tree: Tree) -> list[Measure]:
     relative, documented = relative_docstrings(tree.modules)
+    of_tests, _ = relative_docstrings(Tree(tree.root, "tests").modules)
     cycles = tree.cycles()
     names = repeated_class_names(tree)
     wide = sorted((len(wanted), name) for name, wanted in tree.imports.items())
@@ -180,6 +185,7 @@ def measures(tree: Tree) -> list[Measure]:
     median = statistics.median(map(len, subjects)) if subjects else 0
     return [
         Measure("docstrings that begin with a relative word", len(relative), 0, relative),
+        Measure("docstrings of tests that begin with a relative word", len(of_tests), 0, of_tests),
         Measure("docstrings", documented),
         Measure("public class names with several meanings", len(names), 19, names),
         Measure("own modules a file imports, 90th percentile", wide[len(wide) * 9 // 10][0], 8, _largest(wide)),

@@ -11,6 +11,7 @@ from tests.house import Measure, Tree, measures, reads_of_private_fields, relati
 
 KEPT = (
     "docstrings that begin with a relative word",
+    "docstrings of tests that begin with a relative word",
     "reads of another object's private field",
     "lines laid out by hand (fmt: skip)",
     "lines of the README",
