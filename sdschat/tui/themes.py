@@ -23,6 +23,7 @@ from sdschat.tui.model.words import UNICODE, Glyphs
 Colour = tuple[int, int, int]  # red, green, blue, each up to 255
 
 READABLE: Final = 4.5  # the least contrast of a text with its background
+_CIRCLE: Final = 12  # colours of nicks
 
 
 class Palette(NamedTuple):
@@ -49,16 +50,16 @@ def _luminance(colour: Colour) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _hues(lightness: float, chroma: float, background: Colour, count: int = 12) -> tuple[Style, ...]:
+def _hues(lightness: float, chroma: float, background: Colour) -> tuple[Style, ...]:
     """Return colours evenly around the colour circle. Each is as light as `lightness`, or as far from that as it takes
     to be read on the background: at one lightness green and yellow are brighter than blue."""
     from colorsys import hls_to_rgb
 
     found = []
-    for step in range(count):
+    for step in range(_CIRCLE):
         light = lightness
         while True:
-            red, green, blue = (round(255 * part) for part in hls_to_rgb(step / count, light, chroma))
+            red, green, blue = (round(255 * part) for part in hls_to_rgb(step / _CIRCLE, light, chroma))
             if contrast((red, green, blue), background) >= READABLE:
                 break
             light += 0.01 if lightness > 0.5 else -0.01
@@ -229,7 +230,7 @@ class LineStyle:
         nicks = self.palette.nicks
         wanted = crc32(sender_id.encode(errors="replace")) % _HUES
         if sender_id not in self.hues and len(self.hues) < _HUES:
-            places = [(wanted + step * _APART) % _HUES for step in range(_HUES)]
+            places = [(wanted + step * _APART) % _HUES for step in range(_CIRCLE)]
             self.hues[sender_id] = next(
                 hue
                 for gap in _GAPS
