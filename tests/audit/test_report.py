@@ -222,6 +222,15 @@ def test_what_an_attacker_calls_himself_is_text_and_nothing_else(browser: str, u
     assert not re.search(r"<img\b", shown[shown.index("<body>") : shown.index('<script type="application/json"')])
 
 
+def test_a_name_turns_round_nothing_that_stands_beside_it(untouched: Path) -> None:
+    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
+    nodes = [row._replace(nick="\u202eeve" if row.nick == "bob" else row.nick) for row in found.audit.nodes]
+    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), silver, DEFAULT, START))
+    text = html[html.index("<body>") : html.index('<script type="application/json"')]
+    assert "\u202e" not in text
+    assert "<td>\\u{202e}eve</td>" in text
+
+
 def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
     html = made(untouched)
     assert not [word for word in WORDS if word in html[: html.index("window.vegaEmbed")]]

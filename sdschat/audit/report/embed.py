@@ -17,6 +17,7 @@ import altair as alt
 import vl_convert
 
 from sdschat.audit.report import PAGE_START
+from sdschat.identity.sanitize import harmless
 
 Picture = Any  # a chart of Altair, whose methods have no types
 _ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -24,10 +25,15 @@ _ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
+def escaped(text: str) -> str:
+    """Return a text for a page: no element of it, and nothing that hides or turns round what stands beside it."""
+    return escape(harmless(text))
+
+
 def document(title: str, body: str, drawn: Pictures) -> str:
     """Return a page as one self-contained file, with these pictures."""
     return (
-        f"{PAGE_START}<title>{escape(title)}</title>"
+        f"{PAGE_START}<title>{escaped(title)}</title>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>\n{_file('page.css')}</style></head>\n<body><main>{body}</main>{drawn.scripts()}</body></html>\n"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.audit.answers import Figures
 from sdschat.audit.report import pictures, tables
 from sdschat.audit.report.data import NOTHING, Named, ReportData, duration, of_channel, shown_channels, size
-from sdschat.audit.report.embed import Pictures, document
+from sdschat.audit.report.embed import Pictures, document, escaped
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
@@ -43,7 +42,7 @@ def page(data: ReportData, cache: Path | None = None) -> str:
     shown = shown_channels(audit)
     body = [
         '<p class="kicker">sdschat · report</p>',
-        f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
+        f'<div class="verdict{bad}"><h1>{escaped(sentence(audit.channels))}</h1>'
         f'<span class="pill">{result}</span></div>',
     ]
     drawn, of = Pictures(cache), by_channel(audit)
@@ -59,15 +58,15 @@ def page(data: ReportData, cache: Path | None = None) -> str:
 
 
 def section(heading: str, note: str, inner: str) -> str:
-    said = f'<p class="note">{escape(note)}</p>' if note else ""
-    return f"<section><h2>{escape(heading)}</h2>{said}{inner}</section>\n" if inner else ""
+    said = f'<p class="note">{escaped(note)}</p>' if note else ""
+    return f"<section><h2>{escaped(heading)}</h2>{said}{inner}</section>\n" if inner else ""
 
 
 def _channel(part: _Part, alone: bool) -> Iterator[str]:
     channel = part.channel
     name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
     if not alone:
-        yield f'<h3>{escape(name)}</h3><p class="note">{escape(channel_sentence(channel))}</p>'
+        yield f'<h3>{escaped(name)}</h3><p class="note">{escaped(channel_sentence(channel))}</p>'
     yield _tiles(part)
     yield from _course(part)
     yield from _agreement(part)
@@ -91,7 +90,9 @@ def _tiles(part: _Part) -> str:
     ]
     return (
         '<div class="tiles">'
-        + "".join(f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles)
+        + "".join(
+            f'<div class="tile"><b>{escaped(value)}</b><span>{escaped(what)}</span></div>' for value, what in tiles
+        )
         + "</div>"
     )
 

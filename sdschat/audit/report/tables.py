@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Final
 
 from sdschat.audit.answers import (
@@ -20,6 +19,7 @@ from sdschat.audit.answers import (
     Wire,
 )
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment, size
+from sdschat.audit.report.embed import escaped
 from sdschat.audit.schemas import AuditFinding, AuditMissing
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
 
@@ -33,13 +33,13 @@ class Html(str):
 
 
 def short_id(message_id: str) -> Html:
-    return Html(f'<code class="id">{escape(message_id[:12])}</code>')
+    return Html(f'<code class="id">{escaped(message_id[:12])}</code>')
 
 
 def _cell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return value if isinstance(value, Html) else escape(str(value))
+    return value if isinstance(value, Html) else escaped(str(value))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: Iterable[int] = ()) -> str:
@@ -47,7 +47,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: It
     if not rows:
         return ""
     right = set(numbers)
-    head = "".join(f"<th{_side(at, right)}>{escape(name)}</th>" for at, name in enumerate(headings))
+    head = "".join(f"<th{_side(at, right)}>{escaped(name)}</th>" for at, name in enumerate(headings))
     body = "".join(
         "<tr>" + "".join(f"<td{_side(at, right)}>{_cell(cell)}</td>" for at, cell in enumerate(row)) + "</tr>"
         for row in rows[:_SHOWN]
@@ -66,7 +66,7 @@ def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterabl
         return ""
     sources = [data.sources.get((row.run_id, row.channel, node)) for node in holders]
     best = best_look(filter(None, sources), row.channel, row.message_id)
-    return "" if best is None else Html(f"<code>{escape(best.text)}</code>") if best.runs else best.text
+    return "" if best is None else Html(f"<code>{escaped(best.text)}</code>") if best.runs else best.text
 
 
 def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str:
@@ -96,7 +96,7 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
             NOTHING if row.position is None else row.position,
             moment(row.lamport),
             short_id(row.message_id or NOTHING),
-            Html(escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else "")),
+            Html(escaped(row.detail) + (f" <code>{escaped(row.other[:12])}</code>" if row.other else "")),
             look_at(data, row, (row.node,)),
         ]
         for row in rows
@@ -110,7 +110,7 @@ def nodes(of: OfChannel, named: Named, alone: bool) -> str:
     for row in sorted(of.nodes, key=lambda row: (row.agrees, named(row.node))):
         said = node_words(row, of.findings, of.missing)
         said = ALONE if alone and said == AGREES else said
-        pill = Html(f'<span class="pill{"" if row.agrees else " bad"}">{escape(said)}</span>')
+        pill = Html(f'<span class="pill{"" if row.agrees else " bad"}">{escaped(said)}</span>')
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
         told.append([named(row.node), row.messages, row.owed, Html(f'<span class="t">{times}</span>'), pill])
     return table(("Node", "Messages", "Should have", "Seen (UTC)", "Verdict"), told, (1, 2))
@@ -281,8 +281,8 @@ def truth(rows: Sequence[AckCount], untrue: Sequence[Acknowledgement], named: Na
 
 
 def provenance(data: ReportData) -> str:
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in data.provenance.items())
+    listed = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in data.provenance.items())
     named, lost = names_of(data.audit.nodes), [row for row in data.audit.journals if row.lost]
-    told = [[named(row.node), Html(f"<code>{escape(row.boot[:8])}</code>"), row.rows, row.lost] for row in lost]
+    told = [[named(row.node), Html(f"<code>{escaped(row.boot[:8])}</code>"), row.rows, row.lost] for row in lost]
     gaps = table(("Journal of", "Boot", "Events", "Lost"), told, (2, 3))
     return f"<dl>{listed}</dl>{gaps}"
