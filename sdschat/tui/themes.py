@@ -23,7 +23,7 @@ from sdschat.tui.model.words import UNICODE, Glyphs
 Colour = tuple[int, int, int]  # red, green, blue, each up to 255
 
 READABLE: Final = 4.5  # the least contrast of a text with its background
-_CIRCLE: Final = 12  # colours of nicks
+_HUES: Final = 12  # colours of nicks
 
 
 class Palette(NamedTuple):
@@ -56,10 +56,10 @@ def _hues(lightness: float, chroma: float, background: Colour) -> tuple[Style, .
     from colorsys import hls_to_rgb
 
     found = []
-    for step in range(_CIRCLE):
+    for step in range(_HUES):
         light = lightness
         while True:
-            red, green, blue = (round(255 * part) for part in hls_to_rgb(step / _CIRCLE, light, chroma))
+            red, green, blue = (round(255 * part) for part in hls_to_rgb(step / _HUES, light, chroma))
             if contrast((red, green, blue), background) >= READABLE:
                 break
             light += 0.01 if lightness > 0.5 else -0.01
@@ -190,7 +190,7 @@ Line = list[Segment]
 
 _NOTHING: Final = Style()
 _OF_NICK: Final = "nick:"
-_HUES, _APART = 12, 5  # colours of nicks, and the step from a taken one to the next, which is not beside it
+_APART: Final = 5  # colours from a taken one to the next, which is not beside it
 _GAPS: Final = (3, 2, 1)  # colours from one participant to the next, as long as there is room
 
 
@@ -230,7 +230,7 @@ class LineStyle:
         nicks = self.palette.nicks
         wanted = crc32(sender_id.encode(errors="replace")) % _HUES
         if sender_id not in self.hues and len(self.hues) < _HUES:
-            places = [(wanted + step * _APART) % _HUES for step in range(_CIRCLE)]
+            places = [(wanted + step * _APART) % _HUES for step in range(_HUES)]
             self.hues[sender_id] = next(
                 hue
                 for gap in _GAPS
