@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.options import WORKED_OUT, Chosen
 from sdschat.cli.output import counted, listed, safe
-from sdschat.identity.key_book import KeyBook, KeyRow, NickRow
+from sdschat.identity.key_book import KeyBook
+from sdschat.identity.key_rows import KeyRow, NickRow
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import by_name, goes_by, sender_id_of
 from sdschat.node.channel.strangers_share import saved_strangers

@@ -8,6 +8,7 @@ from enum import IntFlag
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import OpenedContent
+from sdschat.identity.key_rows import BookRow, KeyForgotten, KeyRow, NickRow, StandingForgotten, StandingRow
 from sdschat.identity.lookalikes import NickUsers, PresentNicks, skeleton
 from sdschat.identity.signing import sender_id_of
 
@@ -42,23 +43,6 @@ _CROWD: Final = (KeyStanding.PERSON, KeyStanding.UNSIGNED)  # anybody gets one o
 _STRANGE: Final = KeyStanding.WAITING | KeyStanding.UNSIGNED  # nothing else is known of somebody of this standing
 
 
-class KeyRow(NamedTuple):
-    """A key that signed something, with its last nick. Its storage key is the public key."""
-
-    public_key: bytes
-    nick: str
-    first_seen: int  # epoch milliseconds
-
-
-class NickRow(NamedTuple):
-    """A nick and the first key that used it: the nick belongs to that key. Its storage key is the skeleton."""
-
-    skeleton: str
-    nick: str
-    public_key: bytes
-    since: int  # epoch milliseconds
-
-
 class KeyMet(NamedTuple):
     """A key was seen for the first time."""
 
@@ -82,28 +66,6 @@ class NickClaimed(NamedTuple):
     verified: bool = False  # the user has compared words with the first holder: this is an alarm
 
 
-class StandingRow(NamedTuple):
-    """A participant's standing. Its storage key is the sender id."""
-
-    sender_id: str
-    standing: int
-    since: int  # epoch milliseconds
-
-
-class KeyForgotten(NamedTuple):
-    """A stranger's key was forgotten, and the nicks that it held are free."""
-
-    public_key: bytes
-
-
-class StandingForgotten(NamedTuple):
-    """The standing that a participant had since then was forgotten."""
-
-    sender_id: str
-    since: int  # epoch milliseconds
-
-
-BookRow = KeyRow | NickRow | StandingRow | KeyForgotten | StandingForgotten
 KeyEvent = KeyMet | NickChanged | NickClaimed
 
 
@@ -226,13 +188,17 @@ class KeyBook:
         self._take(row)
         return row
 
-    def meet(self, opened: OpenedContent, now: int, *, welcome: bool = False, dated: int | None = None) -> Meeting:
+    def meet(
+        self, opened: OpenedContent, now: int, *, welcome: bool = False, dated: int | None = None, said_at: int = 0
+    ) -> Meeting:
         """Learn from an opened content, if it is proven: nobody can change the nick of another key. `welcome`: its
-        author is no stranger, however many keys came. `dated`: the time of a message that history brought."""
+        author is no stranger, however many keys came. `dated`: the time of a message that history brought. `said_at`:
+        the Lamport time of any message; an older one than was there changes no nick. 0: it is said now."""
         if not opened.verdict.signed:
             return _NOTHING
         key = opened.author_key
         before = self._keys.get(key)
+        is_old = self._users.has_newer(key, said_at or now, 0 if before is None else before.first_seen)
         if before is not None and before.nick == opened.nick and key not in self._strangers:
             return _NOTHING
         sender_id = sender_id_of(key)
@@ -245,8 +211,10 @@ class KeyBook:
             elif not standing:
                 rows.append(StandingRow(sender_id, _WAITING, now))
         if before is None or before.nick != opened.nick:
-            rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
-            facts += self._naming(key, sender_id, opened.nick, before)
+            if before is None or not is_old:
+                rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
+            if before is None or self._users.use(skeleton(opened.nick), key) or not is_old:
+                facts += self._naming(key, sender_id, opened.nick, before, is_old=is_old)
             if self._claims(key, opened.nick):
                 rows.append(NickRow(skeleton(opened.nick), opened.nick, key, now))
         for row in rows:
@@ -303,9 +271,14 @@ class KeyBook:
         row = self.row(sender_id)
         return () if row is None else tuple(self._naming(row.public_key, sender_id, row.nick, None))
 
-    def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyEvent]:
-        """Yield what there is to tell of a key that goes by this nick from now on."""
-        yield KeyMet(sender_id, nick) if before is None else NickChanged(sender_id, before.nick, nick)
+    def _naming(
+        self, key: bytes, sender_id: str, nick: str, before: KeyRow | None, *, is_old: bool = False
+    ) -> Iterator[KeyEvent]:
+        """Yield what there is to tell of a key that goes by this nick from now on, or went by it."""
+        if before is None:
+            yield KeyMet(sender_id, nick)
+        elif not is_old:
+            yield NickChanged(sender_id, before.nick, nick)
         held_as, held_by = self._held(skeleton(nick))
         if held_by not in (b"", key):
             holder = sender_id_of(held_by)

@@ -95,19 +95,21 @@ class PresentNicks:
 class NickUsers:
     """The keys that go by a nick, or went by it lately, by its skeleton. A key has at most so many nicks."""
 
-    __slots__ = ("_forms_of", "_most", "_users")
+    __slots__ = ("_forms_of", "_most", "_newest", "_users")
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._users: dict[str, set[bytes]] = {}
         self._forms_of: dict[bytes, dict[str, None]] = {}  # the same by key; the newest stands last
+        self._newest: dict[bytes, int] = {}  # dates of the newest messages, in this run
 
     def of(self, form: str) -> Set[bytes]:
         return self._users.get(form, frozenset())
 
-    def use(self, form: str, key: bytes) -> None:
-        """Note that a key goes by a nick of this skeleton from now on."""
+    def use(self, form: str, key: bytes) -> bool:
+        """Note that a key goes by a nick of this skeleton from now on, or went by it. Return True if that is new."""
         forms = self._forms_of.setdefault(key, {})
+        known = form in forms
         forms.pop(form, None)
         forms[form] = None
         self._users.setdefault(form, set()).add(key)
@@ -115,8 +117,17 @@ class NickUsers:
             oldest = next(iter(forms))
             del forms[oldest]
             self._leave(oldest, key)
+        return not known
+
+    def has_newer(self, key: bytes, dated: int, since: int) -> bool:
+        """Note the date of a message of a key. Return True if a newer one was there, or, before this run, if the key
+        was `since`."""
+        newest = self._newest.get(key, since)
+        self._newest[key] = max(newest, dated)
+        return dated < newest
 
     def forget(self, key: bytes) -> None:
+        self._newest.pop(key, None)
         for form in self._forms_of.pop(key, {}):
             self._leave(form, key)
 

@@ -14,7 +14,8 @@ from random import Random
 from typing import TYPE_CHECKING, Final, cast
 
 from sdschat.identity.content import seal
-from sdschat.identity.key_book import KeyBook, KeyRow
+from sdschat.identity.key_book import KeyBook
+from sdschat.identity.key_rows import KeyRow
 from sdschat.identity.place import forged, is_placed, place_of, refusal_of
 from sdschat.identity.signing import Identity
 from sdschat.identity.sync_proof import SigningCodec

@@ -13,18 +13,13 @@ from sdschat.identity.content import OpenedContent, Verdict
 from sdschat.identity.key_book import (
     MAX_NICKS_OF_A_KEY,
     PEOPLE_A_MINUTE,
-    BookRow,
     KeyBook,
-    KeyForgotten,
     KeyMet,
-    KeyRow,
     KeyStanding,
     NickChanged,
     NickClaimed,
-    NickRow,
-    StandingForgotten,
-    StandingRow,
 )
+from sdschat.identity.key_rows import BookRow, KeyForgotten, KeyRow, NickRow, StandingForgotten, StandingRow
 from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import sender_id_of
 
@@ -70,6 +65,32 @@ def test_a_nick_once_held_stays_its_first_holders_after_a_change() -> None:
     assert change.rows == (KeyRow(K1, "robert", 10), NickRow("robert", "robert", K1, 20))
     assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 30).facts
     assert book.meet(said(K1, "bob"), 40).facts == (NickChanged(ONE, "robert", "bob"),)
+
+
+def test_an_older_message_does_not_bring_an_earlier_nick_back() -> None:
+    book = KeyBook()
+    book.meet(said(K1, "robert"), 1000, said_at=900)
+    older = book.meet(said(K1, "bob"), 1001, dated=500, said_at=500)
+    assert older == ((NickRow("bob", "bob", K1, 1001),), ()), "the nick stays with its key, and nobody is renamed"
+    assert book.meet(said(K1, "bob"), 1002, dated=501, said_at=501) == ((), ())
+    assert dict(book.nicks()) == {ONE: "robert"}
+    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 1003).facts
+    assert book.meet(said(K1, "carl"), 1004, said_at=1004).facts == (NickChanged(ONE, "robert", "carl"),)
+
+
+def test_an_older_message_does_not_bring_a_nick_back_after_a_restart_either() -> None:
+    book = KeyBook((KeyRow(K1, "robert", 1000),))
+    assert book.meet(said(K1, "bob"), 2000, dated=500, said_at=500).facts == ()
+    assert book.meet(said(K1, "bob"), 2000, dated=1500, said_at=1500).facts == (NickChanged(ONE, "robert", "bob"),)
+
+
+def test_an_earlier_nick_that_belongs_to_another_key_is_told_once() -> None:
+    book = KeyBook()
+    book.meet(said(K2, "bob"), 10)
+    book.meet(said(K1, "robert"), 1000, said_at=900)
+    claim = NickClaimed(ONE, "bob", "bob", TWO)
+    assert book.meet(said(K1, "bob"), 1001, dated=500, said_at=500).facts == (claim,)
+    assert book.meet(said(K1, "bob"), 1002, dated=501, said_at=501).facts == ()
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNSIGNED, Verdict.BAD_SIGNATURE, Verdict.MISMATCHED])

@@ -18,7 +18,8 @@ from sdschat.identity.content import (
     problems_with,
     seal,
 )
-from sdschat.identity.key_book import KeyBook, KeyRow
+from sdschat.identity.key_book import KeyBook
+from sdschat.identity.key_rows import KeyRow
 from sdschat.identity.signing import Identity
 from sdschat.wire.chat_codec import MAGIC, PLACED_MAGIC, Place, decode_envelope, encode_envelope
 from sdschat.wire.chat_pb2 import Chat, PlacedChat

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.identity import key_book
+from sdschat.identity import key_book, key_rows
 from sdschat.identity.key_book import KeyBook, KeyStanding
 from sdschat.identity.signing import Identity
 from sdschat.node import silent_senders
@@ -135,8 +135,8 @@ def test_devices_of_strangers_and_of_the_newest_keys_go_first(monkeypatch: pytes
     book = KeyBook()
     book.set_standing("friend", KeyStanding.PERSON, 50)
     for sender_id, since in (("old", 10), ("new", 20)):
-        book._take(key_book.StandingRow(sender_id, KeyStanding.PERSON, since))
-    book._take(key_book.StandingRow("stranger", KeyStanding.WAITING, 5))
+        book._take(key_rows.StandingRow(sender_id, KeyStanding.PERSON, since))
+    book._take(key_rows.StandingRow("stranger", KeyStanding.WAITING, 5))
     devices = AuthorDevices(book)
     for sender_id in ("friend", "old", "new", "stranger"):
         devices.add(sender_id, {f"{sender_id} {number}": 3 - number for number in range(3)})

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import ContentKind
-from sdschat.identity.key_book import BookRow, KeyEvent, KeyStanding
+from sdschat.identity.key_book import KeyEvent, KeyStanding
+from sdschat.identity.key_rows import BookRow
 from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession

@@ -16,18 +16,8 @@ from sdschat.identity.content import (
     open_verified,
     seal,
 )
-from sdschat.identity.key_book import (
-    SILENCED,
-    BookRow,
-    KeyBook,
-    KeyEvent,
-    KeyForgotten,
-    KeyRow,
-    KeyStanding,
-    NickRow,
-    StandingForgotten,
-    StandingRow,
-)
+from sdschat.identity.key_book import SILENCED, KeyBook, KeyEvent, KeyStanding
+from sdschat.identity.key_rows import BookRow, KeyForgotten, KeyRow, NickRow, StandingForgotten, StandingRow
 from sdschat.identity.place import forged, is_placed, refusal_of
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.copies import OtherCopies
@@ -217,7 +207,8 @@ class ContentGate:
         known = welcome or said.own
         if self._unsigned_wait and not known and not said.opened.verdict.signed:
             return self.book.meet_unsigned(said.message.sender_id, wall, dated=dated), ()
-        return self.book.meet(said.opened, wall, welcome=known, dated=dated)
+        said_at = said.message.lamport_timestamp or 0
+        return self.book.meet(said.opened, wall, welcome=known, dated=dated, said_at=said_at)
 
     def note_claim(self, message: Message) -> None:
         """Note a message that bears our sender id. If the engine does not know it, its signature has to be verified."""

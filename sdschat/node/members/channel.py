@@ -44,7 +44,7 @@ from sdschat.wire.members_codec import TimberEnvelope
 from sdschat.wire.timber_codec import TimberCodec
 
 if TYPE_CHECKING:
-    from sdschat.identity.key_book import BookRow
+    from sdschat.identity.key_rows import BookRow
     from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.presence import ChannelPresence
     from sdschat.node.channel.reception import PacketReception

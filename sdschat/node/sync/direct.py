@@ -18,7 +18,8 @@ from sdschat.identity.content import (
     seal_direct,
     sign_link,
 )
-from sdschat.identity.key_book import BookRow, KeyStanding
+from sdschat.identity.key_book import KeyStanding
+from sdschat.identity.key_rows import BookRow
 from sdschat.identity.sanitize import harmless
 from sdschat.mvds import events as mvds
 from sdschat.mvds.config import Config
