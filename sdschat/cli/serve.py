@@ -107,7 +107,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             return f"Port {port} on {host} is taken. Choose another one with --port; 0 is any that is free."
-        case errno.EADDRNOTAVAIL:
+        case errno.EADDRNOTAVAIL | None:  # asyncio leaves the number out, from Python 3.13 on
             return f"{host} is no address of this machine. Choose one of its own, or 0.0.0.0 for all, with --listen."
         case errno.EACCES:
             return f"Port {port} is for the superuser. Choose one above 1023 with --port."

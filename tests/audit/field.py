@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from sdschat.store.columns import row_sum
@@ -37,14 +38,14 @@ def database(folder: Path, name: str) -> Path:
 
 def change(folder: Path, name: str, statement: str, *values: object) -> None:
     """Alter a database like a person with an SQL tool."""
-    with sqlite3.connect(database(folder, name)) as connection:
+    with closing(sqlite3.connect(database(folder, name))) as connection, connection:
         connection.execute(statement, values)
     connection.close()
 
 
 def forge(folder: Path, name: str, table: str, place: int, /, **values: object) -> None:
     """Alter a database like `change`, but with right checksums. For the tables log, outgoing and journal."""
-    with sqlite3.connect(database(folder, name)) as connection:
+    with closing(sqlite3.connect(database(folder, name))) as connection, connection:
         connection.row_factory = sqlite3.Row
         row = dict(connection.execute(f"SELECT * FROM {table} WHERE place = ?", (place,)).fetchone()) | values
         summed = [value for key, value in row.items() if key != "sum" and (key != "place" or table != "outgoing")]
@@ -56,7 +57,7 @@ def forge(folder: Path, name: str, table: str, place: int, /, **values: object) 
 
 def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
     """Return place and id of a message in the log of a node."""
-    with sqlite3.connect(database(folder, name)) as connection:
+    with closing(sqlite3.connect(database(folder, name))) as connection, connection:
         query = "SELECT place, message_id FROM log ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
         place, message_id = connection.execute(query, (index,)).fetchone()
     connection.close()
@@ -65,7 +66,7 @@ def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
 
 def one(folder: Path, name: str, query: str) -> str:
     """Return the single value of a query."""
-    with sqlite3.connect(database(folder, name)) as connection:
+    with closing(sqlite3.connect(database(folder, name))) as connection, connection:
         found = connection.execute(query).fetchone()[0]
     connection.close()
     return str(found)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,10 @@ async def _talk(folder: Path) -> None:
         bob.node.say("garden", KEPT)
         for member in (ann, bob):
             await _alive(member, 2)
-        with sqlite3.connect(database(folder, "bob")) as source, sqlite3.connect(folder / "before") as copy:
+        with (
+            closing(sqlite3.connect(database(folder, "bob"))) as source,
+            closing(sqlite3.connect(folder / "before")) as copy,
+        ):
             source.backup(copy)
         _channel(ann).delete(secret)
         for member in (ann, bob):
@@ -121,7 +125,11 @@ def test_a_removal_that_fewer_agreed_to_than_were_needed_is_found(field: Path, a
 
 
 def test_a_deleted_post_that_was_put_back_is_found(field: Path) -> None:
-    with sqlite3.connect(field / "before") as old, sqlite3.connect(database(field, "bob")) as connection:
+    with (
+        closing(sqlite3.connect(field / "before")) as old,
+        closing(sqlite3.connect(database(field, "bob"))) as connection,
+        connection,
+    ):
         row = old.execute("SELECT * FROM timber_post WHERE text = ?", (SECRET,)).fetchone()
         connection.execute(f"INSERT INTO timber_post VALUES ({', '.join('?' * len(row))})", row)
     code, found, said = _audit(field, "ann", "bob")
@@ -141,7 +149,7 @@ def test_words_of_a_deleted_post_in_any_file_of_a_profile_are_found(field: Path)
 
 
 def test_a_member_that_another_database_does_not_have_is_found(field: Path) -> None:
-    with sqlite3.connect(database(field, "bob")) as connection:
+    with closing(sqlite3.connect(database(field, "bob"))) as connection, connection:
         query = "SELECT channel, name, value FROM timber_row WHERE name LIKE 'slot/1'"
         channel, name, value = connection.execute(query).fetchone()
         slot = json.loads(value)
@@ -156,7 +164,7 @@ def test_a_member_that_another_database_does_not_have_is_found(field: Path) -> N
 
 
 def test_a_row_that_the_disk_altered_is_told(field: Path) -> None:
-    with sqlite3.connect(database(field, "bob")) as connection:
+    with closing(sqlite3.connect(database(field, "bob"))) as connection, connection:
         connection.execute("UPDATE timber_post SET text = 'other' WHERE text = ?", (KEPT,))
     code, found, _ = _audit(field, "ann", "bob")
     assert code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_view_without_end_in_the_place_of_a_table_is_named_and_not_read(field:
 
 def test_a_page_of_it_that_was_overwritten_is_found(field: Path) -> None:
     path = database(field, "bob")
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'search_data'").fetchone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 from sdschat.identity.backup import open_identity
@@ -34,7 +35,7 @@ def test_a_key_goes_to_another_machine_and_is_a_new_device_there(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     keys = [load_or_create(profile(home, "ann")).public_key for home in (old, new)]
     assert keys[0] == keys[1]
-    with sqlite3.connect(profile(new, "ann") / "sdschat.db") as database:
+    with closing(sqlite3.connect(profile(new, "ann") / "sdschat.db")) as database, database:
         ((device,),) = database.execute("SELECT value FROM setting WHERE name = 'device'")
     assert len(device) == 8
 

@@ -6,6 +6,7 @@ import base64
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,11 @@ def test_an_altered_row_of_a_journal_goes_to_quarantine_and_the_others_are_taken
     copy = tmp_path / "cleo"
     copy.mkdir()
     target = copy / "sdschat.db"
-    with sqlite3.connect(database(field, "cleo")) as source, sqlite3.connect(target) as there:
+    with (
+        closing(sqlite3.connect(database(field, "cleo"))) as source,
+        closing(sqlite3.connect(target)) as there,
+    ):
         source.backup(there)
-    source.close()
-    there.close()
     change(tmp_path, "cleo", "UPDATE journal SET cause = 'forged' WHERE place = (SELECT min(place) + 2 FROM journal)")
     assert [reason for _, reason in refused(target)] == ["a row of the journal does not match its checksum"]
 

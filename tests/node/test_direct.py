@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,8 @@ def test_the_broker_and_the_database_s_protocol_rows_hold_no_readable_text(tmp_p
             assert seen
             assert not any(b"mat" in payload for payload in seen)
             await spy.close()
-            bodies = sqlite3.connect(w.path("ann")).execute("SELECT body FROM mvds_message").fetchall()
+            with closing(sqlite3.connect(w.path("ann"))) as database:
+                bodies = database.execute("SELECT body FROM mvds_message").fetchall()
             assert bodies
             assert not any(b"mat" in body for (body,) in bodies)
 

@@ -79,7 +79,8 @@ def wipe_pages(path: Path, table: str, most: int) -> None:
 
 def has_dbstat() -> bool:
     try:
-        sqlite3.connect(":memory:").execute("SELECT * FROM dbstat")
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("SELECT * FROM dbstat")
     except sqlite3.OperationalError:
         return False
     return True
