@@ -25,7 +25,7 @@ from sdschat.node.profile import database_path, last_nick, profile_names
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.store.errors import StoreError
 from sdschat.transport.address import AddressError, parse_url
-from sdschat.transport.credentials import PASSWORD_VARIABLE
+from sdschat.transport.credentials import PASSWORD_VARIABLE, is_writable_by_others
 
 PROJECT_FILE: Final = "sdschat.toml"
 # Values with an option of their own. A default of None follows from the others.
@@ -187,12 +187,8 @@ def _parsed(name: str, value: Value, origin: str) -> Value:
 def _first(layers: Sequence[Layer], name: str) -> FoundSettings | None:
     for layer in layers:
         if name in layer.values:
-            origin = layer.origin
-            if origin == "option":
-                origin = f"--{name.replace('_', '-')}"
-            elif origin == "environment":
-                origin = _variable(name)
-            return FoundSettings(layer.values[name], origin)
+            names = {"option": f"--{name.replace('_', '-')}", "environment": _variable(name)}
+            return FoundSettings(layer.values[name], names.get(layer.origin, layer.origin))
     return None
 
 
@@ -237,7 +233,12 @@ def _files(config: Path | None, project: Path | None, user: Path | None, warning
         return
     for path in (project, user):
         if path is not None and path.is_file():
-            yield _file(path, warnings)
+            if path == project and is_writable_by_others(path):  # it says to which broker a password goes
+                warnings.append(
+                    f"Others may write {path}, so it is not read. Close it to them, or name it with --config."
+                )
+            else:
+                yield _file(path, warnings)
 
 
 def _file(path: Path, warnings: list[str]) -> Layer:

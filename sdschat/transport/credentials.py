@@ -18,6 +18,12 @@ STDIN: Final = Path("-")  # in place of a file
 _MAX_BYTES: Final = 65535  # of a password, in MQTT
 
 
+def is_writable_by_others(path: Path) -> bool:
+    """Return True if another user may write a file: it is theirs, or open to all."""
+    status = path.stat()
+    return status.st_uid not in (0, os.geteuid()) or bool(status.st_mode & stat.S_IWOTH)
+
+
 def find_password(
     address: Address,
     from_url: Secret | None,

@@ -56,6 +56,19 @@ def test_each_source_gives_way_to_the_one_before_it(tmp_path: Path) -> None:
     assert found() == (34_000, "--set")
 
 
+def test_a_file_that_others_may_write_is_not_read(tmp_path: Path) -> None:
+    """It names the broker, and so to whom a password goes."""
+    project = tmp_path / "project.toml"
+    project.write_text('broker = "mqtts://user@elsewhere.example"\n')
+    assert chosen(tmp_path).general["broker"].origin == str(project)
+    project.chmod(0o666)
+    found = chosen(tmp_path)
+    assert found.general["broker"].origin == "default"
+    assert found.warnings == [
+        f"Others may write {project}, so it is not read. Close it to them, or name it with --config."
+    ]
+
+
 def test_general_values_have_the_same_order(tmp_path: Path) -> None:
     (tmp_path / "user.toml").write_text('name = "of the file"\nbroker = "mqtt://file"\n')
     environ = {"SDSCHAT_NAME": "of the variable"}
