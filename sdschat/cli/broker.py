@@ -94,7 +94,7 @@ def invitation(config: BrokerConfig, address: Address) -> str:
 
 
 async def _serve(config: BrokerConfig, address: Address) -> int:
-    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED})
+    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: TERMINATED})
     broker = EmbeddedBroker(config)
     try:
         await broker.start()

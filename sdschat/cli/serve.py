@@ -130,5 +130,5 @@ def _given(context: click.Context) -> Iterator[str]:
 
 
 async def _until_stopped(body: Coroutine[Any, Any, None]) -> int:
-    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED})
+    stopped = stopped_by({signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: TERMINATED})
     return await first(stopped, body) or 0

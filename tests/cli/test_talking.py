@@ -145,6 +145,13 @@ def serving(tmp_path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
             served.kill()
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
+def test_a_broker_ends_with_the_exit_codes_of_all_commands(tmp_path: Path, port: int, number: int, code: int) -> None:
+    with serving(tmp_path, port) as served:
+        served.send_signal(number)
+        assert served.wait(PATIENCE) == code
+
+
 def test_what_is_written_while_the_broker_is_away_is_taken_however_much_and_goes_out_later(
     start: Start, tmp_path: Path, port: int
 ) -> None:
