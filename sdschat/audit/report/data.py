@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -16,9 +17,15 @@ from sdschat.audit.figures import figures
 from sdschat.audit.node_evidence import Silver
 from sdschat.audit.schemas import VERSION, AuditChannel
 from sdschat.audit.verdict import Audit, Rules, counted
+from sdschat.identity.sanitize import harmless
 
 Named = Callable[[str], str]  # returns the shown name of a node
 NOTHING: Final = "\u2013"
+
+
+def escaped(text: str) -> str:
+    """Return a text for a page: no element of it, and nothing that hides or turns round what stands beside it."""
+    return escape(harmless(text))
 
 
 def duration(ms: float | None) -> str:

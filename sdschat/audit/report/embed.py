@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -17,17 +16,12 @@ import altair as alt
 import vl_convert
 
 from sdschat.audit.report import PAGE_START
-from sdschat.identity.sanitize import harmless
+from sdschat.audit.report.data import escaped
 
 Picture = Any  # a chart of Altair, whose methods have no types
 _ESCAPED: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 # Nothing is loaded from anywhere, whatever a text in the page says. Vega makes functions of its expressions.
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
-
-
-def escaped(text: str) -> str:
-    """Return a text for a page: no element of it, and nothing that hides or turns round what stands beside it."""
-    return escape(harmless(text))
 
 
 def document(title: str, body: str, drawn: Pictures) -> str:
@@ -65,8 +59,8 @@ def described(chart: Picture) -> dict[str, Any]:
 def as_json(value: Any) -> str:
     """Return JSON that ends no element of a page, whatever texts are in it."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    for character, escaped in _ESCAPED.items():
-        text = text.replace(character, escaped)
+    for character, written in _ESCAPED.items():
+        text = text.replace(character, written)
     return text
 
 

@@ -8,8 +8,17 @@ from typing import Final, NamedTuple
 
 from sdschat.audit.answers import Figures
 from sdschat.audit.report import pictures, tables
-from sdschat.audit.report.data import NOTHING, Named, ReportData, duration, of_channel, shown_channels, size
-from sdschat.audit.report.embed import Pictures, document, escaped
+from sdschat.audit.report.data import (
+    NOTHING,
+    Named,
+    ReportData,
+    duration,
+    escaped,
+    of_channel,
+    shown_channels,
+    size,
+)
+from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
 from sdschat.audit.report.timeline import Scene, timeline
 from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel

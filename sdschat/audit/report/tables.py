@@ -18,8 +18,7 @@ from sdschat.audit.answers import (
     Unproven,
     Wire,
 )
-from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, moment, size
-from sdschat.audit.report.embed import escaped
+from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, escaped, moment, size
 from sdschat.audit.schemas import AuditFinding, AuditMissing
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
 

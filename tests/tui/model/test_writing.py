@@ -82,7 +82,7 @@ def test_the_beginning_of_the_name_of_an_emoji_becomes_the_emoji_with_the_shorte
     found = emoji_completion("well :smi done", 9)
     assert found is not None
     assert (found.start, found.turn(), found.rest) == (5, "\U0001f604 ", " done")
-    assert found.choices(78, 1) == "[\U0001f604 smile]  \U0001f60f smirk  \U0001f603 smiley  and 13 more"
+    assert found.choices(200, 2).startswith("[\U0001f604 smile]  \U0001f60f smirk  \U0001f603 smiley  ")
 
 
 def test_a_whole_name_between_colons_is_one_emoji() -> None:
