@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,9 +28,19 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
+def folders_below(folder: Path) -> list[Path]:
+    """Return a folder and all below it, except those of installed packages and of tools."""
+    found = []
+    for path, names, _ in os.walk(folder):
+        names[:] = [name for name in names if name not in ("node_modules", "__pycache__") and not name.startswith(".")]
+        found.append(Path(path))
+    return found
+
+
 def found_files(page: Path, name: str) -> list[Path]:
     """Return the files that a page may mean by a path: below its folder, the sources or the root."""
-    places = (ROOT, SOURCE, page.parent, *(path for path in page.parent.rglob("*") if path.is_dir()))
+    places = (ROOT, SOURCE, *folders_below(page.parent))
     return [place / name for place in places if (place / name).is_file()]
 
 
