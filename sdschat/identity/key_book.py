@@ -198,7 +198,7 @@ class KeyBook:
             return _NOTHING
         key = opened.author_key
         before = self._keys.get(key)
-        is_old = self._users.has_newer(key, said_at or now, 0 if before is None else before.first_seen)
+        is_old = self._users.note_date(key, said_at or now, 0 if before is None else before.first_seen)
         if before is not None and before.nick == opened.nick and key not in self._strangers:
             return _NOTHING
         sender_id = sender_id_of(key)
@@ -211,12 +211,14 @@ class KeyBook:
             elif not standing:
                 rows.append(StandingRow(sender_id, _WAITING, now))
         if before is None or before.nick != opened.nick:
-            if before is None or not is_old:
+            form = skeleton(opened.nick)
+            is_new = self._users.use(form, key)
+            if not is_old:
                 rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
-            if before is None or self._users.use(skeleton(opened.nick), key) or not is_old:
+            if is_new or not is_old:
                 facts += self._naming(key, sender_id, opened.nick, before, is_old=is_old)
             if self._claims(key, opened.nick):
-                rows.append(NickRow(skeleton(opened.nick), opened.nick, key, now))
+                rows.append(NickRow(form, opened.nick, key, now))
         for row in rows:
             self._take(row)
         if key in self._strangers:

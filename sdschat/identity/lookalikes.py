@@ -119,9 +119,9 @@ class NickUsers:
             self._leave(oldest, key)
         return not known
 
-    def has_newer(self, key: bytes, dated: int, since: int) -> bool:
-        """Note the date of a message of a key. Return True if a newer one was there, or, before this run, if the key
-        was `since`."""
+    def note_date(self, key: bytes, dated: int, since: int) -> bool:
+        """Note the date of a message of a key. Return True if a newer one was noted; of a key without any in this run,
+        if it was here `since` then."""
         newest = self._newest.get(key, since)
         self._newest[key] = max(newest, dated)
         return dated < newest
