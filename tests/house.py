@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +52,10 @@ class Tree:
         )
         self.modules = {self._name(path): ast.parse(path.read_text("utf-8")) for path in self.files}
         self.lines = {self._name(path): path.read_text("utf-8").count("\n") for path in self.files}
-        self.imports = {name: set(self._imported(name, tree)) for name, tree in self.modules.items()}
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        return {name: set(self._imported(name, tree)) for name, tree in self.modules.items()}
 
     def _name(self, path: Path) -> str:
         parts = path.relative_to(self.root).with_suffix("").parts
