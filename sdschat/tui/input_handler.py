@@ -70,6 +70,9 @@ class InputHandler:
     def complete(self, text: str, at: int) -> Completion | None:
         if text.startswith("/") and not text.startswith("//") and "\n" not in text[:at]:
             return self._complete_command(text, at)
+        return self._complete_word(text, at)
+
+    def _complete_word(self, text: str, at: int) -> Completion | None:
         return emoji_completion(text, at) or nick_completion(text, at, self._nicks())
 
     def _complete_command(self, text: str, at: int) -> Completion | None:
@@ -84,7 +87,7 @@ class InputHandler:
             found = matching(text[start:at], command.complete(host, argument))
             if found:
                 return Completion(start, text[at:], [f"{word} " for word in found])
-        return emoji_completion(text, at) or nick_completion(text, at, self._nicks())
+        return self._complete_word(text, at)
 
     def _nicks(self) -> list[str]:
         """Return the nicks of the others, the one heard last first."""
