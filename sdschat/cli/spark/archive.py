@@ -6,13 +6,13 @@ import click
 
 from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted
-from sdschat.cli.spark.common import lake_option, open_lake, step, where_options
+from sdschat.cli.spark.common import lake_option, open_lake, step, target_options
 from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("archive")
 @lake_option
-@where_options
+@target_options
 def command(lake: str, target: SparkTarget) -> None:
     """Sort the canonical log by id and by place, to be read from without Spark.
 

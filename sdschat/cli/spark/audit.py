@@ -26,10 +26,10 @@ from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
     milliseconds,
-    open_engine,
+    open_lake_engine,
     settle_option,
     step,
-    where_options,
+    target_options,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @channel_option
 @click.option("--run", "run_id", metavar="NAME", help="The verdict on this campaign alone.")
 @engine_option
-@where_options
+@target_options
 def command(
     lake: str,
     settle: str,
@@ -73,7 +73,7 @@ def command(
     from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
-    with open_engine(target, lake, engine) as there:
+    with open_lake_engine(target, lake, engine) as there:
         must_have(there, part)
         judge(there, rules)
         found = audit_of(there, part)

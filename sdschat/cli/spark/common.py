@@ -38,7 +38,7 @@ _OPTIONS: Final = (
 )
 
 
-def where_options(command: F) -> F:
+def target_options(command: F) -> F:
     """Add these options; the command gets one argument `target` in place of them."""
 
     @functools.wraps(command)
@@ -262,7 +262,7 @@ def check_engine(engine: str, target: SparkTarget, root: str) -> None:
 
 
 @contextmanager
-def open_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
+def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
     """Open a lake with this engine."""
     from sdschat.lake.duck import open_duck
     from sdschat.lake.tables import folder_of
@@ -276,9 +276,9 @@ def open_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEng
         with _alone(folder), open_lake(target, root) as there:
             yield there
         return
-    with _alone(folder), open_duck(folder) as asked:
-        must_have_rows(asked, root)
-        yield asked
+    with _alone(folder), open_duck(folder) as duck:
+        must_have_rows(duck, root)
+        yield duck
 
 
 @contextmanager

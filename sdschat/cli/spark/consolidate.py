@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from sdschat.cli.output import counted, safe
-from sdschat.cli.spark.common import engine_option, lake_option, open_engine, step, where_options
+from sdschat.cli.spark.common import engine_option, lake_option, open_lake_engine, step, target_options
 from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("consolidate")
 @lake_option
 @engine_option
-@where_options
+@target_options
 def command(lake: str, engine: str, target: SparkTarget) -> None:
     """Make the canonical log of each channel: every message once, in the order of all participants.
 
@@ -23,7 +23,7 @@ def command(lake: str, engine: str, target: SparkTarget) -> None:
     from sdschat.audit.schemas import Log
     from sdschat.lake.judge import consolidate, refine
 
-    with open_engine(target, lake, engine) as there:
+    with open_lake_engine(target, lake, engine) as there:
         with step("silver"):
             refine(there)
         with step("log"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.spark.common import where_options
+from sdschat.cli.spark.common import target_options
 from sdschat.pipeline.session import SparkTarget
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _print(found: Iterable[Finding], as_json: bool) -> None:
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a finding.")
-@where_options
+@target_options
 def command(as_json: bool, target: SparkTarget) -> int:
     """Say which Java Spark would run on, and why; what is installed; what would fail.
 

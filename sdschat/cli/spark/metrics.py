@@ -7,7 +7,7 @@ import json
 import click
 
 from sdschat.cli.output import counted
-from sdschat.cli.spark.common import engine_option, lake_option, open_engine, step, where_options
+from sdschat.cli.spark.common import engine_option, lake_option, open_lake_engine, step, target_options
 from sdschat.pipeline.session import SparkTarget
 
 
@@ -15,7 +15,7 @@ from sdschat.pipeline.session import SparkTarget
 @lake_option
 @click.option("--json", "as_json", is_flag=True, help="All figures as one JSON object.")
 @engine_option
-@where_options
+@target_options
 def command(lake: str, as_json: bool, engine: str, target: SparkTarget) -> None:
     """Measure how long delivery, acknowledgement and repair took, and what they cost.
 
@@ -30,7 +30,7 @@ def command(lake: str, as_json: bool, engine: str, target: SparkTarget) -> None:
     from sdschat.lake.figures import measure, metrics
     from sdschat.lake.judge import refine
 
-    with open_engine(target, lake, engine) as there:
+    with open_lake_engine(target, lake, engine) as there:
         if not there.has_verdict():
             with step("silver"):
                 refine(there)

@@ -17,9 +17,9 @@ from sdschat.cli.spark.common import (
     cache_folder,
     engine_option,
     lake_option,
-    open_engine,
+    open_lake_engine,
     step,
-    where_options,
+    target_options,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ output_option: Final = click.option(
 @lake_option
 @output_option
 @engine_option
-@where_options
+@target_options
 def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """Make one HTML file of what the last audit found: verdict, pictures, figures.
 
@@ -67,7 +67,7 @@ def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """
     from sdschat.lake.figures import measure
 
-    with open_engine(target, lake, engine) as there:
+    with open_lake_engine(target, lake, engine) as there:
         if not there.has_verdict():
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "

@@ -16,11 +16,11 @@ from sdschat.cli.spark.common import (
     engine_option,
     lake_option,
     milliseconds,
-    open_engine,
+    open_lake_engine,
     settle_option,
     step,
+    target_options,
     tell_refused,
-    where_options,
 )
 from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
@@ -36,7 +36,7 @@ from sdschat.pipeline.session import SparkTarget
 @click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
 @all_option
 @engine_option
-@where_options
+@target_options
 def command(
     sources: tuple[Path, ...],
     lake: str,
@@ -69,12 +69,12 @@ def command(
         for line in added_lines(added):
             say(line)
         tell_refused(bad)
-    with open_engine(target, lake, engine) as asked:
-        judge(asked, rules)
+    with open_lake_engine(target, lake, engine) as there:
+        judge(there, rules)
         with step("metrics"):
-            grain = measure(asked, keep=True)
-        found = audit_of(asked)
-        places = {} if as_json or found.agreed else places_in(asked)
-        code = tell(found, refused_in(asked), places, as_json, None if everything else SHOWN)
-        write_report(asked, lake, grain, output)
+            grain = measure(there, keep=True)
+        found = audit_of(there)
+        places = {} if as_json or found.agreed else places_in(there)
+        code = tell(found, refused_in(there), places, as_json, None if everything else SHOWN)
+        write_report(there, lake, grain, output)
     return code

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.spark.common import where_options
+from sdschat.cli.spark.common import target_options
 from sdschat.identity.suggest import did_you_mean
 from sdschat.pipeline.session import SparkTarget
 
@@ -18,7 +18,7 @@ _WHERE: Final = {"master": "--master", "remote": "--remote", "pairs": "--conf"}
 
 @click.command("submit-args", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND…")
-@where_options
+@target_options
 def command(arguments: tuple[str, ...], target: SparkTarget) -> None:
     """Print the spark-submit command that runs a command of the pipeline on a cluster.
 

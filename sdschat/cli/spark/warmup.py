@@ -7,12 +7,12 @@ import time
 import click
 
 from sdschat.cli.errors import say
-from sdschat.cli.spark.common import where_options
+from sdschat.cli.spark.common import target_options
 from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("warmup")
-@where_options
+@target_options
 def command(target: SparkTarget) -> None:
     """Make the class archive, with which Spark starts in about half the time.
 
