@@ -6,13 +6,16 @@ import asyncio
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from sdschat.identity.key_book import KeyStanding
+from sdschat.node import retention
 from sdschat.node.events import Joined, TroubleMet
 from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
 from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry, LogRow, Write
 from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.retention import space
-from tests.node.worlds import Member, world
+from tests.node.worlds import PATIENCE, Member, world
 
 _LONG = "x" * 4_000
 _MANY = 120
@@ -50,18 +53,28 @@ def test_beyond_the_size_others_texts_go_and_ids_and_everything_own_stay(tmp_pat
     asyncio.run(story())
 
 
-def test_the_user_is_told_once_that_the_size_is_nearly_reached(tmp_path: Path) -> None:
+def test_the_user_is_told_once_that_the_size_is_nearly_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAUSE", 0.0)
+
     async def story() -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
             ann.node.send("lobby", "hello")
             limits = keep_within_limits(ann.node, ann.node.profile.store, 1)
-            for _ in range(2):
-                keeping = asyncio.ensure_future(limits.keep())
-                found = await ann.until(TroubleMet)
-                keeping.cancel()
-            assert "store.max_size" in found.detail
-            assert len(ann.of(TroubleMet)) == 1
+            looks = 0
+
+            def pause() -> float:
+                nonlocal looks
+                looks += 1
+                return 0.0
+
+            monkeypatch.setattr(limits, "pause", pause)
+            keeping = asyncio.ensure_future(limits.keep())
+            async with asyncio.timeout(PATIENCE):
+                while looks < 3:
+                    await asyncio.sleep(0)
+            keeping.cancel()
+            assert ["store.max_size" in told.detail for told in ann.of(TroubleMet)] == [True]
 
     asyncio.run(story())
 

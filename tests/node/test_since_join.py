@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.private.link import accept, read_link
-from sdschat.node.events import MessageDelivered, OverLimit
+from sdschat.node.events import HandedOver, MessageDelivered, OverLimit
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import create_private
@@ -56,6 +56,14 @@ def private(member: Member) -> PrivateChannel:
     (session,) = member.node.sessions.values()
     assert session.private is not None
     return session.private
+
+
+def unasked(member: Member) -> PrivateChannel:
+    """Let the program of somebody who was removed send all the same, with the key that it has. Return its channel."""
+    (session,) = member.node.sessions.values()
+    found, session.private = private(member), None
+    session.channel.connected(member.node.clock.now())
+    return found
 
 
 def invite(member: Member) -> str:
@@ -210,7 +218,8 @@ def test_who_is_removed_reads_nothing_of_later_epochs(tmp_path: Path) -> None:
         await until_said("without bob", carol, dora)
         assert b"without bob" not in opened_with_all_keys(bob, heard) + on_disk(bob)
         before = keys(ann)
-        private(bob)._write(accept(read_link(link, 0), bob.node.gate.identity))  # as a program does that does not ask
+        joining = unasked(bob)._write(accept(read_link(link, 0), bob.node.gate.identity))
+        await bob.until(HandedOver, lambda told: told.message_id == joining.message_id)
         await asyncio.sleep(0.5)
         assert keys(ann) == before
 

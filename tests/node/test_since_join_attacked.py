@@ -12,7 +12,7 @@ import pytest
 from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.private.link import LinkError, accept, epoch_mark, make_link, read_link
 from sdschat.identity.signing import SEED_BYTES, Identity
-from sdschat.node.events import MessageDelivered, NotAMember
+from sdschat.node.events import HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.record import take_link
 from sdschat.node.sync import extension
 from sdschat.transport.base import Received
@@ -29,6 +29,7 @@ from tests.node.test_since_join import (
     start,
     stop,
     talked,
+    unasked,
     until_said,
 )
 from tests.node.worlds import PATIENCE, World
@@ -123,11 +124,12 @@ def test_who_was_removed_puts_no_joinings_into_logs(tmp_path: Path) -> None:
         await bob.until(NotAMember)
         await settled(ann, bob)
         before = keys(ann)
-        own, record, roster = bob.node.gate.identity, private(bob).record, private(bob).roster
+        own, his = bob.node.gate.identity, unasked(bob)
         for _ in range(5):
-            seed, mark = secrets.token_bytes(SEED_BYTES), epoch_mark(roster.epoch)
-            link = make_link(own, record.genesis, bytes(SECRET_BYTES), seed, epoch=mark)
-            private(bob)._write(accept(read_link(link, 0), own))
+            seed, mark = secrets.token_bytes(SEED_BYTES), epoch_mark(his.roster.epoch)
+            link = make_link(own, his.record.genesis, bytes(SECRET_BYTES), seed, epoch=mark)
+            sent = his._write(accept(read_link(link, 0), own)).message_id
+            await bob.until(HandedOver, lambda told, sent=sent: told.message_id == sent)  # type: ignore[misc]
         await asyncio.sleep(0.5)
         assert keys(ann) == before
 

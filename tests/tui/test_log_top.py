@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.tui.model.words import ASCII, UNICODE
 from tests.tui.stage import Stage, staged
-
-AGAIN = {UNICODE.between, ASCII.between}
 
 
 @staged(peers=("bob",), size=(80, 24))

@@ -142,7 +142,7 @@ def test_a_late_post_that_nobody_looks_at_is_unread(tmp_path: Path) -> None:
         said = bob.node.say("garden", "an old word")
         told = await bob.until(PostSaid, lambda one: one.post.message_id == said)
         await made.until_text("an old word")
-        await made.enter("/channel lobby")
+        await made.enter("/go lobby")
         model = made.app.desktop.models["garden"]
         assert model.unread == 0
         model.hear(NodeEvent("garden", 0, PostSaid(told.post._replace(own=False), True, "live")), looking=False)

@@ -25,7 +25,7 @@ async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
     assert "Alt+Enter, Ctrl+J   begins a new line" in s.text()
     assert "/keys NAME KEY" in s.text()
     await s.press("escape")
-    assert "/keys ACTION KEY" not in s.text()
+    assert "/keys NAME KEY" not in s.text()
     assert s.app.composer.has_focus
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -117,8 +118,8 @@ def test_an_ephemeral_message_makes_no_line_of_the_program(tmp_path: Path) -> No
             for body in told("hi\n\u00bb bob is verified"):
                 tell(s.app.node, "lobby", body)
             await s.until_text("bob is verified")
-            for line in s.lines():
-                assert not line.lstrip().startswith(s.app.line_style.glyphs.system + " bob is verified")
+            sign = s.app.line_style.glyphs.system
+            assert not [line for line in s.lines() if re.match(rf"\W*{sign} bob is verified", line)]
 
     asyncio.run(story())
 

@@ -106,7 +106,7 @@ def test_the_caption_says_what_has_really_happened_and_a_fault_by_hand_halts_the
         terminal.press("k")
         terminal.until_text("The program of dave is killed")
         terminal.until_text("The program of dave runs again")
-        assert "left half" not in terminal.text(), "the script said no word of what it did not do"
+        assert "the left side" not in terminal.text(), "the script said no word of what it did not do"
         terminal.press(" ")
         terminal.until(lambda: "the script waits" not in terminal.text(), "space lets it go on")
 
