@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from sdschat.catchup import HIGHEST, LOWEST
+import pytest
+
+from sdschat.catchup import HIGHEST, LOWEST, responder
 from sdschat.catchup.provider import WINDOW_FIRST
-from sdschat.catchup.responder import AT_ONCE, READING_BUDGET, ReadingBudgets, answer
+from sdschat.catchup.responder import AT_ONCE, READING_BUDGET, READING_RATE, ReadingBudgets, answer
 from sdschat.catchup.values import LEAF, AnswerFrame, Ask, Frame, LogKey, Question, QuestionKind, Stretch, Want
 from sdschat.mvds.values import Now, Payload
 from sdschat.sim.companion import MemoryLog
@@ -68,16 +70,17 @@ def test_many_keys_have_no_more_read_than_one() -> None:
     assert 0 < sum(bool(one.replies) for one in answers) <= READING_BUDGET // AT_ONCE + 1
 
 
-def test_who_wants_by_short_ids_without_end_is_served_ever_more_slowly() -> None:
-    """Each of these takes the reading of two leaves."""
+def test_who_wants_by_short_ids_without_end_is_served_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these takes the reading of two leaves, and each page as much as may be read at once."""
+    monkeypatch.setattr(responder, "READING_BUDGET", 5 * AT_ONCE)
     ann = Peer("ann", KEYS, 1)
     stretch = Stretch(LogKey(*KEYS[0]), LogKey(*KEYS[2 * LEAF]), (1,))
     wanted = Want((stretch,) * 1024, 10_000)
-    pages = 0
-    for number in range(100):
-        ann.exchange.frame("eve", Frame(1, number, wanted), Now(number, number))
-        pages += len(ann.exchange.provider.peers) and not ann.exchange.provider.is_held_back
-    assert pages == 0
-    wake = ann.exchange.next_wake()
-    assert wake is not None
-    assert wake > 99
+    pages = []
+    for number in range(0, 6000, 100):
+        now = Now(number, number)
+        ann.exchange.frame("eve", Frame(1, number, wanted), now)
+        ann.exchange.advance(now)
+        pages.append(offers(ann))
+    assert sum(pages[:10]) >= 3
+    assert sum(pages[10:]) <= 5000 * READING_RATE / AT_ONCE

@@ -12,7 +12,7 @@ from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.values import Ask, Frame
+from sdschat.catchup.values import Ask, Frame, Want
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
 from sdschat.sim.companion import MemoryLog
@@ -35,6 +35,7 @@ class Peer:
         self.twice = 0
         self.sent = 0
         self.asked = 0  # questions of comparisons, and those asked again
+        self.ended = 0  # exchanges of which it said that they are over here
         self.lies = False
         self.absent = 0  # dependencies that are in none of the pages taken in, for each page
         self.bare: set[tuple[int, str]] = set()  # of which it has no more than that
@@ -160,7 +161,9 @@ class World:
         for peer in self.peers.values():
             for post in peer.exchange.frames:
                 peer.sent += len(post.payload)
-                peer.asked += _is_question(peer, post.payload)
+                found = peer.codec.decode(post.payload)
+                peer.asked += isinstance(found, Frame) and isinstance(found.what, Ask)
+                peer.ended += found == Frame(0, 0, Want((), 0))
                 if peer.alive and self._draw.random() >= self.loss:
                     self._order += 1
                     heappush(self._heap, (self.mono + self._delay, self._order, peer.name, post.peer, post.payload))
@@ -168,11 +171,6 @@ class World:
 
     def keys(self, name: str) -> Keys:
         return list(self.peers[name].log.keys(LOWEST, HIGHEST))
-
-
-def _is_question(peer: Peer, packet: bytes) -> bool:
-    found = peer.codec.decode(packet)
-    return isinstance(found, Frame) and isinstance(found.what, Ask)
 
 
 def digest_of(keys: Keys) -> str:
