@@ -94,8 +94,8 @@ def test_a_machine_that_slept_leaves_a_line_in_each_log(tmp_path: Path, minutes:
             s.app.desktop.note_sleep()
             await s.settle()
             for channel in ("lobby", "dev"):
-                await s.enter(f"/channel {channel}")
-                found = [line for line in s.log() if re.search(r"asleep from [\d:]+ to [\d:]+ \(38m\)", line)]
+                await s.enter(f"/join {channel}")
+                found = [line for line in s.log() if re.search(r"asleep from [\w :]+ to [\d:]+ \(38m\)", line)]
                 assert len(found) == told, s.text()
 
     asyncio.run(story())

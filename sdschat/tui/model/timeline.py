@@ -14,6 +14,7 @@ from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Place,
 from sdschat.tui.model.words import strangers_words
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
+_MOST_NOTES: Final = 500  # lines of the program, also those outside the part in memory; then the oldest is dropped
 _place = attrgetter("place")
 
 
@@ -34,6 +35,7 @@ class Timeline:
         self.items: list[Item] = []
         self.entries: dict[str, MessageItem] = {}
         self.gaps: dict[str, GapItem] = {}
+        self.notes: dict[Place, NoteItem] = {}  # also those outside the part in memory, which is empty at first
         self.at_start = False
         self.at_end = False
         self.version = 0  # increases with every change of the rows
@@ -56,15 +58,18 @@ class Timeline:
         return None if found is None else self.index_of(found.place)
 
     def replace_all(self, entries: Iterable[MessageItem], *, at_start: bool, at_end: bool) -> None:
-        """Replace all rows by another part of the log. Lines of the program that lie within it stay."""
+        """Replace all rows by another part of the log, with the lines of the program that belong to it."""
         found = list(entries)
-        notes = [item for item in self.items if isinstance(item, NoteItem)]
         self.items = list(found)
         self.entries = {entry.message_id: entry for entry in found}
         self.gaps = {}
         self.at_start, self.at_end = at_start, at_end
-        for note in notes:
-            if self.covers(note.place):
+        self._put_notes()
+
+    def _put_notes(self) -> None:
+        """Insert the lines of the program that belong to the part in memory."""
+        for place, note in self.notes.items():
+            if self.covers(place) and self.index_of(place) is None:
                 insort(self.items, note, key=_place)
         self.version += 1
 
@@ -83,21 +88,21 @@ class Timeline:
     def extend_before(self, entries: list[MessageItem], at_start: bool) -> None:
         fresh = [entry for entry in entries if entry.message_id not in self.entries]
         self.items[:0] = fresh
-        self._took(fresh)
+        self.entries.update((entry.message_id, entry) for entry in fresh)
         self.at_start = at_start
+        self._put_notes()
 
     def extend_after(self, entries: list[MessageItem], at_end: bool) -> None:
         fresh = [entry for entry in entries if entry.message_id not in self.entries]
         self.items.extend(fresh)
-        self._took(fresh)
-        self.at_end = at_end
-
-    def _took(self, fresh: list[MessageItem]) -> None:
         self.entries.update((entry.message_id, entry) for entry in fresh)
-        self.version += 1
+        self.at_end = at_end
+        self._put_notes()
 
     def put(self, item: Item) -> bool:
         """Insert or replace a row. Return False if it lies outside the part in memory."""
+        if isinstance(item, NoteItem):
+            self._keep(item)
         at = self.index_of(item.place)
         if at is not None:
             self.items[at] = item
@@ -112,7 +117,13 @@ class Timeline:
         self.version += 1
         return True
 
+    def _keep(self, note: NoteItem) -> None:
+        self.notes[note.place] = note
+        if len(self.notes) > _MOST_NOTES:
+            self.remove(next(iter(self.notes.values())))
+
     def remove(self, item: Item) -> None:
+        self.notes.pop(item.place, None)
         at = self.index_of(item.place)
         if at is None:
             return
@@ -164,6 +175,7 @@ class Timeline:
         self.version += 1
 
     def clear_notes(self) -> None:
+        self.notes.clear()
         self.items = [item for item in self.items if not isinstance(item, NoteItem)]
         self.version += 1
 
@@ -207,7 +219,7 @@ class ProgramLines:
 
     def _change(self, before: NoteItem | None, text: str, at: int) -> NoteItem:
         """Change the text of a line, or add one if there is none any more."""
-        if before is None or self._timeline.index_of(before.place) is None:
+        if before is None or before.place not in self._timeline.notes:
             return self.add(text, at)
         line = replace(before, text=text)
         self._timeline.put(line)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone, gap_items
 from sdschat.tui.model.timeline import MOST, ProgramLines, Timeline
+from sdschat.tui.model.words import strangers_words
 from tests.tui.model.samples import NOON, entry, missing
 
 
@@ -101,6 +102,42 @@ def test_a_line_of_the_program_stays_below_what_was_newest_when_it_was_said() ->
         "NoteItem",
         "MessageItem",
     ]
+
+
+def _said(found: Timeline) -> list[str]:
+    return [item.text for item in found.items if isinstance(item, NoteItem)]
+
+
+def test_a_line_of_the_program_from_before_the_log_is_read_stands_in_it() -> None:
+    """A channel that one had not looked at yet showed no line of an absence or of new keys."""
+    found = Timeline()
+    lines = ProgramLines(found)
+    lines.add("asleep", NOON)
+    lines.say_strangers(1, 1, NOON)
+    lines.say_strangers(2, 3, NOON)
+    found.replace_all([entry(number) for number in (1, 2)], at_start=True, at_end=True)
+    assert _said(found) == ["asleep", strangers_words(2, 3)]
+
+
+def test_a_line_of_the_program_comes_back_with_the_rows_around_it() -> None:
+    found = timeline(1, 2)
+    ProgramLines(found).add("asleep", NOON, below=entry(2).key)
+    found.replace_all([entry(0)], at_start=True, at_end=False)
+    assert _said(found) == []
+    found.extend_after([entry(1), entry(2), entry(3)], at_end=True)
+    assert [type(item).__name__ for item in found.items][-2:] == ["NoteItem", "MessageItem"]
+    found.trim(0, 0, most=2)
+    found.extend_after([entry(2), entry(3)], at_end=True)
+    assert _said(found) == ["asleep"]
+
+
+def test_of_very_many_lines_of_the_program_the_newest_stay() -> None:
+    found = timeline(1)
+    lines = ProgramLines(found)
+    for number in range(1000):
+        lines.add(str(number), NOON + number)
+    assert len(_said(found)) < 1000
+    assert _said(found)[-1] == "999"
 
 
 def test_every_change_is_seen_by_its_version() -> None:
