@@ -16,7 +16,7 @@ from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, Said
 from sdschat.sds.values import Message
 from sdschat.wire.chat_codec import Place, decode_envelope
 
-PATIENCE: Final = 10_000  # milliseconds that a gap may close by itself
+PATIENCE: Final = 20_000  # milliseconds that a gap may close by itself since its lowest message came, at most
 SLACK: Final = 200
 
 
@@ -39,7 +39,7 @@ class ChainOracle:
         self._ids: dict[Chain, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._twice: set[tuple[str, int]] = set()
         self._told: dict[str, dict[int, int]] = defaultdict(dict)  # gaps that are shown: high -> low
-        self._since: dict[tuple[Chain, int], int] = {}
+        self._since: dict[tuple[Chain, _Gap], int] = {}
         self._too_many: set[Chain] = set()  # chains of more runs than are kept
 
     def hear(self, message: Message, *, body: bool) -> None:
@@ -95,12 +95,12 @@ class ChainOracle:
                 yield f"{author[:8]}, who is honest, is said to have said two things as number {number}"
 
     def _gap_problems(self, mono: int) -> Iterator[str]:
-        since, missing = dict[tuple[Chain, int], int](), defaultdict[str, set[int]](set)
+        since, missing = dict[tuple[Chain, _Gap], int](), defaultdict[str, set[int]](set)
         for chain, numbers in self._ids.items():
             told = self._told.get(chain.author, {})
             for gap in _gaps(numbers):
                 missing[chain.author].update(range(gap.low, gap.high + 1))
-                begun = since[chain, gap.high] = self._since.get((chain, gap.high), mono)
+                begun = since[chain, gap] = self._since.get((chain, gap), mono)
                 shown = told.get(gap.high, gap.high + 1) <= gap.low
                 if not shown and mono - begun > PATIENCE + SLACK and chain not in self._too_many:
                     yield f"numbers {gap.low} to {gap.high} of {chain.author[:8]} are missing, and nobody is told"

@@ -11,6 +11,7 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.node.channel import author_chains
+from sdschat.node.channel.author_chains import AuthorChains
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import (
     AuthorGapClosed,
@@ -68,6 +69,29 @@ def test_a_missing_number_is_told_asked_for_and_closed(tmp_path: Path, monkeypat
         room.receive(CODEC.encode(two), "live")
         assert await ann.until(AuthorGapClosed) == AuthorGapClosed(CAROL.sender_id, 2)
         assert len(ann.of(AuthorGapFound)) == 1
+
+    run(tmp_path, story)
+
+
+def test_a_history_that_is_just_coming_is_not_told_as_missing(tmp_path: Path) -> None:
+    """While a long history came, a line named each thousand that was not there yet as missing."""
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        chains = next(one for one in room.extensions if isinstance(one, AuthorChains))
+        first, *history, newest = chain(room, *(str(number) for number in range(9)))
+        for message in (first, newest):
+            room.receive(CODEC.encode(message), "live")
+        await ann.until_texts("0", "8")
+        now = room.channel.state.now
+        for count, message in enumerate(history[:-2], 1):
+            room.receive(CODEC.encode(message), "catch_up")
+            await ann.until_texts(*(str(number) for number in range(count + 1)), "8")
+            now = now._replace(mono=now.mono + 20_000)
+            chains.advance(now)
+            assert not chains._events
+        chains.advance(now._replace(mono=now.mono + 10_000))
+        assert chains._events == [AuthorGapFound(CAROL.sender_id, 7, 8, history[-1].message_id)]
 
     run(tmp_path, story)
 

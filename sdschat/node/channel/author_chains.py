@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.identity.key_book import KeyBook
@@ -26,6 +26,13 @@ _MOST_DOUBTS: Final = 1024  # of all authors of a channel; beyond it, those of t
 _MOST_TOLD: Final = 1024  # likewise
 
 _Doubt = tuple[str, int]  # name of a chain, and the number before which some are missing
+
+
+class _Patience(NamedTuple):
+    """How long to wait until a gap closes by itself: longer if its lowest number is another by then."""
+
+    until: int
+    low: int
 
 
 def chain_name(channel: str, sender_id: str, device: bytes) -> str:
@@ -62,7 +69,7 @@ class AuthorChains(PassiveExtension):
         self._devices = AuthorDevices(book)
         self._gone: list[str] = []  # names of chains that are forgotten
         self._chains: OrderedDict[str, AuthorChain] = OrderedDict()
-        self._doubts: dict[_Doubt, int] = {}  # gaps that may close by themselves, and when that is over
+        self._doubts: dict[_Doubt, _Patience] = {}  # gaps that may close by themselves
         self._told: dict[_Doubt, None] = {}
         self._events: list[EventBody] = []
 
@@ -78,17 +85,20 @@ class AuthorChains(PassiveExtension):
                 self._devices.add(sender_id, chains)
 
     def next_wake(self) -> int | None:
-        return min(self._doubts.values(), default=None)
+        return min((patience.until for patience in self._doubts.values()), default=None)
 
     def advance(self, now: Now) -> None:
         """Say which numbers are still missing, and ask for them."""
-        for doubt, due in list(self._doubts.items()):
-            if due > now.mono:
+        for doubt, patience in list(self._doubts.items()):
+            if patience.until > now.mono:
                 continue
             del self._doubts[doubt]
             name, after = doubt
             gap = next((each for each in self._chain(name).gaps() if each.high + 1 == after), None)
             if gap is None:
+                continue
+            if gap.low != patience.low:  # its messages are just coming
+                self._doubts[doubt] = _Patience(now.mono + _PATIENCE, gap.low)
                 continue
             sender_id = author_of(name)
             self._session.channel.miss(now, HistoryEntry(gap.message_id, None, sender_id))
@@ -176,7 +186,7 @@ class AuthorChains(PassiveExtension):
             if doubt in self._told or doubt in self._doubts:
                 continue
             if _has_room(self._doubts, _MOST_DOUBTS, author_of(name)):
-                self._doubts[doubt] = mono + _PATIENCE
+                self._doubts[doubt] = _Patience(mono + _PATIENCE, gap.low)
 
     def _close(self, name: str, chain: AuthorChain) -> None:
         if not self._told:
