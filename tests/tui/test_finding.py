@@ -277,6 +277,18 @@ async def test_what_was_said_to_the_user_is_listed_newest_first(s: Stage) -> Non
     assert chosen.text == "ann: I have one"
 
 
+@staged("lobby", "dev", "attic", peers=("bob",), size=(110, 30))
+async def test_what_is_unread_to_the_user_in_other_channels_is_told_beside_it(s: Stage) -> None:
+    await _said_to_ann(s)
+    s.say("ann: over here", channel="dev")
+    await s.until(lambda: s.app.models["dev"].mentions == 1)
+    await s.enter("/mentions weather")
+    assert "Unread to you: 1 in dev" in s.hint()
+    await s.enter_instead("/mentions")
+    assert "Unread to you: 1 in dev" in s.text()
+    assert "attic" not in s.hint()
+
+
 @contextmanager
 def _slow_search() -> Iterator[asyncio.Event]:
     """Hold all searches until the event is set, longer than the keys wait."""

@@ -69,7 +69,7 @@ async def _find_mentions(host: Host, wanted: SearchQuery) -> None:
         of_that = "" if wanted == SearchQuery(names_us=wanted.names_us) else "of that "
         host.warn(
             f"nothing {of_that}here is to you: it has neither your nick nor a word of /highlight, and answers no "
-            "message of yours"
+            f"message of yours{_elsewhere(host, '. ')}"
         )
         return
     model.hits, model.hit_at = found, len(found) - 1
@@ -77,9 +77,18 @@ async def _find_mentions(host: Host, wanted: SearchQuery) -> None:
         host.mark(wanted.words)
     waits = host.model is model and host.waits
     if host.has_keys and clock.time() >= began + _QUICK and not waits:  # the keys are in the middle of something
-        host.warn(f"{_most(found)} to you in {host.label(model.name)}: /hits there lists them")
+        host.warn(f"{_most(found)} to you in {host.label(model.name)}: /hits there lists them{_elsewhere(host, '. ')}")
     else:
         _hits(host, "")
+        if words := _elsewhere(host):
+            host.warn(words)
+
+
+def _elsewhere(host: Host, before: str = "") -> str:
+    """Return where messages to the user are unread besides the log that is shown."""
+    models = [model for name, model in host.desktop.models.items() if name != host.model.name and model.mentions]
+    places = ", ".join(f"{model.mentions} in {host.label(model.name)}" for model in models)
+    return f"{before}Unread to you: {places}" if places else ""
 
 
 def step_hit(host: Host, step: int) -> None:
