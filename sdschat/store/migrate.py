@@ -1,7 +1,7 @@
 """Migration of a database to the schema of this program, forwards only.
 
 Each migration is one transaction: if it is interrupted, the file is as before it or as after it. Before the first one a
-copy of the file is kept beside it.
+copy of the file is kept beside it. A new database gets the tables of the newest schema at once, from `schema.sql`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import get_data
 from typing import NamedTuple
 from zlib import crc32
 
@@ -94,8 +95,11 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
             _require_digest(connection, path, migrations[found - 1])
         if pending and found:
             keep_copy(connection, path, found)
-        for migration in pending:
-            _apply(connection, path, migration)
+        if tuple(pending) == MIGRATIONS:
+            _create(connection, path)
+        else:
+            for migration in pending:
+                _apply(connection, path, migration)
     return [migration.number for migration in pending]
 
 
@@ -158,18 +162,36 @@ def _hide_modules(*modules: str) -> Iterator[None]:
             del sys.modules[name]
 
 
+def _create(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of the newest schema, as all migrations would, in a tenth of the time."""
+    statements = (get_data("sdschat.store", "schema.sql") or b"").decode()
+    with _transaction(connection, path, MIGRATIONS[-1]):
+        for statement in statements.split(";\n"):
+            connection.execute(statement)
+
+
 def _apply(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
     with _hide_modules("pandas", "numpy"):
         from sqlite_utils import Database  # slow to import, and needed only here
 
+    database = Database(connection, recursive_triggers=False, execute_plugins=False)
     # A migration may rebuild tables that others refer to; all references are checked before it counts.
     connection.execute("PRAGMA foreign_keys = OFF")
-    database = Database(connection, recursive_triggers=False, execute_plugins=False)
     try:
-        connection.execute("BEGIN IMMEDIATE")
-        migration.apply(database)
-        if connection.execute("PRAGMA foreign_key_check").fetchall():
-            raise StoreDamaged(path, f"rows that belong to nothing, after migration {migration.number}")
+        with _transaction(connection, path, migration):
+            migration.apply(database)
+            if connection.execute("PRAGMA foreign_key_check").fetchall():
+                raise StoreDamaged(path, f"rows that belong to nothing, after migration {migration.number}")
+    finally:
+        connection.execute("PRAGMA foreign_keys = ON")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, path: Path, migration: Migration) -> Iterator[None]:
+    """Leave the database with the schema after a migration, or as it was."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute(f"PRAGMA user_version = {migration.number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _require_digest(connection, path, migration)
@@ -177,4 +199,3 @@ def _apply(connection: sqlite3.Connection, path: Path, migration: Migration) -> 
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        connection.execute("PRAGMA foreign_keys = ON")

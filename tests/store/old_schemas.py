@@ -1,4 +1,5 @@
-"""Databases of each earlier schema: `python -m tests.store.old_schemas` saves one of the newest schema.
+"""Databases of each earlier schema: `python -m tests.store.old_schemas` saves one of the newest schema, and writes the
+tables of that schema into `sdschat/store/schema.sql`.
 
 Run it once for every new migration, with the program that wrote that schema. A saved database is never written again:
 if the program cannot read it any more, it cannot read the histories of its users.
@@ -7,16 +8,28 @@ if the program cannot read it any more, it cannot read the histories of its user
 from __future__ import annotations
 
 import gzip
+import sqlite3
 import sys
 import tempfile
 from pathlib import Path
 
+from sqlite_utils import Database
+
+import sdschat.store
 from sdschat.store.schema import MIGRATIONS
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk
 
 FOLDER = Path(__file__).parent / "schemas"
+TABLES = Path(sdschat.store.__file__).with_name("schema.sql")
 _MESSAGES = 60
+_HEAD = (
+    "-- The tables of a new database, as the migrations of schema.py leave them: `python -m tests.store.old_schemas`.\n"
+)
+_STATEMENTS = """
+SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'search~_%' ESCAPE '~'
+ORDER BY tbl_name, type DESC, name
+"""
 
 
 def kept(number: int) -> Path:
@@ -40,7 +53,19 @@ def write(path: Path) -> None:
         store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def newest() -> str:
+    """Return the statements that make all tables at once."""
+    scratch = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for migration in MIGRATIONS:
+            migration.apply(Database(scratch))
+        return _HEAD + ";\n".join(sql for (sql,) in scratch.execute(_STATEMENTS)) + "\n"
+    finally:
+        scratch.close()
+
+
 def main() -> int:
+    TABLES.write_text(newest())
     target = kept(MIGRATIONS[-1].number)
     if target.exists():
         print(f"{target} is there already, and stays as it is.", file=sys.stderr)

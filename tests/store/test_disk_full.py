@@ -6,12 +6,14 @@ import sqlite3
 from pathlib import Path
 from zlib import crc32
 
+import pytest
+
 from sdschat.sds.values import Write
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull
 from sdschat.store.journal import JournalRow
 from sdschat.store.migrate import migrate, schema_digest
-from sdschat.store.schema import MIGRATIONS
+from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from tests.store.samples import CODEC, Talk
@@ -94,7 +96,8 @@ def test_a_full_disk_frees_the_reserve(tmp_path: Path) -> None:
         assert store.reserve.take()
 
 
-def test_a_disk_that_is_full_while_the_tables_are_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("migrations", [MIGRATIONS, MIGRATIONS[:-1]], ids=["at once", "one after another"])
+def test_a_disk_that_is_full_while_the_tables_are_made(migrations: tuple[Migration, ...], tmp_path: Path) -> None:
     """For a failure at any page: all tables of a migration exist, or none of them."""
     path = tmp_path / "sdschat.db"
     refused = 0
@@ -103,7 +106,7 @@ def test_a_disk_that_is_full_while_the_tables_are_made(tmp_path: Path) -> None:
         connection = open_writer(path)
         connection.execute(f"PRAGMA max_page_count = {pages}")
         try:
-            migrate(connection, path)
+            migrate(connection, path, migrations)
         except DiskFull:
             refused += 1
             done = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -114,5 +117,5 @@ def test_a_disk_that_is_full_while_the_tables_are_made(tmp_path: Path) -> None:
         break
     assert refused > 20
     check = sqlite3.connect(path)
-    assert check.execute("PRAGMA user_version").fetchone() == (MIGRATIONS[-1].number,)
+    assert check.execute("PRAGMA user_version").fetchone() == (migrations[-1].number,)
     check.close()

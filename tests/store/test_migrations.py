@@ -27,7 +27,7 @@ from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged
 from sdschat.store.migrate import migrate, require_readable, schema_digest
 from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, OLDEST_READ, Migration
 from sdschat.store.store import Store
-from tests.store.old_schemas import unpack
+from tests.store.old_schemas import TABLES, newest, unpack
 from tests.store.samples import CODEC, Talk
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ def test_every_migration_leads_to_the_schema_it_claims(migration: Migration, tmp
     assert connection.execute("PRAGMA user_version").fetchone() == (migration.number,)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     connection.close()
+
+
+def test_a_new_database_gets_what_all_migrations_make() -> None:
+    assert TABLES.read_text() == newest(), "python -m tests.store.old_schemas writes it anew"
 
 
 def test_all_tables_are_strict(path: Path) -> None:
@@ -251,6 +255,7 @@ def _dump(path: Path) -> list[str]:
 def test_what_else_is_installed_does_not_come_along(tmp_path: Path) -> None:
     # sqlite-utils imports pandas where it finds it, which is most of the memory that a node needs.
     (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')\n")
+    unpack(NEWEST - 1, tmp_path / "profile" / "sdschat.db")
     script = (
         "import sys; from pathlib import Path; from sdschat.store.store import Store\n"
         "from sdschat.wire.sds_codec import SdsCodec\n"

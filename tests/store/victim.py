@@ -21,6 +21,7 @@ from sdschat.store.connection import open_writer
 from sdschat.store.files import prepare_directory, prepare_file
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.migrate import migrate
+from sdschat.store.schema import MIGRATIONS
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk
 
@@ -29,7 +30,8 @@ _STATEMENTS_TRIED = 20_000  # more than the work has
 
 
 class Point(NamedTuple):
-    """The point of death: before the n-th statement of SQLite, while making tables or saving a conversation."""
+    """The point of death: before the n-th statement of SQLite, while making tables, migrating or saving a
+    conversation."""
 
     phase: str
     statement: int
@@ -56,12 +58,12 @@ def _dies_at(statement: int, names: list[str]) -> Callable[[str], None]:
 def _work(path: Path, point: Point, said: int) -> list[str]:
     """Run the node. Return the number of statements that it executed, if it survives."""
     names: list[str] = []
-    if point.phase == "tables":
+    if point.phase != "talk":
         prepare_directory(path)
         prepare_file(path)
         connection = open_writer(path)
         connection.set_trace_callback(_dies_at(point.statement, names))
-        migrate(connection, path)
+        migrate(connection, path, MIGRATIONS if point.phase == "tables" else MIGRATIONS[:-1])
         connection.close()
         return names
     with Store.open(path, CODEC, journal=JournalSettings("me", "boot")) as store:
@@ -125,9 +127,9 @@ def _found(path: Path) -> int:
 
 
 def _points(directory: Path) -> list[tuple[Point, str]]:
-    """Every statement of both phases, by name; those of the conversation thinned out evenly."""
+    """Statements of all phases, by name, thinned out evenly."""
     found: list[tuple[Point, str]] = []
-    for phase, every in (("tables", 13), ("talk", 7)):
+    for phase, every in (("tables", 3), ("migrations", 26), ("talk", 7)):
         names = _work(directory / f"all {phase}" / "p" / "sdschat.db", Point(phase, _STATEMENTS_TRIED), _null())
         for at in range(1, len(names) + 1, every):
             found.append((Point(phase, at), f"{phase} {at}: {names[at - 1]}"))
