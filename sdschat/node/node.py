@@ -253,7 +253,7 @@ class Node:
 
     def _mend(self, name: str) -> None:
         """Say what the disk has altered, and read texts again that were taken out for that."""
-        losses = [loss for loss in self._store.losses if loss.channel == name]
+        losses = [loss for loss in self._store.losses if loss.concerns(name)]
         for loss in losses:
             self._emit(name, TroubleMet(f"{loss.what} {loss.message_id}".rstrip()))
         if losses:

@@ -38,9 +38,13 @@ _OWN: Final = "SELECT message_id, lamport FROM log WHERE channel = ? AND own = 1
 class Loss(NamedTuple):
     """Something that was found altered, and its consequence."""
 
-    channel: str
+    channel: str  # empty if no row says any more to which it belonged
     what: str  # in words for the user
     message_id: str = ""
+
+    def concerns(self, channel: str) -> bool:
+        """True if this may be a loss of the channel."""
+        return self.channel in ("", channel)
 
 
 class Loader:

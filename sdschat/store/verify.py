@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, count_aga
 from sdschat.store.columns import LOG_COLUMNS, RowAltered, body_sum, log_entry, log_values, row_sum
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.retention_floor import floor_of
+from sdschat.store.schema import PLACE_BITS
 from sdschat.store.snapshot import Loss
 from sdschat.store.user_state import UserState
 
@@ -84,6 +86,7 @@ def mend(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = _mend_log(connection, path, codec)
+        found += _drop_strays(connection)
         _mend_search(connection, rebuild=bool(found))
         connection.execute("COMMIT")
     finally:
@@ -115,12 +118,27 @@ def _mend_log(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[
     floors = {number: floor_of(values, tally.name).lamport for number, tally in tallies.items()}
     found: list[Loss] = []
     for row in connection.execute(_LOG).fetchall():
-        tally = tallies.get(row[1])
-        if not _was_dropped(row, floors.get(row[1], 0)):
+        number = row[0] >> PLACE_BITS  # the column may be altered
+        tally = tallies.get(number)
+        if not _was_dropped(row, floors.get(number, 0)):
             found += _mend_row(connection, codec, "" if tally is None else tally.name, row[:11], row[11:13], row[13:])
     for tally in tallies.values():
         found += _mend_tally(connection, tally, explained=bool(found))
     return found
+
+
+def _drop_strays(connection: sqlite3.Connection) -> list[Loss]:
+    """Delete rows that belong to nothing: nobody would ever read one whose channel was altered."""
+    found = connection.execute("PRAGMA foreign_key_check").fetchall()
+    strays = Counter((table, parent, key) for table, _, parent, key in found)
+    for table, parent, key in strays:
+        own, theirs = connection.execute(
+            'SELECT "from", "to" FROM pragma_foreign_key_list(?) WHERE id = ?', (table, key)
+        ).fetchone()
+        connection.execute(f"DELETE FROM {table} WHERE {own} NOT IN (SELECT {theirs} FROM {parent})")
+    return [
+        Loss("", f"{count} of table {table} belonged to no {parent}") for (table, parent, _), count in strays.items()
+    ]
 
 
 def _was_dropped(row: Any, floor: int) -> bool:
@@ -174,7 +192,7 @@ def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row
     # Columns that are not in the packet stay as they are: a wrong value costs a bit of a filter or a word on screen.
     generation, own, via, received_at = row[6:10]
     entry = Entry(lamport, message.message_id, message.sender_id, dependencies, generation)
-    made = log_values(place, row[1], LogRow(entry, raw, bool(own), via, received_at))
+    made = log_values(place, place >> PLACE_BITS, LogRow(entry, raw, bool(own), via, received_at))
     connection.execute(_LOG_UPDATE, (*made, place))
     return [Loss(channel, "an entry of the log was altered: made again from its packet", message.message_id)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.values import AckState, Append, Message, OutgoingRow, Put, Table
+from sdschat.sds.values import AckState, Append, Message, MissingRow, OutgoingRow, Put, Table
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
@@ -86,13 +86,29 @@ def test_our_own_message_is_kept_even_if_it_cannot_be_sent_again(path: Path) -> 
         assert {loss.message_id for loss in store.losses} == {OWN.message_id}
 
 
-@pytest.mark.parametrize("column", ["lamport = 5", "sender_id = 'mallory'", "dependencies = '[]'", "message_id = 'x'"])
+@pytest.mark.parametrize(
+    "column", ["lamport = 5", "sender_id = 'mallory'", "dependencies = '[]'", "message_id = 'x'", "channel = 77"]
+)
 def test_an_entry_that_was_altered_is_made_again_from_its_packet(path: Path, column: str) -> None:
     _alter(path, f"UPDATE log SET {column} WHERE message_id = ?", OWN.message_id)
     with Store.open(path, CODEC) as store:
         assert [loss.message_id for loss in store.losses] == [OWN.message_id]
         assert store.channel("lobby").history.newest(10) == [log_row(OTHERS).entry, log_row(OWN).entry]
         assert store.channel("lobby").history.row(OWN.message_id) == log_row(OWN, own=True)
+
+
+def test_a_row_whose_channel_was_altered_is_told_of(path: Path) -> None:
+    """Nobody looked at the rows of a channel that there is not."""
+    with Store.open(path, CODEC) as store:
+        row = MissingRow(OTHERS.message_id, None, None, "", START, 0, START, 0, 0, 0)
+        store.commit([("lobby", [Put(Table.MISSING, OTHERS.message_id, row)])], (), ())
+    _alter(path, "UPDATE missing SET channel = 77")
+    with Store.open(path, CODEC) as store:
+        (loss,) = store.losses
+        assert loss.concerns("lobby")
+        assert loss.what == "1 of table missing belonged to no channel"
+    with Store.open(path, CODEC) as store:
+        assert store.losses == []
 
 
 def test_a_text_that_was_altered_is_never_shown(path: Path) -> None:

@@ -47,7 +47,7 @@ class Restoring(PassiveExtension):
         history = session.channel.state.history
         assert isinstance(history, SqlHistory)
         self._history = history
-        losses = [loss for loss in self._store.losses if loss.channel == session.name]
+        losses = [loss for loss in self._store.losses if loss.concerns(session.name)]
         for loss in losses:
             history.row(loss.message_id)  # which sees whether it is the packet that was lost
         if losses:
