@@ -29,7 +29,7 @@ _Doubt = tuple[str, int]  # name of a chain, and the number before which some ar
 
 
 class _Patience(NamedTuple):
-    """How long to wait until a gap closes by itself: longer if its lowest number is another by then."""
+    """The time given to a gap to close by itself: more of it if its lowest number is another by then."""
 
     until: int
     low: int
