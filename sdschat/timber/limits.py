@@ -17,6 +17,7 @@ MAX_OPERATIONS = 2048  # of one packet
 MAX_EVENTS = 512  # of one packet
 MAX_HASHES = 8192
 MAX_NUMBER = 2**53 - 1  # sequence numbers and times: what every language can count to
+MAX_TURN = 2**31  # of a state: there are as many more until a packet has no room for the number
 
 # Packets that are made.
 SEND_OPERATIONS = 512

@@ -230,6 +230,7 @@ class TimberCodec:
 
 
 def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
+    within(parsed.turn, limits.MAX_TURN, "turn")
     slots = tuple(to_slot(number, one) for number, one in enumerate(parsed.slots))
     if not slots or len(slots) > limits.MAX_SLOTS:
         raise BadField(Reason.MALFORMED, "slots")
@@ -254,6 +255,8 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
 
 
 def _post(parsed: pb.TimberPost) -> Post:
+    numbers = (parsed.number, parsed.place, parsed.time, parsed.edit, parsed.answers_number)
+    within(max(numbers), limits.MAX_NUMBER, "post")
     answers = PostId(parsed.answers_author, parsed.answers_number) if parsed.answers_number else None
     name = PostId(parsed.author, parsed.number)
     return Post(name, parsed.place, parsed.time, parsed.text, parsed.edit, answers)

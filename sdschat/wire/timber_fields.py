@@ -193,6 +193,7 @@ def to_vote(parsed: pb.TimberVote) -> VoteRow:
 def to_slot(number: int, parsed: pb.TimberSlot) -> SlotRow:
     if parsed.number != number or parsed.why not in _WHYS:
         raise BadField(Reason.MALFORMED, "slot")
+    within(max(parsed.seq, parsed.last), limits.MAX_NUMBER, "seq")
     of_length(parsed.key, limits.KEY_BYTES, "key")
     newest = of_length(parsed.newest, limits.HASH_BYTES if parsed.seq else 0, "newest")
     last = parsed.last if parsed.why else None

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sdschat.store.store import Store
+from sdschat.store.timber import save_timber
 from sdschat.timber.events import StateAdopted
+from sdschat.timber.rows import Put
 from sdschat.timber.state_check import check_state
 from sdschat.timber.states import state_at_compaction
 from sdschat.timber.values import (
@@ -25,6 +29,7 @@ from sdschat.timber.values import (
     Value,
     VoteRow,
 )
+from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group, Node
 from tests.timber.world import CODEC
 
@@ -122,12 +127,13 @@ def changed(rng: random.Random, value: Any) -> Any:
         return rng.choice([b"", bytes(32), value[::-1]])
     if isinstance(value, str):
         return rng.choice(["", "left", "removed"])
-    return rng.choice([0, 1, 2, 3, 7, 99, 4095, 2**31]) if isinstance(value, int) else value
+    return rng.choice([0, 1, 2, 3, 7, 99, 4095, 2**31, 2**63]) if isinstance(value, int) else value
 
 
-def test_whatever_is_in_a_state_the_program_goes_on() -> None:
+def test_whatever_is_in_a_state_the_program_goes_on(tmp_path: Path) -> None:
     group, state = given()
     taken = 0
+    store = Store.open(tmp_path / "chat.db", SDS_CODEC)
     for seed in range(300):
         rng = random.Random(seed)
         try:
@@ -137,6 +143,8 @@ def test_whatever_is_in_a_state_the_program_goes_on() -> None:
         if not node.heard(StateAdopted):
             continue
         taken += 1
+        with store.transaction() as transaction:
+            save_timber(transaction, "garden", [Put(*key, row) for key, row in node.store.rows.items()])
         for again in (node.engine, node.boot(AT)):
             for turn, following in enumerate(group["bob"].engine.operations()):
                 now = Now(AT.wall, turn * 1000)
@@ -148,3 +156,15 @@ def test_whatever_is_in_a_state_the_program_goes_on() -> None:
             again.members()
             again.waiting_for()
     assert 30 < taken < 200
+    store.close()
+
+
+@pytest.mark.parametrize("number", [2**53, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("field", ["time", "edit"])
+def test_a_number_that_no_database_holds_is_refused(field: str, number: int) -> None:
+    """It ended the program of whoever asked for the state."""
+    _, state = given()
+    false: dict[str, Any] = {field: number}
+    node = newcomer(state._replace(posts=tuple(post._replace(**false) for post in state.posts)))
+    assert not node.heard(StateAdopted)
+    assert node.engine.refusals == {Reason.MALFORMED: 1}

@@ -16,6 +16,7 @@ from sdschat.timber.values import (
     EventBody,
     Kind,
     OperationBody,
+    Post,
     PostId,
     Proposal,
     Reason,
@@ -238,6 +239,15 @@ def of_state(state: State) -> Reason | State:
 def test_states_at_their_bounds() -> None:
     every = tuple(SLOT._replace(number=number) for number in range(limits.MAX_SLOTS))
     closed = SLOT._replace(number=1, last=4, why="left")
+    top = limits.MAX_NUMBER
+    post = Post(PostId(0, top), top, top, "text", top, PostId(1, top))
+    beyond_top = [
+        post._replace(name=PostId(0, top + 1)),
+        post._replace(place=top + 1),
+        post._replace(time=top + 1),
+        post._replace(edit=top + 1),
+        post._replace(answers=PostId(1, top + 1)),
+    ]
     for last, beyond in (
         (STATE._replace(slots=every), STATE._replace(slots=(*every, SLOT._replace(number=limits.MAX_SLOTS)))),
         (STATE._replace(slots=(SLOT,)), STATE._replace(slots=())),
@@ -246,6 +256,10 @@ def test_states_at_their_bounds() -> None:
         (STATE._replace(authors=(AuthorRow(1, ((1, 1),)),)), STATE._replace(authors=(AuthorRow(2, ((1, 1),)),))),
         (STATE._replace(authors=(AuthorRow(0, ((1, 4), (6, 6))),)), STATE._replace(authors=(AuthorRow(0, ((0, 4),)),))),
         (STATE._replace(authors=(AuthorRow(0, ()),)), STATE._replace(authors=(AuthorRow(0, ((1, 4), (6, 5))),))),
+        (STATE._replace(turn=limits.MAX_TURN), STATE._replace(turn=limits.MAX_TURN + 1)),
+        (STATE._replace(slots=(SLOT._replace(seq=top),)), STATE._replace(slots=(SLOT._replace(seq=top + 1),))),
+        (STATE._replace(slots=(SLOT, closed)), STATE._replace(slots=(SLOT, closed._replace(last=top + 1)))),
+        *((STATE._replace(posts=(post,)), STATE._replace(posts=(each,))) for each in beyond_top),
     ):
         assert of_state(last) == last
         assert of_state(beyond) is Reason.MALFORMED
