@@ -53,7 +53,8 @@ class FetchPlan:
         found = sum(need.messages for need in self._asked)
         # Messages that are told by short ids are asked for as a whole: what is left of them could not be told.
         cut = self.partly and not self._asked[-1].shorts
-        limit = READ_FIRST if cut else 2 * found + _MORE
+        # A source may say any number, and no more are given for one request.
+        limit = READ_FIRST if cut else min(2 * found + _MORE, values.WANTED_MOST)
         ordered = self._asked if self.partly else self._ascending
         stretches = tuple(Stretch(need.low, need.high, need.shorts, need.sole) for need in ordered)
         return Want(stretches, limit, self.partly)

@@ -22,7 +22,6 @@ WINDOW_LEAST: Final = 2
 WINDOW_MOST: Final = 24
 SOON: Final = 1_500  # milliseconds
 SERVED: Final = 8  # peers at the same time
-WANTED_MOST: Final = 4_000_000  # messages for one want
 _ID_BYTES: Final = 64  # of an id without its packet, about
 _LOOKED: Final = 32  # stretches looked into for one page
 
@@ -65,7 +64,7 @@ class _Serving:
         self.frame = frame
         self.stretches = deque(want.stretches)
         self.chosen: deque[str] = deque()  # of the stretch at hand, by short ids
-        self.left = min(want.limit, WANTED_MOST)
+        self.left = min(want.limit, values.WANTED_MOST)
         self.newest_first = want.newest_first
         self.next = 0
         self.sent_at: deque[int] = deque()  # of the pages that are on their way

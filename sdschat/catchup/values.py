@@ -24,6 +24,7 @@ CELLS_IN_ALL: Final = 16_384  # sums of short ids in one packet
 KEYS: Final = 64  # messages of a stretch that are told in full
 STRETCHES: Final = 1024  # in one request for messages
 SHORTS: Final = 8192  # in one request for messages
+WANTED_MOST: Final = 4_000_000  # messages given for one request
 
 # The index. A bucket is split when it holds more than it may; the parts are half as large.
 BUCKET: Final = 512
