@@ -57,12 +57,23 @@ class Rests:
         self._rests.pop(name, None)
 
 
-# While another source waits that was left no more often, each has its turn, twice as long after each time that it gave
-# little: anybody can give invented messages one by one. To compare again with who was left takes a few packets.
-TURN: Final = 5_000  # milliseconds
+# Each source has its turn while others wait, for anybody can give invented messages one by one. After it, what each
+# gave decides who goes on, and no bound: whoever gives a little more than that would go on for ever. To compare again
+# with who was left takes a few packets.
+TURN: Final = 5_000  # milliseconds; twice as long each time that a source gave next to nothing, which may be far away
+EXPECTED: Final = 250  # messages in a turn, of a source that had none yet
+_FEW: Final = 10  # messages in a turn: whoever gives fewer counts as one who gives nothing
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
 AFTER_YOU: Final = 5_000  # milliseconds
 ALONE: Final = 1_000  # so long we must have been here before it
+
+
+class _Turns(NamedTuple):
+    """The turns of a source that are over, and the messages in the last one, as of a turn that is no longer than
+    others."""
+
+    over: int = 0
+    gave: int = EXPECTED
 
 
 class HistorySource(NamedTuple):
@@ -77,7 +88,8 @@ class HistorySource(NamedTuple):
 class HistorySources:
     """Those that are present, the best first. `compared`: whoever nothing more is to be had from.
 
-    Every one is tried once before any is tried again, since anybody can make up sources that never answer.
+    One that failed or gave nothing is not tried again before every one was, since anybody can make up sources that
+    never answer. The others have turns in proportion to what they give.
     """
 
     def __init__(self, rests: Rests) -> None:
@@ -89,7 +101,7 @@ class HistorySources:
         self._left_to_ask_until: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
         self._failures: dict[str, int] = {}  # since `restart`, or since it gave something
-        self._slow: dict[str, int] = {}  # turns since `restart` in which it gave little
+        self._turns: dict[str, _Turns] = {}  # since `restart`
         self._offers: set[str] = set()  # those who say that they have what we lack
 
     def __contains__(self, name: str) -> bool:
@@ -102,7 +114,7 @@ class HistorySources:
         self.reach = None
         self._left_to_ask_until.clear()
         self._failures.clear()
-        self._slow.clear()
+        self._turns.clear()
         self._offers.clear()
         for name in self._present:
             self._rests.forget(name)
@@ -124,11 +136,11 @@ class HistorySources:
             name: until for name, until in self._left_to_ask_until.items() if name in self._present
         }
         self._failures = {name: times for name, times in self._failures.items() if name in self._present}
-        self._slow = {name: times for name, times in self._slow.items() if name in self._present}
+        self._turns = {name: turns for name, turns in self._turns.items() if name in self._present}
         self._offers &= self._present.keys()
 
     def next(self, mono: int) -> HistorySource | None:
-        """Return the one to ask now: of those left least often, one that offers what we lack, or the best."""
+        """Return the one to ask now: of those who gave most one that offers what we lack, or the first."""
         free = (
             source
             for source in self._present.values()
@@ -136,7 +148,7 @@ class HistorySources:
         )
         return min(
             free,
-            key=lambda source: (self._left(source.name), source.name not in self._offers),
+            key=lambda source: (self._cost(source.name), source.name not in self._offers),
             default=None,
         )
 
@@ -152,22 +164,30 @@ class HistorySources:
 
     def turn(self, name: str) -> int:
         """Return the length of the next turn of a source."""
-        return TURN << min(self._slow.get(name, 0), _DOUBLINGS)
+        over, gave = self._turns.get(name, _Turns())
+        return TURN << min(over, _DOUBLINGS) if gave < _FEW else TURN
 
-    def waits(self, name: str, mono: int | None = None) -> bool:
-        """True if another source than this one is still to be asked, and was left no more often. With a time: if it may
-        be asked now."""
-        most = self._left(name)
+    def end_turn(self, name: str, messages: int) -> None:
+        """Note that a turn of a source is over, in which so many messages came."""
+        over, _ = self._turns.get(name, _Turns())
+        self._turns[name] = _Turns(over + 1, messages * TURN // self.turn(name))
+
+    def others(self, name: str) -> bool:
+        """True if another source than this one is still to be asked."""
+        return any(other != name and other not in self.compared for other in self._present)
+
+    def waits(self, name: str, mono: int) -> bool:
+        """True if another source may be asked now, and gave more for its turns than this one."""
+        most = self._cost(name)
         return any(
-            other != name
-            and other not in self.compared
-            and self._left(other) <= most
-            and (mono is None or self._until(other) <= mono)
+            other not in self.compared and self._cost(other) < most and self._until(other) <= mono
             for other in self._present
         )
 
-    def _left(self, name: str) -> int:
-        return self._failures.get(name, 0) + self._slow.get(name, 0)
+    def _cost(self, name: str) -> float:
+        """Return what a source costs: its turns, with the next one, for each of a few messages that it gives in one."""
+        failures, (over, gave) = self._failures.get(name, 0), self._turns.get(name, _Turns())
+        return (over + failures + 1) / (1 + (0 if failures else gave // _FEW))
 
     def next_wake(self) -> int | None:
         """Return the time at which the first source that rests may be asked, or None."""
@@ -184,10 +204,6 @@ class HistorySources:
         self.compared.add(name)
         low = self.floors.get(name, low)
         self.reach = low if self.reach is None else min(low, self.reach)
-
-    def slow(self, name: str) -> None:
-        """Note that a source gave little in its turn."""
-        self._slow[name] = self._slow.get(name, 0) + 1
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
         source = self._present.get(name)

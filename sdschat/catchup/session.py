@@ -38,8 +38,6 @@ PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more wo
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
 FRUITLESS: Final = 900_000  # without a new message: the source is left, however often it answers
-ENOUGH: Final = 50  # new messages, or ids, in a turn: the source goes on
-TURNS: Final = 60  # in a row
 LIAR_REST: Final = 3_600_000
 SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
@@ -76,7 +74,7 @@ class CatchUpSession:
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
         self._fruitless_at = 0  # without a new message until then, the source is left
-        self._turn_ends = self._turns = self._came_in_turn = 0
+        self._turn_ends = self._came_in_turn = 0
 
     @property
     def source(self) -> str:
@@ -181,17 +179,16 @@ class CatchUpSession:
         self._turn_ends = mono + self._sources.turn(self.source)
 
     def _end_turn(self, mono: int) -> None:
-        """Leave the source for one that waits, if it gave little, or had many turns."""
-        self._turns += 1
-        if (self._came_in_turn < ENOUGH or self._turns >= TURNS) and self._sources.waits(self.source, mono):
-            self._sources.slow(self.source)
+        """Leave the source for one that gave more for its turns."""
+        self._sources.end_turn(self.source, self._came_in_turn)
+        if self._sources.waits(self.source, mono):
             self._leave(mono)
         else:
             self._begin_turn(mono)
 
     def next_wake(self) -> int | None:
         if self._deadline is not None:
-            return min(self._deadline, self._turn_ends) if self._sources.waits(self.source) else self._deadline
+            return min(self._deadline, self._turn_ends) if self._sources.others(self.source) else self._deadline
         return self._sources.next_wake() if self.state is CatchUpState.WAITING else None
 
     def heard(self, source: str, frame: Frame, mono: int) -> None:
@@ -280,7 +277,7 @@ class CatchUpSession:
             return
         source = self._sources.next(mono)
         if source is not None:
-            self._rounds = self._turns = 0
+            self._rounds = 0
             self._fruitless_at = mono + FRUITLESS
             self.watch = PageCheck()
             self._source = source

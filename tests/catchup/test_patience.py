@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sdschat.catchup.peers import (
     AFTER_YOU,
     ALONE,
+    EXPECTED,
     REST_FIRST,
     REST_OF_PEERS,
     TURN,
@@ -13,7 +16,6 @@ from sdschat.catchup.peers import (
     Rests,
 )
 from sdschat.catchup.session import (
-    ENOUGH,
     FRUITLESS,
     LIAR_REST,
     PATIENCE,
@@ -21,7 +23,6 @@ from sdschat.catchup.session import (
     PATIENCE_LATER,
     SILENCE,
     TRIES,
-    TURNS,
     CatchUpSession,
 )
 from sdschat.catchup.values import (
@@ -381,23 +382,64 @@ def _gives(seeker: CatchUpSession, first: int, new: int, until: int, every: int 
     return until
 
 
-def test_who_gives_little_in_a_turn_is_left_for_somebody_who_waits() -> None:
+def test_who_gives_less_in_a_turn_than_is_expected_of_others_is_left() -> None:
     seeker = _loading_from_ann()
     assert _gives(seeker, 1600, 1, 100_000) in range(1000 + TURN, 1000 + TURN + 200)
     assert seeker.source == "bob"
 
 
-def test_the_next_turn_of_who_gave_little_is_twice_as_long() -> None:
+def test_the_next_turn_of_who_gave_next_to_nothing_is_twice_as_long() -> None:
     seeker = _loading_from_ann()
-    now = _gives(seeker, 1600, 1, 100_000)
+    now = _gives(seeker, 1600, 0, 100_000)
     seeker.failed("bob", now)
     assert seeker.source == "ann"
-    left = _gives(seeker, now, 1, 1_000_000)
+    left = _gives(seeker, now, 0, 1_000_000)
     assert left - now in range(2 * TURN, 2 * TURN + 200)
 
 
-def test_who_gives_enough_goes_on_but_not_for_ever() -> None:
-    assert _gives(_loading_from_ann(), 1600, ENOUGH, 10**6) in range(1000 + TURN * TURNS, 1200 + TURN * TURNS)
+def test_who_gives_much_goes_on_until_another_one_may_give_as_much_for_its_turn() -> None:
+    times = 20  # as many as are expected of another one
+    left = _gives(_loading_from_ann(), 1600, EXPECTED * times * 100 // TURN, 10**6)
+    assert left - 1000 in range(TURN * (times - 5), TURN * times)
+
+
+def _turns(seeker: CatchUpSession, rates: dict[str, int], until: int) -> dict[str, int]:
+    """Let sources give so many messages a second. Return the time that each had, in milliseconds."""
+    times = dict.fromkeys(rates, 0)
+    for now in range(0, until, 500):
+        seeker.advance(now)
+        if not seeker.source:
+            continue
+        times[seeker.source] += 500
+        for _, frame in seeker.frames:
+            if isinstance(frame.what, Ask):
+                seeker.heard(seeker.source, Frame(frame.session, frame.number, shown(KEYS)), now)
+        seeker.frames.clear()
+        seeker.took([LogKey(5, "a")], rates[seeker.source] // 2, False, now)
+    return times
+
+
+@pytest.mark.parametrize("rate", [0, 2, 13, 40])
+def test_invented_messages_take_time_in_proportion_to_those_of_others(rate: int) -> None:
+    """Whoever gave more than a bound went on for five minutes, and whoever gave less than it was asked as often as all
+    others."""
+    liars = [f"liar{number}" for number in range(8)]
+    seeker = CatchUpSession(MemoryLog(KEYS[:-1]), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([HistorySource(name) for name in [*liars, "ann"]], 0)
+    minute = 60_000
+    times = _turns(seeker, {**dict.fromkeys(liars, rate), "ann": 500}, 2 * minute)
+    assert times["ann"] > minute
+    assert all(times[liar] <= 2 * TURN for liar in liars)
+
+
+def test_who_gives_little_because_it_is_busy_comes_before_those_who_give_less() -> None:
+    liars = [f"liar{number}" for number in range(8)]
+    seeker = CatchUpSession(MemoryLog(KEYS[:-1]), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([HistorySource(name) for name in ["ann", *liars]], 0)
+    times = _turns(seeker, {**dict.fromkeys(liars, 0), "ann": 8}, 180_000)
+    assert all(times["ann"] >= 3 * times[liar] for liar in liars)
 
 
 def test_who_gives_little_goes_on_where_nobody_waits() -> None:
