@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import IO, Any, Final
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.driver import Driver
@@ -30,12 +31,14 @@ from sdschat.tui.themes import Colour
 # Bytes that terminals send for keys, where Textual understands them differently.
 # Alt is an escape before the key's own byte in most terminals: escape and carriage return is Alt+Enter, which Textual
 # takes for Enter, so that half a message would be sent. An escape and a digit it takes for what one terminal on macOS
-# means by them. In the form of xterm's `modifyOtherKeys` it drops Alt.
+# means by them. At an escape and a letter it waits for more, and takes them for Esc and a typed letter where another
+# escape, or thirty letters, came with them. In the form of xterm's `modifyOtherKeys` it drops Alt.
 # An escape that comes alone is the key Esc: nothing follows within 100 ms (`ESCDELAY`, in milliseconds). Until then
 # a byte that follows belongs to it, so that Alt+Enter is understood also where a slow connection splits it. Whoever
 # presses Esc and Enter faster than that begins a new line, and sends nothing.
 
 _ALT: Final = {f"\x1b{byte}": "alt+enter" for byte in "\r\n"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
+_ALT_LETTER: Final = re.compile(r"\x1b(?![OP])[^\W\d_]")  # O and P begin longer sequences
 _OTHER_KEYS: Final = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,6})~")  # xterm's modifyOtherKeys: modifier, code point
 _ALT_BIT: Final = 2
 _ENTER: Final = 13
@@ -176,6 +179,8 @@ class KeyParser(XTermParser):
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if sequence in _ALT:
             return [events.Key(_ALT[sequence], None)]
+        if _ALT_LETTER.fullmatch(sequence) and sequence not in ANSI_SEQUENCES_KEYS:
+            return super()._sequence_to_key_events(sequence[1], alt=True)
         found = super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
         if alt and not sequence.isalnum():  # Textual knows no such key with Alt, and drops the escape
             return [events.Key("escape", _ESCAPE), *found]

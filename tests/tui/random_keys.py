@@ -20,8 +20,8 @@ from tests.transport.worlds import free_port
 from tests.tui.terminal import PATIENCE, Terminal
 
 ESC = "\x1b"
-KEYS = 300  # of a seed
-_KEYS = (
+COUNT = 300  # of a seed
+KEYS = (
     *("\r", "\r", "\t", f"{ESC}[Z", "\x7f", " ", "\n", f"{ESC}\r"),
     *(f"{ESC}[{letter}" for letter in "ABCDFH"),  # arrows, End, Home
     *(f"{ESC}[1;{modifier}{letter}" for letter in "ABCDF" for modifier in (3, 5)),  # with Alt, with Ctrl
@@ -78,7 +78,7 @@ _SCREENS = ("chat", "demo", "theatre", "members", "replay")
 def pressed(seed: int, count: int) -> Iterator[str | tuple[int, int]]:
     """Yield what is pressed at once, and sizes of the terminal."""
     drawn = random.Random(seed)
-    keys = _KEYS if drawn.random() < 0.6 else drawn.sample(_KEYS, 8)  # few keys meet more often
+    keys = KEYS if drawn.random() < 0.6 else drawn.sample(KEYS, 8)  # few keys meet more often
     for _ in range(count):
         kind = drawn.random()
         if kind < 0.12:
@@ -108,7 +108,7 @@ def program(screen: str, folder: Path) -> list[str]:
     return command("replay", str(recording), "--speed", "3")
 
 
-def go(screen: str, seed: int, folder: Path, count: int = KEYS) -> list[str]:
+def go(screen: str, seed: int, folder: Path, count: int = COUNT) -> list[str]:
     """Press the keys of a seed. Return what was pressed; raise AssertionError if the program fails or stays."""
     done: list[str] = []
     drawn = random.Random(seed)
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1000)
-    parser.add_argument("--keys", type=int, default=KEYS)
+    parser.add_argument("--keys", type=int, default=COUNT)
     parser.add_argument("--screens", nargs="+", default=_SCREENS, choices=_SCREENS)
     wanted = parser.parse_args()
     failed = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from textual import events
 from sdschat.tui.terminal import KeyParser
 from tests.cli.processes import ROOT, command
 from tests.transport.worlds import free_port
+from tests.tui.random_keys import KEYS
 from tests.tui.terminal import Terminal
 
 ESC = "\x1b"
@@ -159,6 +161,28 @@ def test_alt_is_not_lost(sent: str, key: str) -> None:
     (event,) = KeyParser().feed(sent)
     assert isinstance(event, events.Key)
     assert (event.key, event.character) == (key, None)
+
+
+def keys_of(read: str) -> list[str]:
+    """Return the keys that come of one read."""
+    parser = KeyParser()
+    parser._asked_until = 0.0
+    return [event.key for event in parser.feed(read) if isinstance(event, events.Key)]
+
+
+@pytest.mark.parametrize("behind", [f"{ESC}a", f"{ESC}[A", f"hello{ESC}[A", "longer than thirty letters" * 2])
+def test_alt_and_a_letter_are_one_key_whatever_comes_with_them(behind: str) -> None:
+    """The letter went into the input, and was sent before the line that one typed then."""
+    assert keys_of(f"{ESC}a{behind}") == ["alt+a", *keys_of(behind)]
+
+
+def test_keys_are_the_same_however_many_come_in_one_read() -> None:
+    """Over a slow connection, and on a busy machine, many come at once."""
+    keys = sorted({*KEYS, "\x03", *(f"{ESC}{letter}" for letter in "aelukgAZ0123456789")})
+    drawn = random.Random(1)
+    for _ in range(300):
+        pressed = drawn.choices(keys, k=drawn.randint(2, 40))
+        assert keys_of("".join(pressed)) == [key for one in pressed for key in keys_of(one)], pressed
 
 
 @pytest.mark.parametrize("over", ["_held_until", "_timeout_time"])
