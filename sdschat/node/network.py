@@ -9,11 +9,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 from sdschat.node.settings import Settings
 from sdschat.transport.base import Transport
 
 if TYPE_CHECKING:
+    from sdschat.transport.client import MqttTransport
     from sdschat.transport.embedded import EmbeddedHosting
     from sdschat.transport.fault_lane import Scheduler
     from sdschat.transport.mqtt_options import MqttOptions
@@ -52,6 +54,7 @@ class MqttNetwork:
         self._options = replace(options, prefix=settings.topic_prefix, max_payload=limit)
         self._embedded = embedded
         self._hosting: EmbeddedHosting | None = None
+        self._transports: WeakSet[MqttTransport] = WeakSet()
 
     def listen(self, hosts: Hosts) -> None:
         self._hosts = hosts
@@ -84,8 +87,15 @@ class MqttNetwork:
 
         if self._embedded and self._hosting is None:
             self._host()
-        inner = MqttTransport(replace(self._options, presence_topic=presence_topic))
+        inner = MqttTransport(replace(self._options, presence_topic=presence_topic), reached=self._reached)
+        self._transports.add(inner)
         return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
+
+    def _reached(self) -> None:
+        """Let all other channels connect now: it is the broker that they wait for, each with a back-off of its own."""
+        for transport in self._transports:
+            if not transport.connected:
+                transport.retry_now()
 
     async def close(self) -> None:
         if self._hosting is not None:

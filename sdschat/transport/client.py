@@ -67,9 +67,16 @@ _UNTRACKED: Final = _Untracked()
 
 
 class MqttTransport:
-    """A `base.Transport` over MQTT. `random` gives the jitter of the back-off."""
+    """A `base.Transport` over MQTT. `random` gives the jitter of the back-off. `reached` is called whenever the broker
+    lets us in."""
 
-    def __init__(self, options: MqttOptions, random: Random | None = None, make_link: MakeLink = PahoLink) -> None:
+    def __init__(
+        self,
+        options: MqttOptions,
+        random: Random | None = None,
+        make_link: MakeLink = PahoLink,
+        reached: Callable[[], object] | None = None,
+    ) -> None:
         """Raise AddressError, in words for the user, for an address or credentials that cannot or must not be used."""
         problem = clear_text_problem(options.address, options.password, options.allow_clear_password)
         if problem is not None:
@@ -77,6 +84,7 @@ class MqttTransport:
         self._options = options
         self._tls = client_context(options.tls) if options.address.encrypted else None
         self._make_link = make_link
+        self._reached = reached
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
         self._notifier = EventQueue(AT_ONCE)
         self._traffic = LinkTraffic(self._notifier.put, self._answered)
@@ -366,3 +374,5 @@ class MqttTransport:
         if self._presence:
             self._announce(self._presence)
         self._pump()
+        if self._reached is not None:
+            self._reached()

@@ -12,6 +12,8 @@ from random import Random
 
 import pytest
 
+from sdschat.node.network import MqttNetwork
+from sdschat.node.settings import make_settings
 from sdschat.transport.address import AddressError, parse_url
 from sdschat.transport.base import (
     Connected,
@@ -28,7 +30,7 @@ from sdschat.transport.credentials import PASSWORD_PLACES
 from sdschat.transport.mqtt_options import MqttOptions
 from sdschat.transport.mqtt_reasons import explain_dial, explain_loss
 from sdschat.transport.session import LinkOptions
-from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
+from tests.transport.worlds import Mosquitto, Recorder, client, connected, embedded, quick, run
 
 TOPICS = Topics("lobby")
 
@@ -293,6 +295,32 @@ def test_retrying_now_does_not_wait(tmp_path: Path) -> None:
             async with mosquitto:
                 alice.retry_now()
                 await facts.until(Connected)
+
+    run(scenario)
+
+
+def test_the_first_channel_that_is_connected_lets_the_others_try_at_once(tmp_path: Path) -> None:
+    """Each has a back-off of its own: one was connected, and the others stayed offline for up to a minute."""
+
+    async def scenario() -> None:
+        mosquitto = Mosquitto(tmp_path)
+        options = quick(mosquitto.url, backoff_first=60.0, backoff_longest=60.0)
+        network = MqttNetwork(options, make_settings({}, "spec"), embedded=False)
+        lobby, dev = (network.transport(f"sds/1/{name}/who/ann") for name in ("lobby", "dev"))
+        of_lobby, of_dev = Recorder(), Recorder()
+        lobby.listen(of_lobby)
+        dev.listen(of_dev)
+        lobby.start()
+        dev.start()
+        try:
+            await of_lobby.until(Disconnected)
+            await of_dev.until(Disconnected)
+            async with mosquitto:
+                lobby.retry_now()
+                await of_dev.until(Connected)
+        finally:
+            await lobby.close()
+            await dev.close()
 
     run(scenario)
 
