@@ -73,6 +73,21 @@ def test_a_page_has_texts_states_packets_and_the_fingerprint_after_each_message(
     asyncio.run(told())
 
 
+@pytest.mark.parametrize("has_texts", [True, False])
+def test_nothing_that_muted_people_say_is_in_a_page(tmp_path: Path, has_texts: bool) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            bob.node.send("lobby", "not to be shown")
+            await ann.until_texts("not to be shown")
+            ann.node.mute(bob.node.sender_id, True)
+            (said,) = (line for line in shared(ann.node, has_texts=has_texts).lines if line["event"] == "delivered")
+            assert said["sender"] == bob.node.sender_id
+            assert not {"text", "text_length", "packet"} & said.keys()
+
+    asyncio.run(told())
+
+
 def test_the_events_of_a_page_are_json_lines_that_no_text_ends(tmp_path: Path) -> None:
     async def told() -> str:
         async with world(tmp_path) as w:

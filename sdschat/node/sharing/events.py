@@ -120,7 +120,8 @@ def from_database(
             continue
         message = detail.message
         nicks[message.sender_id] = message.nick or nicks.get(message.sender_id, "")
-        line |= content_of(message.nick or "", message.text, message.raw, has_texts, answered_by(message.raw))
+        text = None if reader.hides(message.sender_id) else message.text
+        line |= content_of(message.nick or "", text, message.raw, has_texts, answered_by(message.raw))
     return SharedEvents(channel, node, {name: nicks[name] for name in sorted(seen & nicks.keys())}, has_texts, lines)
 
 

@@ -191,11 +191,12 @@ function quoteOf(event) {
   return cell("span", `↳ ${named(answered.sender, answered.nick || undefined)}${line}`, "quote", "quiet");
 }
 
+const lengthOf = (event) => `${event.text_length} character${event.text_length === 1 ? "" : "s"}`;
 function messageRow(event, isNew) {
   const row = document.createElement("li");
   if (isNew) row.className = "new";
   const text = event.text !== undefined ? cell("span", event.text, "text")
-    : cell("span", event.text_length !== undefined ? `${event.text_length} characters` : "no text", "text", "left-out");
+    : cell("span", event.text_length !== undefined ? lengthOf(event) : "no text", "text", "left-out");
   if (event.reply_to) text.prepend(quoteOf(event));
   row.append(timeOf(event), nickOf(event), text, fateOf(event));
   row.title = `${event.message_id}\nfrom ${event.sender}`;
