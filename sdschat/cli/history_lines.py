@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import select
+import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -21,7 +22,7 @@ _QUOTED: Final = 40  # letters of the message that is answered
 _ID: Final = 8
 _NOTHING: Final = "nothing was said there yet"
 _NOTHING_FOUND: Final = "no message fits: --search takes whole words or their beginnings, --since and --until a time"
-_PAUSE: Final = 0.25  # seconds between two looks for new messages
+_PAUSE: Final = 250  # milliseconds between two looks for new messages
 
 
 def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
@@ -47,7 +48,18 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
         for message in matching(history.more(), wanted):
             if (message.message_id, message.text) not in printed:
                 click.echo(show(message))
-        time.sleep(_PAUSE)
+        if _is_reader_gone(_PAUSE):
+            raise BrokenPipeError
+
+
+def _is_reader_gone(patience: int) -> bool:
+    """Wait so many milliseconds, or until nobody reads standard output any more. True if nobody does: the next message
+    may be hours away."""
+    if sys.stdout is None:
+        return True
+    poll = select.poll()
+    poll.register(sys.stdout, 0)  # an error and a hang-up are always told
+    return bool(poll.poll(patience))
 
 
 def print_lines(lines: Iterator[str]) -> int:

@@ -168,6 +168,21 @@ def test_following_shows_what_comes(tmp_path: Path, there: tuple[str, ...]) -> N
     assert watching.returncode == 130
 
 
+def test_following_ends_when_its_reader_is_gone(tmp_path: Path, there: tuple[str, ...]) -> None:
+    """`log --follow | head -1` stayed until the next message."""
+    watching = subprocess.Popen(
+        command("log", "lobby", "--follow", *there), cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE
+    )
+    assert watching.stdout is not None
+    try:
+        assert b"in public" in watching.stdout.readline()
+        watching.stdout.close()
+        assert watching.wait(30) == 0
+    finally:
+        watching.kill()
+        watching.wait()
+
+
 def test_following_notices_what_comes_late(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
