@@ -121,7 +121,10 @@ class Exchange:
                 self.session.asked_by(peer, now.mono)
                 if not self.provider.serves(peer, frame):
                     self._carrier.recall(peer)  # pages that it wanted before: anybody can want without end
-                declined = self.provider.want(peer, frame, what)
+                if what.limit and (slow := self.provider.makes_room(peer, now.mono)) is not None:
+                    self._give_up(slow[0])
+                    self._send(slow[0], slow[1]._replace(what=Declined("busy")))
+                declined = self.provider.want(peer, frame, what, now.mono)
                 if declined is not None:
                     self._send(peer, frame._replace(what=declined))
             case AnswerFrame() | Declined():

@@ -22,6 +22,11 @@ WINDOW_LEAST: Final = 2
 WINDOW_MOST: Final = 24
 SOON: Final = 1_500  # milliseconds
 SERVED: Final = 8  # peers at the same time
+# Who takes pages slowly gives its place to another one, for anybody can want pages and take none.
+PLACE: Final = 5_000  # milliseconds for which it has the place however slowly it takes them
+SLOW: Final = 1_000  # milliseconds for a page
+GIVES_WAY: Final = 300_000  # milliseconds afterwards, in which it takes nobody's place, and gives its own at once
+_GIVING_WAY: Final = 1024  # peers remembered
 _ID_BYTES: Final = 64  # of an id without its packet, about
 _LOOKED: Final = 32  # stretches looked into for one page
 
@@ -58,9 +63,11 @@ class Shipment(NamedTuple):
 class _Serving:
     """One peer's want, and where it stands."""
 
-    __slots__ = ("chosen", "frame", "left", "newest_first", "next", "sent_at", "stretches", "window")
+    __slots__ = (
+        "arrived", "began", "chosen", "frame", "left", "newest_first", "next", "sent_at", "stretches", "window",
+    )  # fmt: skip
 
-    def __init__(self, frame: Frame, want: Want) -> None:
+    def __init__(self, frame: Frame, want: Want, began: int) -> None:
         self.frame = frame
         self.stretches = deque(want.stretches)
         self.chosen: deque[str] = deque()  # of the stretch at hand, by short ids
@@ -69,6 +76,8 @@ class _Serving:
         self.next = 0
         self.sent_at: deque[int] = deque()  # of the pages that are on their way
         self.window = WINDOW_FIRST
+        self.began = began
+        self.arrived = 0  # pages since then
 
     @property
     def done(self) -> bool:
@@ -87,6 +96,7 @@ class HistoryProvider:
         self._library = library
         self._given = given
         self._serving: dict[str, _Serving] = {}
+        self._give_way: dict[str, int] = {}  # those who were too slow, and until when
         self.is_held_back = False
 
     @property
@@ -98,7 +108,26 @@ class HistoryProvider:
         known = self._serving.get(peer)
         return known is not None and known.frame[:2] == frame[:2]
 
-    def want(self, peer: str, frame: Frame, want: Want) -> Declined | None:
+    def makes_room(self, peer: str, mono: int) -> tuple[str, Frame] | None:
+        """Return who is too slow to keep its place where this peer wants one, and what that one wanted; None if there
+        is room, or nobody is."""
+        if peer in self._serving or len(self._serving) < SERVED or self._give_way.get(peer, 0) > mono:
+            return None
+        slow = [(one.arrived, name) for name, one in self._serving.items() if self._is_slow(name, one, mono)]
+        if not slow:
+            return None
+        _, name = min(slow)
+        self._give_way.pop(name, None)
+        self._give_way[name] = mono + GIVES_WAY
+        if len(self._give_way) > _GIVING_WAY:
+            del self._give_way[next(iter(self._give_way))]
+        return name, self._serving[name].frame
+
+    def _is_slow(self, peer: str, serving: _Serving, mono: int) -> bool:
+        took = mono - serving.began
+        return self._give_way.get(peer, 0) > mono or (took >= PLACE and serving.arrived * SLOW < took)
+
+    def want(self, peer: str, frame: Frame, want: Want, mono: int) -> Declined | None:
         """Serve a peer that wants messages. Return the reason to decline it, or None. A new want replaces the last one
         of the peer; one with a limit of 0 ends it. The same want again changes nothing: the peer has not yet got the
         first page."""
@@ -110,9 +139,9 @@ class HistoryProvider:
             return None
         if known is None and len(self._serving) >= SERVED:
             return Declined("busy")
-        new = self._serving[peer] = _Serving(frame, want)
+        new = self._serving[peer] = _Serving(frame, want, mono)
         if known is not None:
-            new.window = known.window
+            new.window, new.began, new.arrived = known.window, known.began, known.arrived
         return None
 
     def arrived(self, peer: str, mono: int) -> None:
@@ -121,6 +150,7 @@ class HistoryProvider:
         if serving is None or not serving.sent_at:
             return
         took = mono - serving.sent_at.popleft()
+        serving.arrived += 1
         # A peer that is busy taking in what it has would only be sent the same again.
         serving.window = min(WINDOW_MOST, serving.window + 1) if took < SOON else max(WINDOW_LEAST, serving.window // 2)
         if serving.done and not serving.sent_at:
