@@ -7,6 +7,7 @@ with two tables one of them could wait for a source that the other had no intent
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from sdschat.catchup.values import LogKey
@@ -83,6 +84,11 @@ class HistorySource(NamedTuple):
     name: str
     store: bool = False
     proven: bool = False
+
+
+def by_turns(stores: Sequence[HistorySource], participants: Sequence[HistorySource]) -> list[HistorySource]:
+    """Return all of them, a Store first, and then by turns: anybody can say to be a Store."""
+    return [source for both in zip_longest(stores, participants) for source in both if source is not None]
 
 
 class HistorySources:

@@ -60,14 +60,14 @@ def unsigned_packet(
     return message_id, _CODEC.encode(message)
 
 
-def presence(key: Identity, channel: str, nick: str) -> bytes:
+def presence(key: Identity, channel: str, nick: str, role: str = "") -> bytes:
     """Return a presence of this key, dated now."""
     return seal_presence(
         key,
         channel,
         PresenceKind.HERE,
         nick=nick,
-        role="",
+        role=role,
         sent_time=now(),
         connection=now(),
         chance=secrets.token_bytes(CHANCE_BYTES),

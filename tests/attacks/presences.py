@@ -1,4 +1,4 @@
-"""Rows 4 to 6 of the table: `python -m tests.attacks.presences emptied|ghosts|crowd [--size N]`."""
+"""Rows 4 to 6 of the table: `python -m tests.attacks.presences emptied|ghosts|stores|crowd [--size N]`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 
+from sdschat.node.channel.presence import STORE
 from tests.attacks.attacker import new_key, now, presence, signed_packet
 from tests.attacks.stage import CHANNEL, Stage, has_text, main, seconds_until
 from tests.cli.processes import Line, Pipe
@@ -64,14 +65,22 @@ def ghosts(stage: Stage, size: int) -> bool:
 
     Defended if the newcomer has all history within twenty seconds; without the attack it takes 4 to 13.
     """
+    return _ghosts(stage, size, "")
+
+
+def stores(stage: Stage, size: int) -> bool:
+    """The same of nobody who says to be a Store, which would be asked first."""
+    return _ghosts(stage, size, STORE)
+
+
+def _ghosts(stage: Stage, size: int, role: str) -> bool:
     ann = stage.pipe("ann")
     ann.say(*(f"line {number}" for number in range(HISTORY)))
     ann.until(lambda lines: len(ann.texts(lines)) == HISTORY, "not all is written")
     for number in range(size):
         key = new_key()
-        stage.attacker.publish(
-            stage.attacker.topics.who(key.sender_id), presence(key, CHANNEL, f"ghost{number}"), retain=True
-        )
+        ghost = presence(key, CHANNEL, f"ghost{number}", role)
+        stage.attacker.publish(stage.attacker.topics.who(key.sender_id), ghost, retain=True)
     stage.attacker.flush()
     bob = stage.pipe("bob", "--set", "trust.messages_per_minute=0")  # ann said it all in a moment
     took = seconds_until(bob, lambda lines: len(bob.texts(lines)) == HISTORY)
@@ -104,7 +113,12 @@ def crowd(stage: Stage, size: int) -> bool:
 
 
 if __name__ == "__main__":
-    ATTACKS = {"emptied": (emptied, 20, "times"), "ghosts": (ghosts, 300, "presences"), "crowd": (crowd, 6000, "keys")}
+    ATTACKS = {
+        "emptied": (emptied, 20, "times"),
+        "ghosts": (ghosts, 300, "presences"),
+        "stores": (stores, 300, "presences"),
+        "crowd": (crowd, 6000, "keys"),
+    }
     if len(sys.argv) < 2 or sys.argv[1] not in ATTACKS:
         raise SystemExit(f"name one of: {', '.join(ATTACKS)}")
     main(*ATTACKS[sys.argv.pop(1)])

@@ -14,6 +14,7 @@ from sdschat.catchup.peers import (
     HistorySource,
     HistorySources,
     Rests,
+    by_turns,
 )
 from sdschat.catchup.session import (
     FRUITLESS,
@@ -312,6 +313,16 @@ def test_every_source_is_tried_once_before_any_is_tried_again() -> None:
         seeker.advance(now)
     assert asked == [source.name for source in present]
     assert now <= len(present) * PATIENCE_DOUBTFUL + PATIENCE
+
+
+def test_those_who_say_to_be_stores_and_never_answer_do_not_stand_before_all_others() -> None:
+    ghosts = [HistorySource(f"ghost{number}", store=True) for number in range(300)]
+    seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources(by_turns(ghosts, [ANN]), 0)
+    assert seeker.source == "ghost0", "a Store has all, and is there for that"
+    seeker.advance(PATIENCE_DOUBTFUL)
+    assert seeker.source == "ann"
 
 
 def test_who_offers_what_is_lacking_is_asked_before_others_that_were_not_tried() -> None:

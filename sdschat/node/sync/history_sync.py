@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, OutgoingFrame
 from sdschat.catchup.id_only import MOST, IdOnlyLimit
-from sdschat.catchup.peers import HistorySource
+from sdschat.catchup.peers import HistorySource, by_turns
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, IdOnly, LogKey
@@ -254,9 +254,9 @@ class HistorySync:
     # Parts of it.
 
     def _review(self, now: Now) -> None:
-        """Tell the catch-up session which sources there are: Stores first, then participants in an order of our own, so
-        that each gets a share; those who have spoken before the others. A Store that was left comes last, as a
-        participant, whose messages are checked like any."""
+        """Tell the catch-up session which sources there are: Stores and participants by turns, the latter in
+        an order of our own, so that each gets a share; those who have spoken before the others. A Store that was left
+        comes last, as a participant, whose messages are checked like any."""
         self._looked_at, self._look_at = now.mono, None
         presence, book = self._session.presence, self._gate.book
         heard = self._session.channel.state.peers.known
@@ -271,9 +271,10 @@ class HistorySync:
                 hashlib.sha256(f"{me} {name}".encode()).digest(),
             )
         )
-        present = [HistorySource(name, store=True) for name in stores] + [
-            HistorySource(name, proven=book.is_person(name)) for name in others
-        ]
+        present = by_turns(
+            [HistorySource(name, store=True) for name in stores],
+            [HistorySource(name, proven=book.is_person(name)) for name in others],
+        )
         if self._session.transport.connected and self._begin_at is None:
             self.catch_up.sources(present, now.mono)
         self.exchange.settle(now)
