@@ -89,6 +89,8 @@ def refuse_files(text: str) -> None:
 
     begin, held = text, "This"
     if not text.startswith(HEADER):
+        if not os.path.isfile(text):  # nor a named pipe, which somebody else may have put here
+            return
         try:
             with open(text, encoding="utf-8") as file:
                 begin, held = file.read(64), text

@@ -244,7 +244,7 @@ def _files(config: Path | None, project: Path | None, user: Path | None, warning
 def _file(path: Path, warnings: list[str]) -> Layer:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise CommandProblem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
     values: dict[str, Value] = {}
     for name, value in _flat(content, ""):

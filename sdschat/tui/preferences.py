@@ -141,7 +141,7 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
     if path is not None and path.is_file():
         try:
             _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
             problems.append(f"{path} cannot be read: {unread_words(error)}")
     found.take_as_file()
     if kept:

@@ -52,7 +52,7 @@ def load_themes(folder: Path) -> tuple[dict[str, Palette], dict[str, str]]:
     for file in files:
         try:
             found[file.stem] = palette = _load(file)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ThemeError) as error:
+        except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError, ThemeError) as error:
             problems[file.stem] = f"{file} is not used as a theme: {unread_words(error)}"
             continue
         if poor := _hard_to_read(file.stem, palette):

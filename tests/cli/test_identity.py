@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from sdschat.cli.errors import refuse_files
 from sdschat.identity.backup import open_identity
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.private.links import enter
@@ -111,6 +115,20 @@ def test_an_invite_is_no_identity_and_an_identity_is_no_channel(tmp_path: Path) 
         assert link not in found.stderr
         assert len(found.stderr.splitlines()) == 1
     assert not profile(tmp_path, "bob").exists()
+
+
+def test_a_named_pipe_that_is_called_like_a_channel_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder of all, such as /tmp, anybody can put one there."""
+    os.mkfifo(tmp_path / "lobby")
+    monkeypatch.chdir(tmp_path)
+    writer = os.open("lobby", os.O_RDWR)  # so that what reads it ends, with what is refused
+    os.write(writer, b"sdschat:".ljust(100))
+    try:
+        refuse_files("lobby")
+    finally:
+        os.close(writer)
 
 
 def test_the_name_of_another_profiles_private_channel_sends_nothing_in_clear(tmp_path: Path) -> None:

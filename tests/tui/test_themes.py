@@ -69,6 +69,7 @@ def test_what_help_shows_of_a_theme_can_be_copied_into_a_file(tmp_path: Path) ->
         ("nicks = []", "nicks has to be a list"),
         ("colour = 1", "it has 'colour'; there are base"),
         ("[screen", "not used as a theme"),
+        (f"base = {'[' * 30_000}", "not used as a theme"),
     ],
 )
 def test_a_bad_file_is_named_with_the_reason(tmp_path: Path, text: str, why: str) -> None:

@@ -102,7 +102,7 @@ def read_grid(path: Path, seeds: int | None = None) -> Grid:
     """
     try:
         return _grid(path, tomllib.loads(path.read_text(encoding="utf-8")), seeds)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise _unusable(path, f"it cannot be read ({error})") from error
     except PipelineProblem as error:
         raise _unusable(path, str(error).rstrip(".")) from error
