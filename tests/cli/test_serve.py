@@ -10,6 +10,8 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import aiohttp
 import pytest
@@ -342,6 +344,22 @@ def test_who_comes_by_ever_new_cookies_takes_nobody_else_s_key(tmp_path: Path) -
         assert len(list(ann.folder.parent.iterdir())) <= KEPT + 1
 
     asyncio.run(come())
+
+
+def test_connections_that_say_nothing_are_closed_where_they_are_too_many(tmp_path: Path) -> None:
+    """1,100 of them used up all files that a process may have open, and no page came any more."""
+    with serving(tmp_path) as address, contextlib.ExitStack() as ends:
+        place = urlsplit(address)
+        silent = [
+            ends.enter_context(socket.create_connection((place.hostname or "", place.port or 0))) for _ in range(250)
+        ]
+        silent[0].settimeout(30)
+        assert silent[0].recv(1) == b"", "the oldest is closed"
+        silent[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent[-1].recv(1)
+        with urlopen(address) as page:
+            assert page.status == 200
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import asyncio
 import secrets
 import shutil
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 from html import escape
@@ -16,11 +16,12 @@ from importlib.resources import files
 from ipaddress import ip_address, ip_network
 from itertools import count
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.web_protocol import RequestHandler
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -32,6 +33,9 @@ from sdschat.transport.tasks import first
 KEPT: Final = 100  # folders of visitors who are not here; those of the longest absent go
 _TOKEN_BYTES: Final = 16
 _SOURCE: Final = "source"  # a file in the folder of a visitor: where it came from last
+
+
+_T = TypeVar("_T")
 
 
 class Visitor(NamedTuple):
@@ -108,12 +112,18 @@ class Visitors:
         """Delete folders that are too many: of the source that has most of them, the one of the longest absent. So who
         comes as ever other visitors takes nobody else's key."""
         away = [each for each in self._folder.iterdir() if each.name not in self._here]
-        by_source: dict[str, list[Path]] = {}
-        for folder in sorted(away, key=lambda each: each.stat().st_mtime):
-            by_source.setdefault(_source_in(folder), []).append(folder)
-        for _ in range(len(away) - KEPT):
-            most = max(by_source.values(), key=len)
-            shutil.rmtree(most.pop(0), ignore_errors=True)
+        away.sort(key=lambda each: each.stat().st_mtime)
+        for folder in _surplus(((_source_in(each), each) for each in away), KEPT):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _surplus(found: Iterable[tuple[str, _T]], kept: int) -> Iterator[_T]:
+    """Yield those beyond the number that is kept: of the source that has most of them, the first."""
+    by_source: dict[str, list[_T]] = {}
+    for source, each in found:
+        by_source.setdefault(source, []).append(each)
+    for _ in range(sum(map(len, by_source.values())) - kept):
+        yield max(by_source.values(), key=len).pop(0)
 
 
 def _source_in(folder: Path) -> str:
@@ -126,6 +136,8 @@ def _source_in(folder: Path) -> str:
 _STATIC: Final = Path(textual_serve.__file__).parent / "static"
 _COOKIE: Final = "sdschat_visitor"
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
+_CONNECTIONS: Final = 200  # without a chat: who opens more loses the oldest, or nobody else could open one
+_THINNED_EVERY: Final = 1.0  # seconds
 _GRACE: Final = 10.0  # seconds for a chat to end by itself
 _LARGEST: Final = 256 * 1024  # bytes that a browser sends at once, such as a pasted text
 _SIZES: Final = (10, 500)  # of a terminal, in cells
@@ -196,6 +208,7 @@ class ChatServer:
         self._visitors = visitors
         self._is_open = is_open
         self._sockets: set[web.WebSocketResponse] = set()
+        self._chatting: set[RequestHandler] = set()  # connections with a chat
         self._title = title
 
     def application(self) -> web.Application:
@@ -215,6 +228,14 @@ class ChatServer:
         """End the chats of all visitors."""
         for socket in list(self._sockets):
             await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the server was stopped")
+
+    async def thin_out(self, server: web.Server) -> None:
+        """Close connections that are too many, until cancelled: there may be no more of them than files are open."""
+        while True:
+            others = [each for each in server.connections if each not in self._chatting and each.transport is not None]
+            for each in _surplus(((_source_of(each), each) for each in others), _CONNECTIONS):
+                each.force_close()
+            await asyncio.sleep(_THINNED_EVERY)
 
     @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -259,16 +280,24 @@ class ChatServer:
             socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_LARGEST)
             await socket.prepare(request)
             self._sockets.add(socket)
+            self._chatting.add(request.protocol)
             chat = _Chat(self._arguments(visitor), visitor.otherwise, socket)
             try:
                 await chat.start(_cells(request, "width", 80), _cells(request, "height", 24))
                 await first(_pass_on(socket, chat), chat.ended())
             finally:
                 self._sockets.discard(socket)
+                self._chatting.discard(request.protocol)
                 self._visitors.leave(visitor)
                 await socket.close()
                 await chat.end()
             return socket
+
+
+def _source_of(connection: RequestHandler) -> str:
+    assert connection.transport is not None
+    peer = connection.transport.get_extra_info("peername")
+    return source_of(peer[0] if peer else None)
 
 
 def _host(request: web.Request) -> str:
@@ -317,7 +346,8 @@ async def serve(server: ChatServer, host: str, port: int, ready: Callable[[int],
         site = web.TCPSite(runner, host, port)
         await site.start()
         ready(runner.addresses[0][1])
-        await asyncio.Event().wait()
+        assert runner.server is not None
+        await server.thin_out(runner.server)
     finally:
         await server.end()
         await runner.cleanup()
