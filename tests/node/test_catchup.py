@@ -15,9 +15,9 @@ from sdschat.node.settings import SettingError, make_settings, parse
 from sdschat.node.sync.extension import sync_extension
 from sdschat.node.sync.history_sync import SETTLE
 from sdschat.sds.events import StateChanged
-from sdschat.sds.values import Now
+from sdschat.sds.values import Message, Now
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop, wrote
-from tests.node.worlds import world
+from tests.node.worlds import Member, world
 
 TEXTS = [f"number {number}" for number in range(300)]
 
@@ -97,6 +97,33 @@ def test_who_was_away_for_a_while_compares(tmp_path: Path, story: tuple[str | in
             assert catchup.catch_up.active == compares
 
     asyncio.run(told())
+
+
+def said_by(member: Member) -> dict[str, Message]:
+    """Return the last message of each nick that this member has."""
+    return {told.said.nick: told.said.message for told in member.of(MessageDelivered)}
+
+
+def test_of_an_ignored_one_only_ids_come_by_comparing(tmp_path: Path) -> None:
+    """Their messages from a time without a connection were kept in full."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            bob, carol = start(w, "bob"), start(w, "carol")
+            await say(carol, "of the ignored one")
+            await bob.until_texts("of the ignored one")
+            await say(bob, "of bob")
+            ann = start(w, "ann", alone=True)
+            ann.node.ignore(carol.node.sender_id, True)
+            await caught_up(ann)
+            log = ann.node.sessions["lobby"].channel.state
+            entries = {name: log.delivered(told.message_id) for name, told in said_by(bob).items()}
+            assert {name: entry is not None and entry.bare for name, entry in entries.items()} == {
+                "carol": True,
+                "bob": False,
+            }
+
+    asyncio.run(story())
 
 
 def test_two_that_wrote_apart_end_up_with_equal_logs(tmp_path: Path) -> None:

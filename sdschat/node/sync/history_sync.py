@@ -121,7 +121,12 @@ class HistorySync:
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
             intake=EngineIntake(
-                session.channel, gate, session.reception.last_heard, self.catch_up.wanted, self._bodies.log
+                session.channel,
+                gate,
+                session.reception.last_heard,
+                self.catch_up.wanted,
+                self._bodies.log,
+                is_open=session.private is None,
             ),
         )
 

@@ -9,6 +9,7 @@ from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.values import LogKey
 from sdschat.catchup.wanted_bodies import WantedBodies
 from sdschat.sds.channel import Channel
+from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
 if TYPE_CHECKING:
@@ -26,12 +27,16 @@ class EngineIntake:
         last_heard: LastHeard,
         wanted: Callable[[LogKey], bool],
         bodies: WantedBodies,
+        *,
+        is_open: bool,
     ) -> None:
+        """`is_open`: not a private channel, where all is kept of everybody."""
         self._channel = channel
         self._gate = gate
         self._last_heard = last_heard
         self._wanted = wanted
         self._bodies = bodies
+        self._is_open = is_open
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         state = self._channel.state
@@ -56,7 +61,10 @@ class EngineIntake:
             here = known is not None or state.holds(message.message_id)
             claim = self._gate.claim_of(message, here)
             refusal = self._gate.refusal_of(message, here, claim)
-            if refusal is None:
+            if refusal is None and not here and self._keeps_id_alone(message, now):
+                self._channel.receive_id(now, message)
+                taken = state.holds(message.message_id)
+            elif refusal is None:
                 taken = self._channel.receive_history(now, message, raw, via)
             else:
                 taken = claim is not None and self._channel.refuse_claim(now, message, refusal.reason, refusal.detail)
@@ -69,6 +77,14 @@ class EngineIntake:
                 new += not here
                 absent.update(one.message_id for one in message.causal_history if not state.holds(one.message_id))
         return TakenIn(found, new, False, len(absent.difference(key.message_id for key in found)))
+
+    def _keeps_id_alone(self, message: Message, now: Now) -> bool:
+        """True for what somebody says whom the user ignores. An id that is too old is deleted, and would be fetched
+        again and again: such a message is kept in full."""
+        dated = (
+            now.wall - IDS_KEPT <= (message.lamport_timestamp or 0) <= now.wall + self._channel.state.config.max_skew
+        )
+        return self._is_open and dated and self._gate.is_ignored(message.sender_id)
 
     def _take_body(self, message: Message, raw: bytes, via: str, now: Now) -> bool:
         """Put the body of a message that is here by its id alone, after the same checks."""
