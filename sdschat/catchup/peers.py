@@ -193,7 +193,11 @@ class HistorySources:
     def _cost(self, name: str) -> float:
         """Return what a source costs: its turns, with the next one, for each of a few messages that it gives in one."""
         failures, (over, gave) = self._failures.get(name, 0), self._turns.get(name, _Turns())
-        return (over + failures + 1) / (1 + (0 if failures else gave // _FEW))
+        if failures:
+            gave = 0
+        elif not over and not self._present[name].proven:
+            gave //= 1 + len(self._failures)  # anybody can make up more of those who do not answer
+        return (over + failures + 1) / (1 + gave // _FEW)
 
     def next_wake(self) -> int | None:
         """Return the time at which the first source that rests may be asked, or None."""

@@ -444,6 +444,25 @@ def test_invented_messages_take_time_in_proportion_to_those_of_others(rate: int)
     assert all(times[liar] <= 2 * TURN for liar in liars)
 
 
+def test_who_gives_something_does_not_wait_for_all_who_do_not_answer() -> None:
+    ghosts = [HistorySource(f"ghost{number}") for number in range(300)]
+    seeker = CatchUpSession(MemoryLog(KEYS[:-1]), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN, *ghosts], 0)
+    time_of_ann = 0
+    for now in range(0, 60_000, 100):
+        seeker.advance(now)
+        frames, seeker.frames = seeker.frames, []
+        if seeker.source != "ann":
+            continue
+        time_of_ann += 100
+        for _, frame in frames:
+            if isinstance(frame.what, Ask):
+                seeker.heard("ann", Frame(frame.session, frame.number, shown(KEYS)), now)
+        seeker.took([LogKey(5, "a")], 2, False, now)  # 20 a second
+    assert time_of_ann > 40_000
+
+
 def test_who_gives_little_because_it_is_busy_comes_before_those_who_give_less() -> None:
     liars = [f"liar{number}" for number in range(8)]
     seeker = CatchUpSession(MemoryLog(KEYS[:-1]), lambda: SESSION)
