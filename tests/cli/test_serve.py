@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,10 +16,11 @@ from urllib.request import urlopen
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.listening import listening_place
-from sdschat.cli.web.server import KEPT, Visitors, source_of
+from sdschat.cli.web.server import KEPT, Visitors, _Chat, source_of
 from sdschat.transport.address import own_addresses
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
 from sdschat.tui.model.words import in_their_cells
@@ -243,6 +245,25 @@ def test_what_no_page_of_ours_says_ends_its_chat_without_a_trace(tmp_path: Path,
     with serving(tmp_path, "--set", f"embedded.port={free_port()}", said=said) as address:
         asyncio.run(told(address))
     assert "Traceback" not in said[0]
+
+
+def test_a_chat_that_does_not_end_is_killed_when_the_server_does_not_wait_for_it() -> None:
+    """One that had four million keys to work off went on for an hour after its server."""
+
+    async def told() -> None:
+        arguments = [sys.executable, "-c", "import time; time.sleep(60)"]
+        chat = _Chat(arguments, "ann", web.WebSocketResponse())
+        await chat.start(80, 24)
+        ends = asyncio.create_task(chat.end())
+        await asyncio.sleep(0)
+        ends.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await ends
+        assert chat.process is not None
+        async with asyncio.timeout(20):
+            assert await chat.process.wait() == -signal.SIGKILL
+
+    asyncio.run(told())
 
 
 async def _write_in_a_page(address: str, line: str, drawn: str) -> str:

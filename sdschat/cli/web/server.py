@@ -9,7 +9,7 @@ import secrets
 import shutil
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import blake2b
 from html import escape
 from importlib.resources import files
@@ -185,13 +185,14 @@ class _Chat(AppService):
         await self.process.wait()
 
     async def end(self) -> None:
-        """End the program, by force if it does not end by itself."""
+        """End the program, by force if it does not end by itself, or if the server does not wait for it."""
         try:
-            async with asyncio.timeout(_GRACE):
-                await self.stop()
-                if self.process is not None:
-                    await self.process.wait()
-        except TimeoutError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await self.stop()
+                    if self.process is not None:
+                        await self.process.wait()
+        finally:
             if self.process is not None and self.process.returncode is None:
                 self.process.kill()
 
@@ -289,8 +290,10 @@ class ChatServer:
                 self._sockets.discard(socket)
                 self._chatting.discard(request.protocol)
                 self._visitors.leave(visitor)
-                await socket.close()
-                await chat.end()
+                try:
+                    await socket.close()
+                finally:
+                    await chat.end()
             return socket
 
 
