@@ -20,6 +20,7 @@ from aiohttp import web
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.listening import listening_place
+from sdschat.cli.web import server
 from sdschat.cli.web.server import KEPT, Visitors, _Chat, source_of
 from sdschat.transport.address import own_addresses
 from sdschat.tui.manual import TOPICS, for_visitors, lines_of
@@ -247,8 +248,11 @@ def test_what_no_page_of_ours_says_ends_its_chat_without_a_trace(tmp_path: Path,
     assert "Traceback" not in said[0]
 
 
-def test_a_chat_that_does_not_end_is_killed_when_the_server_does_not_wait_for_it() -> None:
+def test_a_chat_that_does_not_end_is_killed_when_the_server_does_not_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One that had four million keys to work off went on for an hour after its server."""
+    monkeypatch.setattr(server, "_GRACE", 0.1)
 
     async def told() -> None:
         arguments = [sys.executable, "-c", "import time; time.sleep(60)"]
