@@ -112,22 +112,8 @@ def recorded_store(path: Path, synchronous: str) -> tuple[Store, list[Operation]
     record = recorded.recorder.record
     sync_directory(path)
     record.append(SYNC_DIRECTORY)
-    _make_tables(connection, path)
+    migrate(connection, path)
     return Store(path, CODEC, connection, ProfileLock(path), JournalSettings("me", "boot")), record
-
-
-def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables with a connection of the standard library, because sqlite-utils works with no other."""
-    scratch = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(scratch, path)
-    connection.execute("BEGIN")
-    made = scratch.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'search~_%' ESCAPE '~'")
-    for (sql,) in made.fetchall():
-        connection.execute(sql)
-    for name in ("user_version", "application_id"):
-        connection.execute(f"PRAGMA {name} = {scratch.execute(f'PRAGMA {name}').fetchone()[0]}")
-    connection.execute("COMMIT")
-    scratch.close()
 
 
 class _File:
