@@ -8,7 +8,7 @@ import pytest
 
 from sdschat.node.members.engine_events import EngineEvents
 from sdschat.node.members.events import CheckpointPassed, DeliveryChanged, MemberStatusChanged, StateTaken
-from sdschat.timber.events import CheckpointMoved, StateAdopted
+from sdschat.timber.events import CheckpointMoved, MemberChanged, StateAdopted
 from sdschat.timber.values import sender_of
 from tests.timber.group import Group, Node
 from tests.timber.test_cost import calls
@@ -79,6 +79,26 @@ def test_whoever_was_put_out_is_told_that_the_others_went_on() -> None:
     events = list(told.events(cas.reports[before:]))
     taken = [one.returned for one in events if isinstance(one, StateTaken)]
     assert taken == [True]
+    own = [one.status for one in events if isinstance(one, MemberStatusChanged) and one.sender_id == sender_of(cas.id)]
+    assert own == ["evicted"]
+
+
+def test_whoever_was_told_to_be_put_out_is_not_told_again_by_a_state_that_says_so() -> None:
+    group = Group("ann", "bob", "cas")
+    cas = group["cas"]
+    group.settle(10_000)
+    told = _told(cas)
+    before = len(cas.reports)
+    cas.up = False
+    for number in range(12):
+        group.say("ann", f"{number}")
+        group.say("bob", f"{number}")
+    group.settle(60_000)
+    cas.up = True
+    group.settle(60_000)
+    assert cas.heard(StateAdopted)
+    removed = MemberChanged(2, cas.id, "removed")
+    events = [*told.events([removed]), *told.events(cas.reports[before:])]
     own = [one.status for one in events if isinstance(one, MemberStatusChanged) and one.sender_id == sender_of(cas.id)]
     assert own == ["evicted"]
 

@@ -208,6 +208,8 @@ class EngineEvents:
             self._members.add(sender)
         elif status in ("removed", "left"):
             self._members.discard(sender)
+        if sender == self._me:
+            self._out = status == "removed"
         yield MemberStatusChanged(sender, self._nick_of(sender), _STATUS.get(status, status))
 
     def _own_status(self) -> Iterator[MemberStatusChanged]:
