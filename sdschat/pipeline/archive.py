@@ -1,8 +1,4 @@
-"""The archive: two copies of the canonical log, in two orders, written by Spark and looked up by DuckDB.
-
-Store nodes and `sdschat pipeline get` look messages up. Row groups are small, and a look-up reads only the few that can
-hold its rows.
-"""
+"""The archive: two copies of the canonical log, in two orders, written by Spark and looked up by DuckDB."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.schemas import FIELD, Log
+from sdschat.audit.schemas import Log
 from sdschat.lake.duck import parquet_rows
 
 if TYPE_CHECKING:
@@ -22,8 +18,8 @@ BY_ID: Final = "archive/by_id"
 BY_PLACE: Final = "archive/by_place"
 ROWS_A_GROUP: Final = 20_000  # a look-up reads one group: eight megabytes with packets of 400 bytes
 ROWS_A_FILE: Final = 2_000_000
+END: Final = 1 << 62  # after every position and Lamport time
 _COLUMNS: Final = (*Log._fields, "raw")
-_END: Final = 1 << 62
 _LAST_LETTER: Final = "\U0010ffff"  # the greatest character: no id contains it
 _AT_ONCE: Final = 1_000  # rows
 
@@ -62,21 +58,16 @@ class Archive:
             ) from error
 
     def _find(self, place: str, where: str, *values: object) -> Iterator[Row]:
-        """Yield the rows in the order of the files, which DuckDB keeps. They are read on demand."""
+        """Yield the rows in the order of the files, on demand."""
         with self._readable():
             found = self._connection.cursor().execute(f"SELECT * FROM ({self._rows[place]}) AS r WHERE {where}", values)
             while rows := found.fetchmany(_AT_ONCE):
                 yield from (dict(zip(_COLUMNS, row, strict=True)) for row in rows)
 
     def channels(self) -> list[tuple[str, str]]:
-        """Return campaign and name of each channel."""
         with self._readable():
             rows = self._connection.execute(f"SELECT DISTINCT run_id, channel FROM ({self._rows[BY_PLACE]}) AS r")
             return sorted(rows.fetchall())
-
-    def get(self, message_id: str) -> list[Row]:
-        """Return the message with this id, from every channel and run that has it."""
-        return self.beginning(message_id).get(message_id, [])
 
     def beginning(self, start: str, run_id: str | None = None, most: int = 1) -> dict[str, list[Row]]:
         """Return the first `most` messages whose ids begin with `start`, by id. A full id gives that message alone."""
@@ -91,28 +82,17 @@ class Archive:
             found.setdefault(message_id, []).append(row)
         return found
 
-    def positions(self, channel: str, first: int, last: int, run_id: str = FIELD) -> Iterator[Row]:
-        """Yield the messages of a channel by position, both ends included."""
-        return self._between("position", channel, first, last, run_id)
-
-    def dated(self, channel: str, first: int, last: int = _END, run_id: str = FIELD) -> Iterator[Row]:
-        """Yield the messages of a channel by Lamport time, both ends included."""
-        return self._between("lamport", channel, first, last, run_id)
-
-    def _between(self, column: str, channel: str, first: int, last: int, run_id: str) -> Iterator[Row]:
+    def between(self, column: str, first: int, last: int, channel: str, run_id: str) -> Iterator[Row]:
+        """Yield the messages of a channel by `position` or `lamport`, both ends included."""
         where = f"run_id = ? AND channel = ? AND {column} BETWEEN ? AND ?"
-        return self._find(BY_PLACE, where, run_id, channel, min(first, _END), min(last, _END))
+        return self._find(BY_PLACE, where, run_id, channel, min(first, END), min(last, END))
 
     def close(self) -> None:
         self._connection.close()
 
 
 def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
-    """Write the log in both orders, joined with the packets. Return the number of messages.
-
-    `raw` has the columns run_id, channel, message_id and raw, for messages with a known packet. Files have a limited
-    size and row groups are small, so that a look-up reads one of them.
-    """
+    """Write the log in both orders, joined with the packets that are known. Return the number of messages."""
     from pyspark.sql import functions as F
 
     whole = log.join(raw, ["run_id", "channel", "message_id"], "left").select(*_COLUMNS).persist()
@@ -129,9 +109,8 @@ def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
 
 
 def _write(rows: DataFrame, path: str) -> None:
-    """Write small row groups. Their statistics are enough for a look-up."""
     options = {
         "parquet.block.row.count.limit": str(ROWS_A_GROUP),
-        "parquet.bloom.filter.enabled#message_id": "false",
+        "parquet.bloom.filter.enabled#message_id": "false",  # the statistics of small groups are enough
     }
     rows.write.mode("overwrite").options(**options).parquet(path)

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from sdschat.audit.schemas import FIELD, Log, ddl
 from sdschat.pipeline import archive
-from sdschat.pipeline.archive import BY_ID, BY_PLACE, Archive
+from sdschat.pipeline.archive import BY_ID, BY_PLACE, END, Archive
 from tests.pipeline.bench_bars import Bar, Bars
 
 _CHANNEL = "lobby"
@@ -123,15 +123,15 @@ def report(folder: Path, messages: Messages, lookups: int, bars: Bars) -> None:
     places = [int(messages.places[number]) for number in numbers]
 
     def by_id(number: int) -> None:
-        (found,) = archive.get(*messages.ids(np.array([number])))
+        ((found,),) = archive.beginning(messages.ids(np.array([number]))[0]).values()
         assert found["position"] == messages.places[number]
 
     def by_position(place: int) -> None:
-        found = archive.positions(_CHANNEL, place, min(place + _PAGE - 1, count))
+        found = archive.between("position", place, min(place + _PAGE - 1, count), _CHANNEL, FIELD)
         assert [row["position"] for row in found] == list(range(place, min(place + _PAGE, count + 1)))
 
     def by_date(place: int) -> None:
-        found = list(islice(archive.dated(_CHANNEL, _FIRST + _STEP * place), _PAGE))
+        found = list(islice(archive.between("lamport", _FIRST + _STEP * place, END, _CHANNEL, FIELD), _PAGE))
         assert found[0]["position"] == place
 
     print(f"{count:,} messages, {_size(folder) / 2**30:.1f} GiB, load of the machine {os.getloadavg()[0]:.1f}")
@@ -150,7 +150,7 @@ def report(folder: Path, messages: Messages, lookups: int, bars: Bars) -> None:
 
 def _afresh(folder: Path, messages: Messages, number: int) -> None:
     archive = Archive(folder)
-    assert len(archive.get(*messages.ids(np.array([number])))) == 1
+    assert len(archive.beginning(messages.ids(np.array([number]))[0])) == 1
     archive.close()
 
 
@@ -168,7 +168,7 @@ def _size(folder: Path) -> int:
 def _replay(archive: Archive, count: int, bars: Bars, full: bool) -> None:
     bar = Bar(11, 100_000, "rows/s", least=True) if full else None
     with bars("archive, replay in the order of the log", "DuckDB", count, bar):
-        found = sum(len(row["raw"]) > 0 for row in archive.positions(_CHANNEL, 1, count))
+        found = sum(len(row["raw"]) > 0 for row in archive.between("position", 1, count, _CHANNEL, FIELD))
     assert found == count
 
 

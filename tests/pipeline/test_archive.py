@@ -20,15 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.schemas import Log, ddl
+from sdschat.audit.schemas import FIELD, Log, ddl
 from sdschat.cli.program import run
 from sdschat.cli.spark.get import command as get
 from sdschat.pipeline import archive
-from sdschat.pipeline.archive import (
-    BY_ID,
-    BY_PLACE,
-    Archive,
-)
+from sdschat.pipeline.archive import BY_ID, BY_PLACE, END, Archive, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,37 +55,43 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def _first(archive: Archive, number: int) -> Row:
+    message_id = ROWS[number].message_id
+    return archive.beginning(message_id)[message_id][0]
+
+
 def test_every_message_is_found_by_its_id(lake: Path) -> None:
     archive = Archive(lake)
     for row in ROWS[:: len(ROWS) // 20]:
-        assert [found["position"] for found in archive.get(row.message_id)] == [row.position]
+        assert [found["position"] for found in archive.beginning(row.message_id)[row.message_id]] == [row.position]
     archive.close()
 
 
 def test_the_bytes_of_a_packet_are_there_where_they_are_known(lake: Path) -> None:
     archive = Archive(lake)
-    assert archive.get(ROWS[0].message_id)[0]["raw"] == b"packet"
-    assert archive.get(ROWS[1].message_id)[0]["raw"] is None
+    assert _first(archive, 0)["raw"] == b"packet"
+    assert _first(archive, 1)["raw"] is None
     archive.close()
 
 
 def test_positions_of_one_channel_come_in_order(lake: Path) -> None:
     archive = Archive(lake)
-    found = archive.positions("yard", 95, 210)
+    found = archive.between("position", 95, 210, "yard", FIELD)
     assert [(row["channel"], row["position"]) for row in found] == [("yard", at) for at in range(95, 211)]
     archive.close()
 
 
 def test_from_a_lamport_time_on(lake: Path) -> None:
     archive = Archive(lake)
-    assert [row["position"] for row in islice(archive.dated("lobby", 1995), 3)] == [100, 101, 102]
+    found = archive.between("lamport", 1995, END, "lobby", FIELD)
+    assert [row["position"] for row in islice(found, 3)] == [100, 101, 102]
     archive.close()
 
 
 @pytest.mark.parametrize("message_id", ["", "zzz", "0000", "'; drop"])
 def test_an_unknown_id_is_nowhere(lake: Path, message_id: str) -> None:
     archive = Archive(lake)
-    assert archive.get(message_id) == []
+    assert archive.beginning(message_id) == {}
     archive.close()
 
 

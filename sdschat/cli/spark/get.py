@@ -22,18 +22,17 @@ if TYPE_CHECKING:
     from sdschat.pipeline.archive import Archive
 
 _COUNT: Final = 100
-_END: Final = 1 << 62
 _NAMED: Final = 5  # ids listed, if several begin alike
 
 
 class _Stretch(NamedTuple):
     """The requested range of one channel in one run."""
 
+    column: str  # position or lamport
+    first: int
+    last: int
     channel: str
     run_id: str
-    ends: tuple[int, int]  # positions or Lamport times, both ends included
-    by_position: bool
-    most: int | None  # None: all of the range
 
 
 @click.command("get")
@@ -77,14 +76,13 @@ def command(
 
     given = {"--positions": positions, "--since": since, "--until": until, "--count": count}
     _refuse_contradictions(ids, channel, [name for name, value in given.items() if value is not None])
-    by_position = positions is not None
-    ends = _dated(since, until) if positions is None else _ends(positions)
-    most = count or (None if by_position else _COUNT)
+    column, ends = ("lamport", _dated(since, until)) if positions is None else ("position", _ends(positions))
+    most = count or (_COUNT if positions is None else None)
     archive = Archive(Path(lake))
     try:
         if channel is None:
             return _by_id(archive, ids, run_id)
-        return _by_place(archive, _Stretch(channel, run_id or FIELD, ends, by_position, most))
+        return _by_place(archive, _Stretch(column, *ends, channel, run_id or FIELD), most)
     finally:
         archive.close()
 
@@ -112,8 +110,11 @@ def _ends(text: str) -> tuple[int, int]:
 
 def _dated(since: str | None, until: str | None) -> tuple[int, int]:
     """Return the range of Lamport times: epoch milliseconds if clocks are right; simulated groups begin with 0."""
+    from sdschat.pipeline.archive import END
+
     now = time.time_ns() // 1_000_000
-    first, last = (_lamport(since, now) if since else 0), (_lamport(until, now) if until else _END)
+    first = min(_lamport(since, now), END) if since else 0
+    last = min(_lamport(until, now), END) if until else END
     if first > last:
         raise CommandProblem(f"--since {since} is later than --until {until}: nothing is between them.", WRONG_USE)
     return first, last
@@ -121,7 +122,7 @@ def _dated(since: str | None, until: str | None) -> tuple[int, int]:
 
 def _lamport(text: str, now: int) -> int:
     if text.strip().isdecimal():
-        return min(int(text), _END)
+        return int(text)
     try:
         return max(0, parse_moment(text, now))
     except ValueError as error:
@@ -144,8 +145,8 @@ def _by_id(archive: Archive, ids: tuple[str, ...], run_id: str | None) -> int:
     return UNEXPECTED if problems else DONE
 
 
-def _by_place(archive: Archive, asked: _Stretch) -> int:
-    if _print(_rows(archive, asked)):
+def _by_place(archive: Archive, asked: _Stretch, most: int | None) -> int:
+    if _print(_rows(archive, asked, most)):
         return DONE
     there = archive.channels()
     runs = [run_id for run_id, _ in there]
@@ -158,14 +159,14 @@ def _by_place(archive: Archive, asked: _Stretch) -> int:
     return UNEXPECTED
 
 
-def _rows(archive: Archive, asked: _Stretch) -> Iterator[dict[str, Any]]:
-    find = archive.positions if asked.by_position else archive.dated
-    found = find(asked.channel, *asked.ends, asked.run_id)
-    yield from islice(found, asked.most)
-    left = None if asked.most is None else next(found, None)
+def _rows(archive: Archive, asked: _Stretch, most: int | None) -> Iterator[dict[str, Any]]:
+    found = archive.between(*asked)
+    yield from islice(found, most)
+    left = None if most is None else next(found, None)
     if left is not None:
-        rest = f"--positions {left['position']}-{asked.ends[1]}" if asked.by_position else f"--since {left['lamport']}"
-        say(f"--count {asked.most} ends it here; what is left: {rest}")
+        by_position = asked.column == "position"
+        rest = f"--positions {left['position']}-{asked.last}" if by_position else f"--since {left['lamport']}"
+        say(f"--count {most} ends it here; what is left: {rest}")
 
 
 def _print(rows: Iterable[dict[str, Any]]) -> int:
