@@ -54,7 +54,9 @@ class Answer(NamedTuple):
 def examine(target: SparkTarget) -> list[Finding]:
     """Check without starting anything; this takes less than a second."""
     chosen = target.resolved()
-    return [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
+    kind = chosen.kind
+    where = "the session that spark-submit gave" if kind is TargetKind.GIVEN else f"{chosen.shown} ({kind.value})"
+    return [Finding(GOOD, "where", where), *_java(chosen), *_packages(chosen), *_folders(chosen)]
 
 
 def elsewhere(target: SparkTarget) -> bool:
@@ -62,17 +64,16 @@ def elsewhere(target: SparkTarget) -> bool:
     return target.resolved().kind in (TargetKind.CLUSTER, TargetKind.CONNECT)
 
 
-def ask_there(target: SparkTarget, limit: float = LIMIT) -> list[Finding]:
-    """Ask the remote Spark and return the findings. This takes at most `limit` seconds."""
+def ask_there(target: SparkTarget) -> list[Finding]:
+    """Ask the remote Spark and return the findings. This takes at most `LIMIT` seconds."""
     chosen = target.resolved()
-    place = chosen.shown
     try:
         must_answer(chosen)
     except PipelineProblem as error:
         return [Finding(BAD, "there", _here(str(error)))]
-    answer, found = ask(chosen, limit), []
+    answer, found = ask(chosen), []
     if answer.spark:
-        found.append(Finding(GOOD, "there", f"{place} answers: Spark {answer.spark}"))
+        found.append(Finding(GOOD, "there", f"{chosen.shown} answers: Spark {answer.spark}"))
     if answer.python:
         found.append(Finding(GOOD, "tasks there", f"Python {answer.python}, Spark {answer.executed_by}"))
         found += _of_other_version(answer)
@@ -87,7 +88,7 @@ def _here(problem: str) -> str:
 
 
 def _of_other_version(answer: Answer) -> Iterator[Finding]:
-    """Compare the versions of Python and Spark there with those here: the first two numbers have to be equal."""
+    """Compare the first two numbers of the versions of Python and Spark there with those here."""
     here = ".".join(map(str, sys.version_info[:2]))
     if answer.python.split(".")[:2] != here.split("."):
         says = f"Python there is {answer.python}, here it is {here}: set PYSPARK_PYTHON to one that is {here} there"
@@ -96,13 +97,6 @@ def _of_other_version(answer: Answer) -> Iterator[Finding]:
     if ours and answer.spark.split(".")[:2] != ours.split(".")[:2]:
         says = f"Spark there is {answer.spark}, here it is {ours}: pip install 'pyspark=={answer.spark}'"
         yield Finding(NOTE, "there", says)
-
-
-def _place(target: SparkTarget) -> Finding:
-    kind = target.kind
-    if kind is TargetKind.GIVEN:
-        return Finding(GOOD, "where", "the session that spark-submit gave")
-    return Finding(GOOD, "where", f"{target.shown} ({kind.value})")
 
 
 def _java(target: SparkTarget) -> list[Finding]:
@@ -225,7 +219,6 @@ def _nothing_done(target: SparkTarget) -> str:
 
 
 def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
-    """Return the versions on the executor that runs this task."""
     import platform
 
     import pyarrow

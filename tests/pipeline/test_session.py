@@ -36,7 +36,7 @@ def test_a_java_home_that_is_too_old_is_passed_over_and_said(tmp_path: Path) -> 
     search = find_java({"JAVA_HOME": str(old), "PATH": str(other / "bin")})
     assert search.java is not None
     assert search.java.source == "path"
-    assert search.passed_over == (f"JAVA_HOME: {old} is version 11.0.2, and Spark needs 17 or later",)
+    assert search.passed_over == [f"JAVA_HOME: {old} is version 11.0.2, and Spark needs 17 or later"]
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "8", "16.0.2"])

@@ -1,7 +1,4 @@
-"""An archive of Spark's loaded classes for the JVM. It halves the start-up time.
-
-A training run makes it once for each version of Java and Spark. The JVM ignores an archive that does not fit.
-"""
+"""An archive of Spark's loaded classes for the JVM, for a version of each. It halves the time to start."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ def spark_version() -> str:
 
 
 def archive_flags(folder: Path, java: Java) -> list[str]:
-    """Return the flags that use the archive if it exists, or make it in a training run."""
     training = os.environ.get(_TRAINING)
     base = _base(folder, java)
     before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
@@ -57,7 +53,7 @@ def _base(folder: Path, java: Java) -> Path:
 
 
 def warm_up(target: SparkTarget) -> Path:
-    """Make the archive, and return its path. Raises PipelineProblem."""
+    """Make the archive, and return its path."""
     if importlib.util.find_spec("pyspark") is None:
         raise PipelineProblem(f"pyspark is not installed. Do: {install_command('pipeline')}", NO_SPARK)
     assert target.cache is not None

@@ -16,7 +16,7 @@ from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind, witho
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LIMIT: Final = 5.0  # seconds for each address
+_LIMIT: Final = 5.0  # seconds for each address
 _CONNECT_LIMIT: Final = 20.0  # seconds for a Connect server to greet us
 _PORTS: Final = {"spark": 7077, "sc": 15002, "https": 443, "http": 80}
 PANDAS: Final = "PySpark does not yet fully support pandas"  # a warning; we do not use pandas
@@ -32,19 +32,22 @@ class ConnectAddress(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def must_answer(target: SparkTarget, limit: float = LIMIT) -> None:
+def must_answer(target: SparkTarget) -> None:
     """Raise PipelineProblem if nothing listens at the address. For yarn only its own configuration knows it."""
-    reasons = []
-    for address in addresses(target):
-        reason = why_not(address, limit)
-        if not reason:
-            break
-        reasons.append(reason)
-    else:
-        if reasons:
-            raise PipelineProblem(_unreached(target, "; ".join(reasons)), NO_SPARK)
+    if reason := _unheard(target):
+        raise PipelineProblem(_unreached(target, reason), NO_SPARK)
     if target.kind is TargetKind.CONNECT:
         _must_greet(target)
+
+
+def _unheard(target: SparkTarget) -> str:
+    """Return why none of the addresses can be reached; empty if one can, or none is known."""
+    reasons = []
+    for address in addresses(target):
+        if not (reason := _why_not(address)):
+            return ""
+        reasons.append(reason)
+    return "; ".join(reasons)
 
 
 def addresses(target: SparkTarget) -> Iterator[ConnectAddress]:
@@ -70,16 +73,15 @@ def _address(whole: str, scheme: str, place: str) -> ConnectAddress:
     raise PipelineProblem(f"{whole} names no host and port, as in {scheme}://host:{_PORTS.get(scheme, 443)}.", 2)
 
 
-def why_not(address: ConnectAddress, limit: float = LIMIT) -> str:
-    """Return the reason why the address cannot be reached; empty if something listens there."""
+def _why_not(address: ConnectAddress) -> str:
     try:
-        socket.create_connection(address, limit).close()
+        socket.create_connection(address, _LIMIT).close()
     except socket.gaierror:
         return f"there is no machine called {address.host}"
     except ConnectionRefusedError:
         return f"nothing listens on {address}"
     except TimeoutError:
-        return f"{address} does not answer within {limit:g} s"
+        return f"{address} does not answer within {_LIMIT:g} s"
     except (OSError, UnicodeError) as error:
         return f"{address} cannot be reached: {getattr(error, 'strerror', None) or error}"
     return ""
@@ -131,20 +133,16 @@ def try_again(session: SparkSession, times: int) -> None:
 
 def gone_since(target: SparkTarget) -> str:
     """Return why Spark cannot be reached any more; empty if it can, and the error has another cause."""
-    try:
-        reasons = [why_not(address, LIMIT) for address in addresses(target)]
-    except PipelineProblem:
-        return ""
-    if not reasons or not all(reasons):
-        return ""
-    return (
-        f"Spark at {target.shown} is gone: {'; '.join(reasons)}. What was written before is in the "
-        "lake; once it is back, the same command does the rest."
-    )
+    with suppress(PipelineProblem):
+        if reason := _unheard(target):
+            return (
+                f"Spark at {target.shown} is gone: {reason}. What was written before is in the lake; once it is back, "
+                "the same command does the rest."
+            )
+    return ""
 
 
 def _unreached(target: SparkTarget, reason: str) -> str:
-    """Return the error message: what happened, why, and what to do."""
     option = f"--{'remote' if target.kind is TargetKind.CONNECT else 'master'} {target.shown}"
     what = "the Connect server" if target.kind is TargetKind.CONNECT else "the cluster"
     return (

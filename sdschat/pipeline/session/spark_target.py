@@ -25,15 +25,12 @@ class TargetKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SparkTarget:
-    """The place to run Spark. `cache` is a folder for the class archive, the Java front, and the package as a zip.
-
-    `log` is the file for all output of Spark. Without either, a temporary folder is used.
-    """
+    """The place to run Spark. Without `cache` or `log`, a temporary folder is used."""
 
     master: str = ""  # local[*], spark://, yarn, k8s://
     remote: str = ""  # sc://
     conf: tuple[tuple[str, str], ...] = ()
-    cache: Path | None = None
+    cache: Path | None = None  # for the class archive, the front of Java, and the package as a zip
     log: Path | None = None
     app: str = "sdschat pipeline"
     few: bool = False  # there are few rows to read: Spark shall above all begin soon
@@ -121,7 +118,7 @@ _PARTS_FOR_A_CORE: Final = 4
 
 
 def of_session(target: SparkTarget) -> dict[str, str]:
-    """Return the settings that can be made in any session."""
+    """Return the settings that can be made in any session, also in a running one."""
     return MEANING | (_FEW_ROWS if target.few else {})
 
 

@@ -20,7 +20,7 @@ from sdschat.audit.processes import size_of
 from sdschat.pipeline.session.class_archive import archive_flags
 from sdschat.pipeline.session.health_check import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
-from sdschat.pipeline.session.package_files import package_root, package_zip
+from sdschat.pipeline.session.package_files import PACKAGE_ROOT, package_zip
 from sdschat.pipeline.session.spark_errors import (
     interrupts_kept,
     is_of_spark,
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@contextlib.contextmanager
-def spark(target: SparkTarget | None = None) -> Iterator[SparkSession]:
+@contextmanager
+def spark(target: SparkTarget) -> Iterator[SparkSession]:
     """Open the session that `target` describes. Stop it at the end, if we started it. Raises PipelineProblem."""
-    chosen = (target or SparkTarget()).resolved()
+    chosen = target.resolved()
     if problem := chosen.problem():
         raise PipelineProblem(problem, 2)
     with contextlib.ExitStack() as stack:
@@ -72,7 +72,6 @@ def spark(target: SparkTarget | None = None) -> Iterator[SparkSession]:
 
 
 def _told(error: Exception, target: SparkTarget, log: Path) -> PipelineProblem:
-    """Return a short error for the user. Spark's own errors are pages long, and go to the log."""
     logging.getLogger(__name__).error("Spark failed", exc_info=error)
     if gone := gone_since(target):
         return PipelineProblem(gone, NO_SPARK)
@@ -122,7 +121,7 @@ def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, 
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if target.kind is TargetKind.LOCAL:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
-        path = [str(package_root()), *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
     flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
@@ -149,7 +148,7 @@ def _reach(target: SparkTarget, log: Path) -> SparkSession:
         raise PipelineProblem(_why(target, error, log), NO_SPARK) from error
 
 
-@contextlib.contextmanager
+@contextmanager
 def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set these variables only while processes are started: no other program's Java shall change."""
     before = {name: os.environ.get(name) for name in variables}
@@ -189,7 +188,6 @@ def _stop(session: SparkSession, target: SparkTarget) -> None:
 
 
 PATIENCE: Final = 15.0  # seconds, after which the user is told the reason for the wait
-
 NO_ROOM: Final = (
     "others may be using it, or its workers have less memory or fewer cores than spark.executor.memory and "
     "spark.executor.cores ask for (--conf)"
