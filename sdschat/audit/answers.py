@@ -153,11 +153,7 @@ class FilterTrial(NamedTuple):
 
 
 class MetricsClock(NamedTuple):
-    """The offset of the clock of `peer` from that of `node`, from the fastest messages in both directions.
-
-    Only messages that came as they were sent count. Nothing is known if these went in one direction only. An offset not
-    larger than its uncertainty shows no difference, and corrects nothing.
-    """
+    """The offset of the clock of `peer` from that of `node`, from the fastest live messages in both directions."""
 
     run_id: str
     channel: str
@@ -173,11 +169,7 @@ class MetricsClock(NamedTuple):
 
 
 class MetricsDelivery(NamedTuple):
-    """Times from the sending of a message to its delivery elsewhere.
-
-    `raw` is the difference of two clocks; the others are corrected where two clocks are shown to
-    differ.
-    """
+    """Times from sending to delivery: `raw` is the difference of two clocks, the others are corrected."""
 
     run_id: str
     channel: str
@@ -220,10 +212,8 @@ class MetricsAck(NamedTuple):
 class MetricsRepair(NamedTuple):
     """The messages that a node missed, requested and sent in response.
 
-    `useful` were delivered by repair, `synced` by anti-entropy and history sync, `stored` by Stores. Stores were asked
-    for `store_asked` messages, did not have `store_unknown` of them, and did not answer about `store_silent`. A message
-    is wanted once, however often a request was scheduled; healed if it was missing and then delivered; buffered if it
-    had to wait for another one.
+    `useful` were delivered by repair, `synced` by anti-entropy and history sync, `stored` by Stores. A message is
+    wanted once, however often its request was scheduled; healed if it was missing and then came.
     """
 
     run_id: str
@@ -286,11 +276,7 @@ class MetricsParts(NamedTuple):
 
 
 class MetricsFilter(NamedTuple):
-    """A comparison of a node's filters with the true logs.
-
-    Ids that the node received only later are tested against the filters that it sent before. Acknowledgements that
-    others drew from its filters are compared with its own journal.
-    """
+    """A test of a node's filters with ids that it received only later, and of the acknowledgements drawn from them."""
 
     run_id: str
     channel: str
@@ -335,6 +321,6 @@ _ANSWERS: Final[Mapping[str, str]] = {
 
 
 def answers() -> dict[str, tuple[type, str]]:
-    """Return for each list of `Figures` the class of its rows, and the answer of `figures.sql` that has them."""
+    """Return for each list of `Figures` the class of its rows, and its answer of `figures.sql`."""
     kinds = {name: get_args(hint)[0] for name, hint in get_type_hints(Figures).items() if name != "grain"}
     return {name: (kind, _ANSWERS.get(name, name)) for name, kind in kinds.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.audit.engine import judge
-from sdschat.audit.fast_path import SharedPackets, read_fast
+from sdschat.audit.fast_path import read_fast
 from sdschat.audit.node_evidence import (
     AuditEvidence,
     BronzeRows,
@@ -81,8 +81,7 @@ def _sound(readings: list[Reading]) -> tuple[dict[Reading, AuditEvidence], list[
 
 
 def _look(readings: Sequence[Reading]) -> list[tuple[AuditEvidence | None, bool]]:
-    memory = SharedPackets()
-    return [(read_fast(each, memory), search_is_damaged(each.path)) for each in readings]
+    return [(found, search_is_damaged(each.path)) for each, found in zip(readings, read_fast(readings), strict=True)]
 
 
 def _portions(readings: list[Reading]) -> list[list[Reading]]:
@@ -96,11 +95,8 @@ def _portions(readings: list[Reading]) -> list[list[Reading]]:
 
 
 def _row_by_row(readings: list[Reading], sound: dict[Reading, AuditEvidence]) -> dict[Reading, list[Row]]:
-    """Return the rows of every database that must be read row by row, and remove those databases from `sound`.
-
-    These are the databases that are not sound, and all databases of a node that has several: then only all rows show
-    which database counts.
-    """
+    """Read databases row by row, and remove them from `sound`: those that are not in it, and all of a node that has
+    several, since only all rows show which of them counts."""
     found: dict[Reading, list[Row]] = {each: list(read_database(each)) for each in readings if each not in sound}
     databases: dict[str, set[Reading]] = defaultdict(set)
     for each in readings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -18,8 +19,7 @@ from sdschat.audit.statements import statements
 from sdschat.audit.verdict import LARGEST_LAMPORT, Audit, Rules
 
 SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
-_HALF: Final = 1 << 63
-_MASK: Final = (1 << 64) - 1
+_PLACE: Final = struct.Struct(">qq")  # the hash of a place in a log, or of all of them, as two numbers
 _TABLES: Final = """
 CREATE TABLE rule (settle, max_skew, max_lamport);
 CREATE TABLE presence (member INTEGER PRIMARY KEY, chan, run_id, channel, node, nick, origin, horizon, retained_from,
@@ -51,7 +51,6 @@ _IN_LOG_ORDER: Final = (
 
 
 def judge(said: AuditEvidence, rules: Rules) -> Audit:
-    """Return the verdict on this evidence."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         database.execute("PRAGMA temp_store = MEMORY")
         database.create_aggregate("BITWISE_XOR_AGG", 1, _Xor)
@@ -141,28 +140,12 @@ class _Loader:
     def _version(self, chan: int, name: str, version: Version) -> int:
         """Return the key of a version that is met for the first time."""
         key = self._versions[name, version] = len(self._made) + 1
-        place, messages = place_hash(version.lamport, name), self._messages[chan]
-        deps = SEPARATOR.join(version.deps)
-        x1, x2 = signed(place >> 64), signed(place & _MASK)
-        row = (key, messages[name], chan, name, version.lamport, version.sender, deps, version.digest, x1, x2)
+        messages, deps = self._messages[chan], SEPARATOR.join(version.deps)
+        place = _PLACE.unpack_from(hashlib.sha256(f"{version.lamport}:{name}".encode()).digest())
+        row = (key, messages[name], chan, name, version.lamport, version.sender, deps, version.digest, *place)
         self._made.append(row)
         self._needs += [(key, messages[each]) for each in version.deps]
         return key
-
-
-def place_hash(lamport: int, message_id: str) -> int:
-    """Return the first 128 bits of SHA-256 over `lamport:id`."""
-    return int.from_bytes(hashlib.sha256(f"{lamport}:{message_id}".encode()).digest()[:16], "big")
-
-
-def signed(value: int) -> int:
-    """Return 64 bits as the number that SQL has for them."""
-    return value - (1 << 64) if value >= _HALF else value
-
-
-def running_text(x1: int, x2: int) -> str:
-    """Return the hash of a log, given as two numbers, as hex digits."""
-    return f"{(x1 & _MASK) << 64 | x2 & _MASK:032x}"
 
 
 def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) -> None:
@@ -186,7 +169,7 @@ def _audit(database: sqlite3.Connection, said: AuditEvidence) -> Audit:
 
     return Audit(
         [
-            AuditChannel._make([*row[:4], bool(row[4]), *row[5:9], running_text(*row[9:])])
+            AuditChannel._make([*row[:4], bool(row[4]), *row[5:9], _PLACE.pack(*row[9:]).hex()])
             for row in rows("audit_channel", "ORDER BY run_id, channel")
         ],
         [

@@ -1,12 +1,12 @@
-"""Fast reading of a sound database: the data that an audit needs, without an object for each row.
+"""Fast reading of a sound database, by column: what an audit needs, without an object for each row.
 
-The database is read by column, as in an ingest. A damaged or unusual database gives no result here:
-`sdschat.audit.sources.databases` reads it row by row, and describes what is wrong.
+A damaged or unusual database gives no result here: `sources.databases` reads it, and describes what is wrong.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import compress
 
 from sdschat.audit.node_evidence import MOMENTS, AuditEvidence, ChannelJournal, Held, NodeEvidence, note
@@ -16,36 +16,33 @@ from sdschat.audit.sources.databases import SEQ_MASK, Reading, declared_rows, no
 from sdschat.store.errors import UNREADABLE, StoreError
 
 
-class SharedPackets:
-    """Decoded packets and id lists, shared by all databases of a group."""
-
-    def __init__(self) -> None:
-        self.packets = Packets()
-        self.lists = IdLists()
-
-
 class _Unlike(Exception):
     """The database is not sound, or not of the kind that this module reads."""
 
 
-def read_fast(reading: Reading, memory: SharedPackets) -> AuditEvidence | None:
-    try:
-        with Columnar(reading.path) as columns:
-            return _all(reading, columns, memory)
-    except (StoreError, _Unlike, *UNREADABLE):
-        return None
+def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
+    """Read databases, most of which have the same packets and lists. Yield None for one that cannot be read here."""
+    packets, lists = Packets(), IdLists()
+    for reading in readings:
+        try:
+            with Columnar(reading.path) as columns:
+                found = _all(reading, columns, packets, lists)
+        except (StoreError, _Unlike, *UNREADABLE):
+            yield None
+        else:
+            yield found
 
 
-def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> AuditEvidence:
+def _all(reading: Reading, columns: Columnar, packets: Packets, lists: IdLists) -> AuditEvidence:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise _Unlike
-    told, spans = _told(columns, memory.lists), columns.spans()
+    told, spans = _told(columns, lists), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise _Unlike
     found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
-        held, sums = _log(columns, number, memory.packets)
+        held, sums = _log(columns, number, packets)
         standing = columns.standing(number, sums)
         if standing is None or standing.counted != len(held.versions):
             raise _Unlike
@@ -59,8 +56,7 @@ def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> AuditEvi
 
 
 def _told(columns: Columnar, lists: IdLists) -> dict[int | None, ChannelJournal]:
-    """Return the facts of each channel. Raises ValueError, TypeError or RecursionError if dependencies are not a list
-    of ids."""
+    """Return the facts of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
     found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
     for values in columns.journal_columns():
         if values is None:

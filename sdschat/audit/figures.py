@@ -48,7 +48,6 @@ _NO_VERDICT: Final = Audit([], [], [], [], [])
 
 
 def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
-    """Return the figures of these nodes, on which this is the verdict."""
     grain = grain_of(row.ts_ms for row in silver.journal)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         database.create_aggregate("QUANTILE_CONT", 2, _Quantile)  # type: ignore[arg-type]
@@ -94,7 +93,6 @@ def grain_of(times: Iterable[int]) -> int:
 
 
 def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[Any, ...]]]:
-    """Return the rows of each table that an engine brings."""
     return {
         "rule": [(grain, QUIET)],
         "event": (_event(moment, row) for moment, row in enumerate(silver.journal)),
@@ -119,7 +117,6 @@ def _packet(row: Message) -> tuple[Any, ...]:
 
 
 def _trials(held: Mapping[Member, Held], messages: Iterable[Message]) -> Iterator[FilterTrial]:
-    """Yield the trial of the filters that each node sent."""
     packets: dict[Member, dict[str, bytes]] = defaultdict(dict)
     for row in messages:
         if row.own and row.raw is not None and row.damage is None:

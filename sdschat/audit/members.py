@@ -210,10 +210,8 @@ def _ballots(replicas: list[_Replica], called: Mapping[str, str]) -> Iterator[Me
 
 
 def _deleted(replicas: list[_Replica]) -> dict[str, int]:
-    """Return the posts that were deleted, by message id, each with the operations after which it was gone from a disk.
-
-    A post is known to be deleted by a journal, or because another replica knows its event and has no such post.
-    """
+    """Return the posts that were deleted, each with the operations after which it was gone from a disk: by a journal,
+    or because another replica knows its event and has no such post."""
     found: dict[str, int] = {}
     for one in replicas:
         for message_id, number in one.deleted.items():

@@ -1,7 +1,6 @@
 """The evidence of each node for an audit: its log and its journal.
 
-From bronze to silver. Bronze has all rows read from the databases that count, by table. Silver has each event once, and
-for each node what it has, and the first and last time at which it was seen.
+Bronze has all rows read from the databases that count, silver each event once, and what each node has.
 """
 
 from __future__ import annotations
@@ -9,13 +8,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.store.schema import PLACE_BITS
+
+DELIVERED, LOST, GAP_CLOSED = MOMENTS = "delivered", "lost", "gap_closed"  # the events whose order matters
 
 
 @dataclass(slots=True)
@@ -42,9 +43,6 @@ class BronzeRows:
 
 Channel = tuple[str, str]  # run_id, channel
 Member = tuple[str, str, str]  # run_id, channel, node
-Reading = Message | Node | Declared
-
-DELIVERED: Final = "delivered"
 
 
 class Held(NamedTuple):
@@ -87,15 +85,12 @@ def in_order(rows: Iterable[Journal]) -> list[Journal]:
     )
 
 
-def member_of(row: Presence | Reading | Journal) -> Member:
+def member_of(row: Presence | Message | Node | Declared | Journal) -> Member:
     return (row.run_id, row.channel, row.node)
 
 
 def _held(messages: list[Message], journal: list[Journal], logged: set[Member]) -> dict[Member, Held]:
-    """Return what each node has: the log of its database, or without one the deliveries in its journal.
-
-    A log that was never read to its end does not count: then the journal is used.
-    """
+    """Return what each node has: its log, or the deliveries in its journal where no log was read to its end."""
     found: dict[Member, Held] = defaultdict(lambda: Held({}, {}, set(), {}))
     for row in messages:
         if member_of(row) in logged:
@@ -118,7 +113,7 @@ def _held(messages: list[Message], journal: list[Journal], logged: set[Member]) 
 
 
 def presences(nodes: list[Node], journal: list[Journal], held: dict[Member, Held], rules: Rules) -> list[Presence]:
-    """Return the presences: a node is in a channel if its database or its journal names the channel."""
+    """Return a presence for each channel that the database or the journal of a node names."""
     seen: dict[Member, tuple[int, int]] = {}
     for member, at in [
         *((member_of(row), row.ts_ms) for row in journal if row.channel),
@@ -143,20 +138,11 @@ def presences(nodes: list[Node], journal: list[Journal], held: dict[Member, Held
     return found
 
 
-LOST: Final = "lost"
-GAP_CLOSED: Final = "gap_closed"
-MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events whose order matters
-
-
 class ChannelJournal(NamedTuple):
     """The journal of a node for one channel. Times are indices that grow in the order of writing."""
 
     shown: dict[str, int]  # id: when it was first delivered, or sent
     excused: dict[str, int]  # id: from when on delivery need not wait for it
-
-
-_NOTHING_HELD: Final = Held({}, {}, set(), {})
-_NOTHING_TOLD: Final = ChannelJournal({}, {})
 
 
 class NodeEvidence(NamedTuple):
@@ -183,8 +169,8 @@ def evidence_of(silver: Silver) -> AuditEvidence:
     there: dict[Channel, list[NodeEvidence]] = defaultdict(list)
     for presence in silver.presences:
         member = member_of(presence)
-        has = silver.held.get(member, _NOTHING_HELD)
-        there[member[:2]].append(NodeEvidence(presence, has, told.get(member, _NOTHING_TOLD)))
+        held = silver.held.get(member, Held({}, {}, set(), {}))
+        there[member[:2]].append(NodeEvidence(presence, held, told.get(member, ChannelJournal({}, {}))))
     return AuditEvidence(dict(there), silver.nodes, silver.declared, journals(silver.journal), [])
 
 

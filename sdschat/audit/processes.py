@@ -24,8 +24,7 @@ BYTES: Final = 64 << 20  # bytes of packets in a batch
 def side_by_side(work: Callable[[Sequence[T]], R], portions: Sequence[Sequence[T]]) -> list[R]:
     """Return the result of `work` for each portion.
 
-    The first portion is done here, each other one in a copy of this process. A portion that a copy does not finish, for
-    any reason, is done here.
+    The first portion is done here, each other one in a copy of this process, or here where the copy does not finish.
     """
     with ExitStack() as stack:
         answers = [stack.enter_context(_beside(work, portion)) for portion in portions[1:]]
@@ -95,10 +94,7 @@ def no_collection() -> Iterator[None]:
 
 @contextmanager
 def alone(file: Path, otherwise: str) -> Iterator[None]:
-    """Hold a lock on this file, for work that two processes would repeat, and remove each other's files.
-
-    The lock ends with the process. Raises PipelineProblem with this text if another process holds it.
-    """
+    """Hold a lock on this file until the process ends. Raises PipelineProblem if another one holds it."""
     with file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

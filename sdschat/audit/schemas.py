@@ -7,10 +7,9 @@ nodes (`FIELD` by default).
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Mapping
-from typing import Final, NamedTuple, get_type_hints
+from types import UnionType
+from typing import Final, NamedTuple, get_args, get_origin, get_type_hints
 
 VERSION: Final = 2
 FIELD: Final = "field"
@@ -46,10 +45,7 @@ class Journal(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message in a node's log. The key is (run_id, node, channel, message_id).
-
-    Of several rows with one key, the row of the latest reading counts (by `as_of`, then `read_ms`).
-    """
+    """A message in a node's log. The key is (run_id, node, channel, message_id); the latest (as_of, read_ms) counts."""
 
     run_id: str
     node: str
@@ -101,10 +97,7 @@ class Node(NamedTuple):
 
 
 class KnownRun(NamedTuple):
-    """A run of the program that a database knows. The key is all but `source`.
-
-    One run writes to one database, so two of which each knows a run that the other does not went different ways.
-    """
+    """A run of the program that a database knows: one run writes to one database. The key is all but `source`."""
 
     run_id: str
     node: str
@@ -128,8 +121,7 @@ class KnownVersion(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A message that a node declares missing or not yet shown: `kind` is lost, before_join, missing, held or
-    ahead."""
+    """A message that a node declares missing or not yet shown: lost, before_join, missing, held or ahead."""
 
     run_id: str
     node: str
@@ -281,10 +273,10 @@ class AuditNode(NamedTuple):
 
 
 class AuditMissing(NamedTuple):
-    """A message that a node lacks. `reason`: lost, lagging, joined_later, retention, taken_along, ahead or
-    apart.
+    """A message that a node lacks. `reason`: lost, lagging, joined_later, retention, taken_along, ahead or apart.
 
-    What is not lost is told in stretches of the log: the first message, and how many there are without a break."""
+    What is not lost is told in stretches of the log: the first message, and how many there are without a break.
+    """
 
     run_id: str
     channel: str
@@ -300,10 +292,7 @@ class AuditMissing(NamedTuple):
 
 
 class AuditFinding(NamedTuple):
-    """Any other finding. `kind` is one of `FAULTS`, or gap: the node itself says that it does not have this.
-
-    `other` is another message or version that it refers to.
-    """
+    """A finding: one of `FAULTS`, or gap. `other` is another message or version that it refers to."""
 
     run_id: str
     channel: str
@@ -351,14 +340,10 @@ FAULTS: Final[Mapping[str, tuple[str, str]]] = {  # kinds of a finding, with the
 }
 
 
-def columns(table: type) -> dict[str, tuple[type, bool]]:
-    """Return for each column its type (str, int, float, bool, Blob or Ids), and True if it may be null."""
-    found: dict[str, tuple[type, bool]] = {}
-    for name, hint in get_type_hints(table).items():
-        optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        kind = next(arg for arg in typing.get_args(hint) if arg is not type(None)) if optional else hint
-        found[name] = (kind, optional)
-    return found
+def columns(table: type) -> dict[str, type]:
+    """Return for each column its type: str, int, float, bool, Blob or Ids; it may be null."""
+    hints = get_type_hints(table).items()
+    return {name: get_args(hint)[0] if get_origin(hint) is UnionType else hint for name, hint in hints}
 
 
 SPARK_TYPES: Final[Mapping[object, str]] = {
@@ -373,4 +358,4 @@ SPARK_TYPES: Final[Mapping[object, str]] = {
 
 def ddl(table: type) -> str:
     """Return the columns in Spark's DDL. All of them may be null there: Parquet files do not promise otherwise."""
-    return ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, (kind, _) in columns(table).items())
+    return ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, kind in columns(table).items())

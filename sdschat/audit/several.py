@@ -28,11 +28,8 @@ _APART: Final = (  # as in lake/presence.sql
 
 
 def logs_that_count(rows: Mapping[Reading, list[Row]]) -> dict[Reading, list[Row]]:
-    """Keep one log for each node and channel: the furthest one, of equally far ones the first by path, as in an ingest.
-
-    A log that could not be read to its end does not count; the quarantine names its database. Events count from all
-    databases.
-    """
+    """Keep one log for each node and channel: the furthest one that was read to its end, of equally far ones the first
+    by path, as in an ingest. Events count from all databases."""
     furthest = {member: max(readings, key=itemgetter(0))[1] for member, readings in _logs(rows).items()}
 
     def counts(row: Row, reading: Reading) -> bool:
@@ -66,11 +63,8 @@ def refuse_contradictions(taken: BronzeRows, read_ms: int) -> None:
 
 
 def went_apart(rows: Mapping[Reading, list[Row]]) -> list[tuple[Member, str]]:
-    """Return the nodes with two databases of which neither is an older copy of the other, and the two in words.
-
-    A run of the program writes to one database. So where each has runs that the other lacks, two copies of one profile
-    were used, and no log of this node tells all that it did.
-    """
+    """Return the nodes with two databases of which each has runs of the program that the other lacks, in words: one run
+    writes to one database, so no log of such a node tells all that it did."""
     found = []
     for member, readings in sorted(_logs(rows).items()):
         runs = {each: _runs(each) for _, each in readings} if len(readings) > 1 else {}
@@ -96,11 +90,7 @@ _LOST: Final = "SELECT EXISTS (SELECT id >> 37 FROM search_data WHERE id > 10 EX
 
 
 def search_is_damaged(path: Path) -> bool:
-    """True if the index is damaged, judged by its pages and by a count of its words.
-
-    That finds damage by disks, which lose or alter whole pages. A single altered letter in a word is found only by the
-    node itself, which compares the index with the texts.
-    """
+    """True if the index is damaged, by its pages and by a count of its words: disks lose or alter whole pages."""
     try:
         connection = open_reader(path)
     except StoreError:  # the reader of this database reports the error

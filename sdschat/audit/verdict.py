@@ -85,7 +85,6 @@ _ALONE = f"{ALONE}; what this one node has shows no fault"
 
 
 def sentence(channels: Sequence[AuditChannel]) -> str:
-    """Return the whole verdict in one sentence."""
     if not channels:
         return "There is nothing to compare: no channel of a database or a journal was taken in."
     if len(channels) == 1:

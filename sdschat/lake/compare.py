@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -102,8 +102,7 @@ class LakeComparison:
         )
 
     def note_conflicts(self, table: type) -> set[str]:
-        """Note the rows that share their number with another row, of this ingest or an earlier one, that says something
-        else. Return their files."""
+        """Note the rows that share their number with another row that says something else. Return their files."""
         self._name_events(table)
         names = ", ".join(_KEYS[table])
         key = f"HASH({names})"  # a number instead of texts; it is not kept, since another version makes other ones
@@ -124,16 +123,15 @@ class LakeComparison:
             self._name_came("read_events", table)
             self._make("came", "SELECT * FROM read_events")  # it is asked several times
             self._events = table
-        parts = self._ask(f"SELECT DISTINCT {', '.join(PARTS)} FROM came")
-        self._name("known", self._known(table, parts))
+        parts = set(self._ask(f"SELECT DISTINCT {', '.join(PARTS)} FROM came"))
+        self._name("known", self._known(table, parts.__contains__))
 
     # Logs: the furthest reading of a database counts.
 
     def new_versions(self) -> New | None:
-        """Return the versions of messages that the lake does not know."""
         self._name_readings()
         self._name_here()
-        self._name("known", self._known(KnownVersion, keys=self._channel_keys("fresh")))
+        self._name("known", self._known(KnownVersion, self._of_channels("fresh")))
         names = ", ".join(_full(KnownVersion))
         came = f"SELECT DISTINCT {', '.join(columns(KnownVersion))} FROM here"
         added = f"version_key AS {ROW_SUM}{_parts(KnownVersion)}"  # it is what the row says, as a number
@@ -147,7 +145,7 @@ class LakeComparison:
         """Return the new and changed messages, and, marked as gone, those that a reading no longer has."""
         self._name_readings()
         self._name_here()
-        self._name("known", self._known(Message, keys=self._channel_keys("fresh")))
+        self._name("known", self._known(Message, self._of_channels("fresh")))
         held, reading = ", ".join(_HELD), ", ".join(_READING)
         latest = f"ROW_NUMBER() OVER (PARTITION BY {held} ORDER BY as_of DESC, read_ms DESC) AS rank"
         self._make(
@@ -205,7 +203,7 @@ class LakeComparison:
         """Name the readings that are not older than a known one, and those of them that say something new."""
         self._name_came("read_nodes", Node)
         self._name("known", self._known(Node))
-        self._name("logged", self._known(Message, keys=self._channel_keys("read_nodes")))
+        self._name("logged", self._known(Message, self._of_channels("read_nodes")))
         latest = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(_MEMBER)} ORDER BY as_of DESC, read_ms DESC) AS rank"
         every = ", ".join(columns(Node))
         # Messages come before their reading: of a writer at work, or one that was killed, there are only these.
@@ -274,18 +272,16 @@ class LakeComparison:
         added = f", {_row_sum(table)} AS {ROW_SUM}{_parts(table)}" if table in PARTED else ""
         self._name(name, f"SELECT * EXCLUDE filename, {number}{added} FROM ({rows}) AS read_rows")
 
-    def _known(
-        self, table: type, parts: Iterable[tuple[str, int]] | None = None, keys: Iterable[str] | None = None
-    ) -> str:
-        """Return a query for the rows of a table in the lake, or of some parts of it."""
-        files = self._tables.files(table, parts, keys)
+    def _known(self, table: type, wanted: Callable[[Any], bool] = lambda part: True) -> str:
+        """Return a query for the rows of a table in the lake, or of the wanted parts of it."""
         more = {ROW_SUM: "BIGINT"} if table in PARTED else {}
-        rows = parquet_rows(self._connection, table, files, more)
+        rows = parquet_rows(self._connection, table, self._tables.files(table, wanted), more)
         return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows" if table in PARTED else rows
 
-    def _channel_keys(self, name: str) -> set[str]:
-        """Return the keys of the channels in rows with this name."""
-        return {row[0] for row in self._ask(f"SELECT DISTINCT {CHANNEL_KEY} FROM {name}")}
+    def _of_channels(self, name: str) -> Callable[[Any], bool]:
+        """Return a function that is true for parts of the channels in rows with this name."""
+        keys = {row[0] for row in self._ask(f"SELECT DISTINCT {CHANNEL_KEY} FROM {name}")}
+        return lambda part: part[0] in keys
 
     def _name(self, name: str, query: str) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
@@ -298,16 +294,12 @@ class LakeComparison:
 
 
 def _full(table: type) -> list[str]:
-    """Return the columns of a table as they are on the disk."""
     return [*columns(table), *((ROW_SUM, *PARTS) if table in PARTED else ())]
 
 
 def _row_sum(table: type) -> str:
-    """Return the expression for what a row says, as a number."""
-    said = ", ".join(
-        _plain(name, kind) for name, (kind, _) in columns(table).items() if name not in _NOT_SAID.get(table, ())
-    )
-    return number(said)
+    left_out = _NOT_SAID.get(table, ())
+    return number(", ".join(_plain(name, kind) for name, kind in columns(table).items() if name not in left_out))
 
 
 def number(said: str) -> str:
@@ -317,14 +309,8 @@ def number(said: str) -> str:
 
 def _plain(name: str, kind: type) -> str:
     """Return the expression for a column as text; nothing is another text than an empty one."""
-    text = (
-        f"MD5({name})"
-        if kind is Blob
-        else f"ARRAY_TO_STRING({name}, CHR(29))"
-        if kind == Ids
-        else f"CAST({name} AS VARCHAR)"
-    )
-    return f"COALESCE({text}, CHR(30))"
+    texts: dict[object, str] = {Blob: f"MD5({name})", Ids: f"ARRAY_TO_STRING({name}, CHR(29))"}
+    return f"COALESCE({texts.get(kind, f'CAST({name} AS VARCHAR)')}, CHR(30))"
 
 
 def _parts(table: type) -> str:

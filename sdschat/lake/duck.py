@@ -45,7 +45,6 @@ def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def open_duck(folder: Path) -> Iterator[DuckLake]:
-    """Open the lake in this folder."""
     import duckdb
 
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
@@ -133,7 +132,7 @@ def parquet_rows(
 
 def duck_columns(table: type) -> dict[str, str]:
     """Return the types of the columns of a table. DuckDB has Spark's names for them, but for a list."""
-    return {name: SPARK_TYPES[kind].replace("ARRAY<STRING>", "STRING[]") for name, (kind, _) in columns(table).items()}
+    return {name: SPARK_TYPES[kind].replace("ARRAY<STRING>", "STRING[]") for name, kind in columns(table).items()}
 
 
 def _as_it_is(file: str) -> str:

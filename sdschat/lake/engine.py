@@ -49,11 +49,7 @@ class LakeEngine(ABC):
     @property
     @abstractmethod
     def engine(self) -> str:
-        """Return the name and version of the engine."""
-
-    def has(self, table: type) -> bool:
-        """Return True if the table was ever written."""
-        return table in self.tables
+        """The name and version of the engine."""
 
     @abstractmethod
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
@@ -88,7 +84,6 @@ class LakeEngine(ABC):
         """Free the memory of what was computed once."""
 
     def statements(self, package: str, name: str) -> list[Statement]:
-        """Return the statements of a file in the words of this engine."""
         return statements(package, f"{name}{self.words}")
 
     def bronze(self) -> str:
@@ -96,7 +91,6 @@ class LakeEngine(ABC):
         return self.digest_of(file for table in READ_BY_AUDIT for file in self.tables.files(table))
 
     def digest_of(self, files: Iterable[str]) -> str:
-        """Return a digest of the names of files of this lake."""
         names = (file.removeprefix(self.tables.root) for file in files)
         return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
@@ -106,8 +100,7 @@ class LakeEngine(ABC):
 
     def note_whole(self) -> None:
         """Note that the verdict which was begun is whole."""
-        base = self._base()
-        if base is not None:
+        if base := self._base():
             self._note(base._replace(whole=True))
 
     def has_verdict(self) -> bool:

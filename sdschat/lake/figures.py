@@ -1,7 +1,4 @@
-"""The figures and the report of a lake: statements of `figures.sql`, as in an audit of a few databases.
-
-Only answers and the first rows of lists are collected, however large the lake is.
-"""
+"""The figures and the report of a lake, by `figures.sql`. Only answers and the first rows of lists are collected."""
 
 from __future__ import annotations
 
@@ -64,14 +61,13 @@ def figures(lake: LakeEngine, grain: int, channels: Sequence[tables.AuditChannel
 
 
 def metrics(lake: LakeEngine) -> dict[str, list[Any]]:
-    """Return the first rows of each metric, which `measure` has just made."""
     every = answers()
     return {name: _rows(lake, *every[name], MOST) for name in METRICS}
 
 
 def _rows(lake: LakeEngine, kind: type, source: str, limit: int | None, *values: str) -> list[Any]:
     names = columns(kind)
-    typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, (each, _) in names.items())
+    typed = ", ".join(f"CAST({name} AS {SPARK_TYPES[each]}) AS {name}" for name, each in names.items())
     ending = "" if limit is None else f" LIMIT {limit}"
     return [
         kind(*row) for row in lake.rows(f"SELECT {typed} FROM {source} ORDER BY {', '.join(names)}{ending}", *values)
@@ -79,7 +75,6 @@ def _rows(lake: LakeEngine, kind: type, source: str, limit: int | None, *values:
 
 
 def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-    """Try the filters of some rows, wherever the engine does that."""
     import pyarrow
 
     for batch in batches:

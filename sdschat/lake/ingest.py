@@ -1,8 +1,7 @@
 """Ingest: files into the bronze tables of a lake. What is there is not added again, from whatever copy it comes.
 
-Files are read once, into a folder of their own; then each table is compared with the lake and added to in one commit.
-An ingest that was killed and is started again loses nothing and doubles nothing, since it compares with what is there,
-and so does one that another writer overtook.
+Files are read once; then each table is compared with the lake and added to in one commit. So an ingest that was killed,
+or that another writer overtook, loses nothing and doubles nothing when it is done again.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ class Added(NamedTuple):
 
 
 def ingest(tables: Tables, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
-    """Take the files into the lake."""
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         intake = _Intake(LakeComparison(connection, tables, Path(scratch), run_id, read_ms), tables, Path(scratch))
         return intake.ingest(paths)
@@ -116,8 +114,7 @@ class _Intake:
             comparison.sources[staged.source.number] = staged.source.path
 
     def _add_events(self, table: type) -> set[str]:
-        """Add the new rows of a table of events. Return the files in which a row says something else than another one
-        of its number."""
+        """Add the new rows of a table of events. Return the files with a row that contradicts another of its number."""
         if not self._read[table.__name__]:
             return set()
         self._add(table, lambda: self._comparison.new_events(table))

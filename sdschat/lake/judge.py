@@ -1,8 +1,4 @@
-"""The verdict on a lake, by statements in SQL, and its shown part.
-
-Silver, the canonical log, and what is missing or wrong. Only the shown part is collected for display, the first rows in
-a fixed order.
-"""
+"""The verdict on a lake, by statements in SQL, and its shown part: the first rows in a fixed order."""
 
 from __future__ import annotations
 
@@ -70,7 +66,6 @@ def refine(lake: LakeEngine, rules: Rules = DEFAULT) -> None:
 
 
 def _within(buckets: Collection[str]) -> str:
-    """Return the condition for rows of these buckets."""
     if len(buckets) == len(BUCKETS):
         return "TRUE"
     wanted = "', '".join(sorted(buckets))
@@ -78,12 +73,10 @@ def _within(buckets: Collection[str]) -> str:
 
 
 def rule_query(rules: Rules) -> str:
-    """Return the query for the limits that statements refer to."""
     return f"SELECT {rules.settle} AS settle, {rules.max_skew} AS max_skew, {LARGEST_LAMPORT} AS max_lamport"
 
 
 def consolidate(lake: LakeEngine) -> None:
-    """Make the canonical log from silver, which `refine` has just made."""
     _run(lake, (each for each in _statements(lake, VERDICT) if each[0] in _LOG))
 
 
@@ -130,15 +123,12 @@ def _touched_buckets(lake: LakeEngine, new: Mapping[type, list[str]]) -> Collect
     lake.name(Event, "old_event")
     lake.name(schemas.Presence, "old_presence")
     lake.name(AuditJournal, "old_journal")
-    for name, query, is_table in lake.statements("sdschat.lake", "touched"):
-        lake.make(name, query, once=is_table)
+    lake.run(lake.statements("sdschat.lake", "touched"), {})
     return {row[0] for row in lake.rows(f"SELECT DISTINCT {BUCKET_OF} FROM touched")}
 
 
 R = TypeVar("R")
 MOST: Final = 10_000
-
-
 _IN_LOG_ORDER: Final = "run_id, channel, position NULLS FIRST, node"
 # A row counts until the same file, or a database of the same node that is at least as far, was taken in to its end.
 # Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
@@ -178,11 +168,9 @@ def first_rows(lake: LakeEngine, table: type[R], part: ResultScope, order: str, 
     where, values = part.of(columns(table))
     if table is AuditJournal and part.channel is not None:  # of the nodes in this channel
         lake.name(AuditNode, "members")
-        where += (
-            " AND EXISTS (SELECT 1 FROM members AS m WHERE m.run_id = t.run_id AND m.node = t.node AND m.channel = ?)"
-        )
+        where += " AND (run_id, node) IN (SELECT run_id, node FROM members WHERE channel = ?)"
         values.append(part.channel)
-    chosen = f"SELECT * FROM there AS t WHERE {where}"
+    chosen = f"SELECT * FROM there WHERE {where}"
     preferred = f"CASE WHEN {before} THEN 0 ELSE 1 END"
     first = f"SELECT * FROM ({chosen}) AS c ORDER BY {preferred}, {order} LIMIT {most}"
     names = ", ".join(columns(table))
@@ -190,10 +178,7 @@ def first_rows(lake: LakeEngine, table: type[R], part: ResultScope, order: str, 
 
 
 def audit_of(lake: LakeEngine, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
-    """Return the verdict stored in the lake.
-
-    Of very many rows only the first are collected, and rows about a difference are preferred. The counts are complete.
-    """
+    """Return the verdict in the lake. Of very many rows the first, rather about a difference; counts are complete."""
     faults = ", ".join(f"'{kind}'" for kind in FAULTS)
     return Audit(
         first_rows(lake, AuditChannel, part, "run_id, channel", "NOT converged", most),
@@ -212,7 +197,6 @@ def audit_of(lake: LakeEngine, part: ResultScope = WHOLE, most: int = MOST) -> A
 
 
 def has(lake: LakeEngine, part: ResultScope) -> bool:
-    """True if the lake has anything of this part."""
     where, values = part.of(("run_id", "channel"))
     for table in (Node, Journal):
         lake.name(table, "there")
@@ -232,11 +216,11 @@ def names_in(lake: LakeEngine, column: str, part: ResultScope = WHOLE, most: int
     return [row[0] for row in lake.rows(f"SELECT name FROM ({of_both}) AS n ORDER BY name LIMIT {most}", *values * 2)]
 
 
-def places_in(lake: LakeEngine, most: int = MOST) -> dict[tuple[str, str, str], str]:
+def places_in(lake: LakeEngine) -> dict[tuple[str, str, str], str]:
     """Return the database of each run, channel and node: that of the reading that counts."""
     lake.name(Node, "bronze_node")
     reading = next(query for name, query, _ in lake.statements("sdschat.lake", "copies") if name == "reading")
-    found = lake.rows(f"SELECT run_id, channel, node, source FROM ({reading}) AS r LIMIT {most}")
+    found = lake.rows(f"SELECT run_id, channel, node, source FROM ({reading}) AS r LIMIT {MOST}")
     return {(row[0], row[1], row[2]): row[3] for row in found}
 
 
@@ -253,9 +237,8 @@ def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) ->
     lake.name(Whole, "whole")
     lake.make("refused", STANDING, once=False)
     where, values = ResultScope(run_id).of(columns(Quarantine))
-    inputs = lake.rows(
-        f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s", *values
-    )
+    counting = f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s"
+    ((inputs,),) = lake.rows(counting, *values)
     names = ", ".join(columns(Quarantine))
     chosen = f"SELECT {names} FROM refused WHERE {where} ORDER BY place, run_id, source, reason LIMIT {most}"
-    return Refused(inputs[0][0], [Quarantine(*row) for row in lake.rows(chosen, *values)])
+    return Refused(inputs, [Quarantine(*row) for row in lake.rows(chosen, *values)])

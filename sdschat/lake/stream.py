@@ -14,7 +14,7 @@ from sdschat.audit.schemas import FIELD, Journal, Packet, Whole
 from sdschat.lake.duck import connected, parquet_rows
 from sdschat.lake.ingest import ingest
 from sdschat.lake.sources.files import LINES
-from sdschat.lake.sources.folders import within
+from sdschat.lake.sources.survey import within
 from sdschat.lake.tables import Tables
 
 _SUFFIXES: Final = (*LINES, ".parquet")

@@ -13,7 +13,7 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -131,16 +131,13 @@ class Tables:
         there = self._look(table)
         return -1 if there is None else int(there.version())
 
-    def files(
-        self, table: type, parts: Iterable[tuple[str, int]] | None = None, keys: Iterable[str] | None = None
-    ) -> list[str]:
-        """Return the paths or URIs of the files of a table, or only of these parts of it, or of these channels."""
-        every, wanted, named = parts is None and keys is None, set(parts or ()), set(keys or ())
-        return self._files(table, self._look(table), lambda part: every or part in wanted or part[0] in named)
+    def files(self, table: type, wanted: Callable[[Any], bool] = lambda part: True) -> list[str]:
+        """Return the paths or URIs of the files of a table, or only of the wanted parts of it."""
+        return self._files(table, self._look(table), wanted)
 
     def files_of(self, table: type, buckets: Collection[str]) -> list[str]:
         """Return the files that have the rows of these buckets, of a table that has parts."""
-        return self._files(table, self._look(table), lambda part: part[0][:2] in buckets)
+        return self.files(table, lambda part: part[0][:2] in buckets)
 
     def rows(self, table: type) -> int:
         """Return the number of rows of a table, or more: a file that does not tell it counts by its bytes."""
@@ -205,10 +202,9 @@ class Tables:
         from deltalake import write_deltalake
 
         there = self._look(table) or self._create(table)
-        if table not in BUCKETED:
-            write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite")
-        elif len(buckets) == len(BUCKETS):
-            write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite", partition_by=[BUCKET])
+        if table not in BUCKETED or len(buckets) == len(BUCKETS):
+            by = [BUCKET] if table in BUCKETED else None
+            write_deltalake(there, rows, mode="overwrite", schema_mode="overwrite", partition_by=by)
         else:
             wanted = ", ".join(f"'{bucket}'" for bucket in buckets)
             write_deltalake(there, rows, mode="overwrite", predicate=f"{BUCKET} IN ({wanted})")
@@ -250,7 +246,6 @@ class Tables:
         return f"{self.root}/{_SCRATCH}/{uuid4()}"
 
     def drop_scratch(self, place: str) -> None:
-        """Remove such a folder."""
         from pyarrow import fs
 
         if self.folder is not None:
@@ -265,9 +260,8 @@ class Tables:
         """Make fewer files of many small ones in bronze."""
         for table in PARTED:
             there = self._look(table)
-            if there is None:
-                continue
-            if any(files > _MANY for files in Counter(_parts_of(there.get_add_actions(flatten=True))).values()):
+            parts = Counter(_parts_of(there.get_add_actions(flatten=True)) if there else ())
+            if there and any(files > _MANY for files in parts.values()):
                 there.optimize.compact()
                 self._seen.pop(table, None)
                 self._forget_old(table)
@@ -361,11 +355,9 @@ def full_schema(table: type) -> pyarrow.Schema:
     """Return the columns of a table as they are on the disk: its own, and those that the lake adds."""
     import pyarrow
 
-    schema = arrow_schema(table)
+    added: list[Any] = []
     if table in PARTED:
-        schema = schema.append(pyarrow.field(ROW_SUM, pyarrow.int64()))
-        schema = schema.append(pyarrow.field(PARTS[0], pyarrow.string()))
-        schema = schema.append(pyarrow.field(PARTS[1], pyarrow.int64()))
+        added = [(ROW_SUM, pyarrow.int64()), (PARTS[0], pyarrow.string()), (PARTS[1], pyarrow.int64())]
     if table in BUCKETED:
-        schema = schema.append(pyarrow.field(BUCKET, pyarrow.string()))
-    return schema
+        added = [(BUCKET, pyarrow.string())]
+    return pyarrow.schema([*arrow_schema(table), *added])

@@ -1,5 +1,4 @@
-"""A lake asked by Spark. Its tables are read as the Parquet files of their last commit, so Spark needs no package for
-Delta tables.
+"""A lake asked by Spark, which reads the Parquet files of each table's last commit: no package for Delta tables.
 
 A table that is computed once goes through this process if it has few rows: that takes one job and no file, and Spark
 plans nothing for the tables that have no rows. What is asked of large tables is compiled.
@@ -95,7 +94,7 @@ class Lake(LakeEngine):
         self._made.append(name)
 
     def keep_answer(self, table: type, name: str, query: str) -> None:
-        typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, (kind, _) in columns(table).items()]
+        typed = [f"CAST({each} AS {SPARK_TYPES[kind]}) AS {each}" for each, kind in columns(table).items()]
         large = self._is_about_large(query)
         rows = self._asked(query, large).selectExpr(*typed)
         few = _rows_if_few(name, _with_bucket(table, rows), large)
@@ -128,10 +127,7 @@ class Lake(LakeEngine):
             self._compiles = wanted
 
     def _computed(self, name: str, rows: DataFrame) -> tuple[DataFrame, bool]:
-        """Compute the rows once, and return them, and True if they are many.
-
-        What Spark keeps in memory would have the plan of how it was made, with the plans of all that it was made of.
-        """
+        """Compute the rows once. Return them, and True if they are many. Spark's memory would keep all their plans."""
         self._scratch = self._scratch or self.tables.scratch()
         place = f"{self._scratch}/{name}-{uuid4()}"
         count = _write(rows, place, **_QUICK)
@@ -177,8 +173,7 @@ class Lake(LakeEngine):
 
 
 def _rows_if_few(name: str, rows: DataFrame, large: bool) -> pyarrow.Table | None:
-    """Return the rows, in one job and without a file, or None if they are many. Whoever expects few and finds many asks
-    twice."""
+    """Return the rows, in one job and without a file, or None if they are many."""
     if not large:
         return rows.toArrow()
     found = None if name in MANY else rows.limit(FEW + 1).toArrow()
@@ -191,7 +186,6 @@ def _width(schema: StructType) -> int:
 
 
 def _with_bucket(table: type, rows: DataFrame) -> DataFrame:
-    """Return the columns of a table, and the bucket of each row where it has buckets."""
     return rows.selectExpr(*columns(table), *([f"{BUCKET_OF} AS {BUCKET}"] if table in BUCKETED else []))
 
 
@@ -207,8 +201,7 @@ def _write(rows: DataFrame, place: str, *parts: str, **options: str) -> int:
 
 
 def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFrame:
-    """Return the rows of files of a table, without a query: declarative pipelines forbid queries while they
-    are built."""
+    """Return the rows of files of a table, without a query, which declarative pipelines forbid."""
     if not files:
         return no_rows(spark, table)
     # Columns that are a part of the path would be added, and are not asked for here.
@@ -222,6 +215,5 @@ def as_it_is(path: str) -> str:
 
 
 def no_rows(spark: SparkSession, table: type) -> DataFrame:
-    """Return an empty table."""
-    nulls = (f"CAST(NULL AS {SPARK_TYPES[kind]}) AS {name}" for name, (kind, _) in columns(table).items())
+    nulls = (f"CAST(NULL AS {SPARK_TYPES[kind]}) AS {name}" for name, kind in columns(table).items())
     return spark.range(0).selectExpr(*nulls)

@@ -22,10 +22,7 @@ _AT_ONCE: Final = 2  # waves, so that no core is idle while the last run of a wa
 
 
 def on_spark(session: SparkSession, journal: Path | None, cores: int | None = None) -> Work:
-    """Return the worker function for Spark: one task per run, by a range of n rows in n partitions.
-
-    Spark distributes nothing else evenly.
-    """
+    """Return the worker function for Spark: one task per run; only a range of n rows in n partitions is even."""
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
         threads = ThreadPoolExecutor(_AT_ONCE, WAVES)
@@ -71,7 +68,6 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
 
 
 def _task(batches: Iterator[Any], runs: list[Run], journal: Path | None) -> Iterator[Any]:
-    """Do the runs of some rows, on a worker of Spark."""
     from sdschat.lake.sources.batch import table_of
 
     for batch in batches:

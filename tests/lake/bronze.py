@@ -95,7 +95,7 @@ def rows_in(tables: Any, table: type) -> list[Any]:
     """Return the rows of a table, in no order."""
     from sdschat.lake.duck import connected, parquet_rows
 
-    lists = [at for at, (kind, _) in enumerate(columns(table).values()) if kind == Ids]
+    lists = [at for at, kind in enumerate(columns(table).values()) if kind == Ids]
     with TemporaryDirectory() as scratch, connected(scratch) as connection:
         files = tables.files(table)
         found = connection.execute(parquet_rows(connection, table, files)).fetchall()

@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.spark.ingest import sources_in
-from sdschat.lake.sources.folders import DANGLING, LINKED_FOLDER, OTHER_KIND, SPECIAL, UNREADABLE, find
+from sdschat.lake.sources.survey import DANGLING, LINKED_FOLDER, OTHER_KIND, SPECIAL, UNREADABLE, find
 from tests.audit.field import database
 
 

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 def rows(found: DataFrame, table: type[R]) -> list[R]:
     """Return the rows of a data frame, sorted for comparisons: Spark returns them in any order."""
-    lists = {name for name, (kind, _) in columns(table).items() if kind == Ids}
+    lists = {name for name, kind in columns(table).items() if kind == Ids}
     plain = [
         table(**{name: tuple(value) if name in lists and value is not None else value for name, value in each.items()})
         for each in (row.asDict() for row in found.select(*columns(table)).collect())

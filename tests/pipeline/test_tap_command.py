@@ -14,7 +14,7 @@ import pytest
 from sdschat.audit.schemas import FIELD, Packet
 from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.cli.tap import tap_folder
-from sdschat.lake.sources.folders import find
+from sdschat.lake.sources.survey import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport

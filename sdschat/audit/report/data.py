@@ -101,7 +101,7 @@ def shown_channels(audit: Audit) -> list[AuditChannel]:
 
 
 def of_channel(figures: Figures, key: Channel) -> Figures:
-    """Return the figures of one channel; a node that was away was so in all of them."""
+    """Return the figures of one channel, and the absences of all nodes."""
     lists = {
         name: [row for row in rows if (row.run_id, getattr(row, "channel", key[1])) == key]
         for name, rows in figures._asdict().items()

@@ -25,7 +25,6 @@ POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; s
 
 
 def document(title: str, body: str, drawn: Pictures) -> str:
-    """Return a page as one self-contained file, with these pictures."""
     return (
         f"{PAGE_START}<title>{escaped(title)}</title>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -39,7 +38,6 @@ def _file(name: str) -> str:
 
 
 def svg(chart: Picture) -> str:
-    """Return a picture that stands alone."""
     found: str = vl_convert.vegalite_to_svg(described(chart))
     return found
 
@@ -50,7 +48,6 @@ def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def described(chart: Picture) -> dict[str, Any]:
-    """Return the picture as Vega-Lite describes it."""
     spec: dict[str, Any] = chart.to_dict()
     spec["datasets"] = {name: json.loads(rows) for name, rows in spec.get("datasets", {}).items()}
     return spec
@@ -73,7 +70,6 @@ class Pictures:
         self._cache = cache
 
     def place(self, chart: Picture) -> str:
-        """Return the element in which this picture is drawn."""
         spec = described(chart)
         spec.pop("config", None)
         name = f"picture-{len(self._specs)}"

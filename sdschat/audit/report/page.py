@@ -43,7 +43,6 @@ class _Part(NamedTuple):
 
 
 def page(data: ReportData, cache: Path | None = None) -> str:
-    """Return the page as one self-contained file. `cache`: a folder that makes the next page sooner."""
     audit = data.audit
     bad = "" if audit.agreed else " bad"
     alone = bool(audit.channels) and all(channel.nodes == 1 for channel in audit.channels)

@@ -158,7 +158,6 @@ def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
 
 
 def bars(rows: Sequence[tuple[str, float, str]]) -> Picture:
-    """Draw one bar for each row of name, value, and value in words."""
     found = [{"name": name, "value": value, "says": says} for name, value, says in rows]
     base = alt.Chart(data(found)).encode(
         x=alt.X("value:Q", axis=None),
@@ -172,7 +171,6 @@ def bars(rows: Sequence[tuple[str, float, str]]) -> Picture:
 
 
 def bandwidth(rows: Sequence[MetricsParts]) -> Picture:
-    """Draw the parts of an average packet, by kind."""
     found: list[Mapping[str, Any]] = []
     for row in [row for row in rows if row.packets and row.content_bytes + row.filter_bytes + row.history_bytes][:6]:
         origin = "captured" if row.source == "tap" else "in the logs"

@@ -42,7 +42,6 @@ def _cell(value: object) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: Iterable[int] = ()) -> str:
-    """Return a table. Columns in `numbers` are aligned to the right."""
     if not rows:
         return ""
     right = set(numbers)
@@ -152,7 +151,6 @@ def latency_note(rows: Sequence[MetricsDelivery]) -> str:
 
 
 def repair_note(rows: Sequence[MetricsRepair]) -> str:
-    """Describe the repair. Without requests there is no response; without missing messages, no healing time."""
     useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
     wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
@@ -237,7 +235,6 @@ def truth_note(rows: Sequence[AckCount]) -> str:
 
 
 def unproven_note(rows: Sequence[Unproven]) -> str:
-    """Return nothing where all signed."""
     if not rows:
         return ""
     who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)

@@ -64,14 +64,12 @@ def shown_nodes(scene: Scene) -> list[AuditNode]:
 
 
 def _span(scene: Scene) -> tuple[int, int]:
-    """Return where the axis of time begins and ends."""
     ends = [row.at_ms for row in scene.figures.course] + [row.last_ms for row in scene.nodes]
     starts = [row.at_ms for row in scene.figures.course] + [row.first_ms for row in scene.nodes if row.first_ms]
     return min(starts), max(ends) + scene.figures.grain
 
 
 def _time(scene: Scene, title: str | None = None) -> alt.X:
-    """Return the axis of time, the same for all parts."""
     scale = alt.Scale(type="utc", domain=list(_span(scene)), nice=False)
     return alt.X("at:T", scale=scale, axis=alt.Axis(title=title, grid=True, tickCount=8))
 
@@ -83,7 +81,6 @@ def _move(views: list[str]) -> alt.TopLevelSelectionParameter:
 
 
 def _chosen(views: list[str]) -> alt.TopLevelSelectionParameter:
-    """Let a person choose a receiver in the legend."""
     point = alt.PointSelectionConfig(type="point", fields=["node"])
     return alt.TopLevelSelectionParameter(name="receiver", select=point, bind="legend", views=views)
 
@@ -126,8 +123,7 @@ def _away_row(row: Absence, lanes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def with_room(away: Sequence[Mapping[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
-    """Return the absences whose words have room in their lane, the longest first, each moved to where the words are.
-    The tips tell of the others."""
+    """Return the absences whose words have room in their lane, each moved to where the words are."""
     each = (end - begin) / WIDE  # milliseconds of a point
     taken: dict[str, list[tuple[float, float]]] = defaultdict(list)
     found = []
@@ -142,7 +138,6 @@ def with_room(away: Sequence[Mapping[str, Any]], begin: int, end: int) -> list[d
 
 
 def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
-    """Draw the deliveries of each stretch of time."""
     rows = [
         {
             "at": row.at_ms + scene.figures.grain / 2,

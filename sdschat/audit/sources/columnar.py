@@ -1,8 +1,7 @@
-"""Fast reading of a database, many rows at a time: the same content as `Evidence` gives, if the database is sound.
+"""Fast reading of a database, many rows at a time: the same content as `AuditReader` gives, if it is sound.
 
-The same checks are done, for a whole batch at once. But this module does not say what is wrong with a row: after a bad
-batch the caller continues with `Evidence`, from that batch on. The common content of several databases, packets and
-lists of ids, is kept in caches.
+The same checks are done for a whole batch at once. What is wrong with a row is not said: after a bad batch the caller
+goes on with `AuditReader`. Packets and lists of ids, which several databases share, are kept in caches.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ _Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
 
 
 class Logged(NamedTuple):
-    """Rows of the log as columns of equal length.
-
-    `None` stands for a missing text, state or packet. `Packets` checks the packets.
-    """
+    """Rows of the log as columns of equal length; `None` stands for a missing text, state or packet."""
 
     lamports: Sequence[int]
     ids: Sequence[str]
@@ -116,14 +112,12 @@ class Columnar(AuditReader):
     """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
 
     def boots(self) -> dict[int, tuple[str, str]]:
-        """Return node and boot name for each boot number."""
         return self._boots
 
     def channels(self) -> dict[int, str]:
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
 
     def has_members(self) -> bool:
-        """True if there are rows of members' channels."""
         with as_store_error(self.path):
             return bool(self._connection.execute(_MEMBERS).fetchone()[0])
 
@@ -140,12 +134,10 @@ class Columnar(AuditReader):
         return ChannelCounts(tally.name, number, horizon, *claimed, sums.count, fingerprint_text(sums.fingerprint))
 
     def spans(self) -> list[JournalSpan]:
-        """Return the parts of the journal, in the order of its boots."""
         with as_store_error(self.path):
             return list(map(JournalSpan._make, self._connection.execute(_SPANS)))
 
     def journal_columns(self) -> Iterator[Columns | None]:
-        """Yield the journal in batches."""
         with as_store_error(self.path):
             cursor = self._connection.execute(_JOURNAL)
             while rows := cursor.fetchmany(ROWS):
@@ -203,7 +195,6 @@ class Columnar(AuditReader):
         return Logged(lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state)
 
     def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
-        """Return the packets and their checksums."""
         rows = self._connection.execute(_BODY, bounds).fetchall()
         there, raw, sums = zip(*rows, strict=True) if rows else ((), (), ())
         if there == places:
@@ -279,8 +270,7 @@ class Known(NamedTuple):
 class Packets:
     """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once.
 
-    A full cache keeps its packets: with replacement, a reader of one database after the other would never find a packet
-    again, if a database has more packets than the cache.
+    A full cache keeps its packets: with replacement, the next database would never find its packets again.
     """
 
     def __init__(self, most: int | None = None, sizes: Callable[[bytes], Sizes] = lambda raw: NO_SIZES) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -93,7 +93,6 @@ settle_option: Final = click.option(
 
 @contextmanager
 def open_lake(target: SparkTarget, root: str) -> Iterator[Lake]:
-    """Open a session and the lake in it."""
     from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake, has_few_rows
 
@@ -118,7 +117,7 @@ def new_or_old_lake(root: str) -> Tables:
 
 
 def must_be_lake(root: str) -> None:
-    """Raise Problem if no lake can be there, as far as a look at the folder shows."""
+    """Raise CommandProblem if no lake can be there, as far as a look at the folder shows."""
     from sdschat.lake.tables import BRONZE, folder_of
 
     folder = folder_of(root)
@@ -133,10 +132,9 @@ def must_be_lake(root: str) -> None:
 
 
 def must_have_rows(there: LakeEngine, root: str) -> None:
-    """Raise Problem if nothing was ever taken in."""
     from sdschat.lake.tables import OF_BRONZE
 
-    if not any(map(there.has, OF_BRONZE)):
+    if not any(table in there.tables for table in OF_BRONZE):
         raise _nothing_in(root)
 
 
@@ -155,7 +153,7 @@ def open_spark(target: SparkTarget) -> Iterator[SparkSession]:
 
 
 def must_be_folder(folder: Path, option: str) -> None:
-    """Make the folder, or raise Problem: before the work, not after it."""
+    """Make the folder, or raise CommandProblem: before the work, not after it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -197,7 +195,6 @@ def shown_meanwhile(name: str) -> Iterator[None]:
 
 
 def added_lines(found: Iterable[Added]) -> Iterator[str]:
-    """Describe the rows read and added, table by table."""
     for row in found:
         if row.read or row.added:
             yield f"{row.table:10} {row.read:10,} read  {row.added:10,} added"
@@ -237,7 +234,6 @@ def milliseconds(text: str, option: str = "--settle") -> int:
 
 SPARK: Final = "spark"
 DUCKDB: Final = "duckdb"
-_LOCK: Final = ".audit.lock"
 
 engine_option: Final = click.option(
     "--engine",
@@ -249,7 +245,6 @@ engine_option: Final = click.option(
 
 
 def check_engine(engine: str, target: SparkTarget, root: str) -> None:
-    """Raise UsageError if this engine cannot read this lake."""
     from sdschat.lake.tables import folder_of
 
     if engine == SPARK:
@@ -263,7 +258,6 @@ def check_engine(engine: str, target: SparkTarget, root: str) -> None:
 
 @contextmanager
 def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
-    """Open a lake with this engine."""
     from sdschat.lake.duck import open_duck
     from sdschat.lake.tables import folder_of
 
@@ -281,13 +275,11 @@ def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[La
         yield duck
 
 
-@contextmanager
-def _alone(folder: Path | None) -> Iterator[None]:
+def _alone(folder: Path | None) -> AbstractContextManager[None]:
     """Lock the answers of a lake in a folder: of two audits at once, one would remove what the other wrote."""
     from sdschat.audit.processes import alone
 
     if folder is None:
-        yield
-        return
-    with alone(folder / _LOCK, f"another audit is writing to {folder}; wait for it to end, and start this one again."):
-        yield
+        return nullcontext()
+    busy = f"another audit is writing to {folder}; wait for it to end, and start this one again."
+    return alone(folder / ".audit.lock", busy)

@@ -25,7 +25,7 @@ _NAMED: Final = 3
 def sources_in(sources: Sequence[Path]) -> list[Path]:
     """Return the files to read. Raises CommandProblem for a missing path, and for a folder with nothing to read."""
     from sdschat.lake.sources.files import SUFFIXES
-    from sdschat.lake.sources.folders import find
+    from sdschat.lake.sources.survey import find
 
     try:
         found = find(sources)
@@ -62,7 +62,6 @@ def skipped_lines(skipped: Mapping[str, Sequence[Path]]) -> Iterator[str]:
 
 
 def take_in(paths: Sequence[Path], lake: str, run_id: str) -> tuple[list[Added], list[Quarantine]]:
-    """Take the files into the lake. Return what was added, and what could not be read."""
     from sdschat.lake.ingest import ingest, quarantined
 
     there = new_or_old_lake(lake)

@@ -1,7 +1,4 @@
-"""Many runs from beginning to end, on several processes. Runs in the table `sim_runs` of the lake are not repeated.
-
-Results come when they are done, in no fixed order.
-"""
+"""Many runs on several processes, in no fixed order. Runs in the table `sim_runs` of the lake are not repeated."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ Work = Callable[[Sequence[Run]], Iterator[SimRun]]
 
 
 def on_processes(jobs: int, journal: Path | None) -> Work:
-    """Return the worker function for `jobs` processes of this machine."""
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
         if jobs == 1 or len(runs) < 2:
@@ -55,10 +51,7 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
 
 
 def _follow_the_parent() -> None:
-    """Ignore Ctrl-C in this process, and end it when the parent ends.
-
-    Ctrl-C goes to all processes of a terminal, and the parent's answer is enough. A killed parent cannot end them.
-    """
+    """Leave Ctrl-C, which goes to all processes of a terminal, to the parent, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
@@ -99,7 +92,7 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
 
 
 _TYPES: Final = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-SCHEMA: Final = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(SimRun).items()])
+SCHEMA: Final = pa.schema([(name, _TYPES[kind]) for name, kind in columns(SimRun).items()])
 _SAVE_EVERY: Final = 2.0  # seconds
 
 
@@ -127,7 +120,6 @@ class RunTable:
                 self._save()
 
     def read(self) -> dict[str, SimRun]:
-        """Return the newest row of every run. Raises PipelineProblem if a file is damaged."""
         found: dict[str, SimRun] = {}
         for file in sorted(self.folder.glob("*.parquet")):
             try:
@@ -151,7 +143,6 @@ class RunTable:
             self._waiting, self._saved_at = [], time.monotonic()
 
     def compact(self) -> None:
-        """Merge many small files into one."""
         self._save()
         files = sorted(self.folder.glob("*.parquet"))
         if len(files) > 1:
@@ -270,10 +261,7 @@ def simulate(
     told: Told = lambda progress, row: None,
     jobs: int = 1,
 ) -> Result:
-    """Do the missing runs, the longest first, so that the last ones are short.
-
-    Results are saved as they come, so that an interrupted command can be continued. Without a lake nothing is saved.
-    """
+    """Do the missing runs, the longest first, so that the last ones are short, and save the results as they come."""
     began = time.monotonic()
     with ExitStack() as stack:
         table = RunTable(lake) if lake else None

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 def batch_of(table: type, count: int, **values: Any) -> Batch:
     """Make a batch. Each column is given as a sequence, an Arrow array, or one value for all rows."""
     kinds = columns(table)
-    return Batch(table, count, {name: _array(value, ARROW[kinds[name][0]], count) for name, value in values.items()})
+    return Batch(table, count, {name: _array(value, ARROW[kinds[name]], count) for name, value in values.items()})
 
 
 def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
@@ -69,19 +69,14 @@ def _of_rows(table: type, rows: Sequence[Any]) -> Batch:
 
 @functools.cache
 def arrow_schema(table: type) -> pyarrow.Schema:
-    return pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])
+    return pyarrow.schema([(name, ARROW[kind]) for name, kind in columns(table).items()])
 
 
 def rows_of(batch: Batch) -> pyarrow.RecordBatch:
-    """Return the batch with all columns of its table."""
     schema = arrow_schema(batch.table)
-    arrays = [
-        batch.columns[field.name] if field.name in batch.columns else pyarrow.nulls(batch.size, field.type)
-        for field in schema
-    ]
-    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+    nulls = {field.name: pyarrow.nulls(batch.size, field.type) for field in schema if field.name not in batch.columns}
+    return pyarrow.RecordBatch.from_pydict(nulls | dict(batch.columns), schema=schema)
 
 
 def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
-    """Return rows of one table as an Arrow table; there may be no rows."""
     return pyarrow.Table.from_batches([rows_of(_of_rows(table, rows))] if rows else [], arrow_schema(table))

@@ -1,15 +1,20 @@
-"""Any file as batches of columns: of the wanted tables. A bad file, or a part of it, is a row of the quarantine."""
+"""Any file as batches of columns: of the wanted tables. A bad file, or a part of it, is a row of the quarantine.
+
+A block of a file that holds only sound rows is read as columns; any other block is read row by row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from io import BytesIO
 from itertools import islice
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, BinaryIO, ClassVar, Final, TypeVar
 
 import pyarrow
 import pyarrow.compute
+import pyarrow.json
 
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
@@ -30,9 +35,8 @@ from sdschat.audit.sources.databases import (
     refused,
     why_unread,
 )
-from sdschat.lake.sources.batch import Batch, batch_of, in_batches
-from sdschat.lake.sources.files import LINES, parquet_rows
-from sdschat.lake.sources.line_columns import line_batches
+from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
+from sdschat.lake.sources.files import LINES, NEEDED, line_rows, parquet_rows
 from sdschat.store.errors import UNREADABLE, StoreError
 from sdschat.store.journal import VERSION
 from sdschat.store.schema import PLACE_BITS
@@ -43,6 +47,7 @@ _PARQUET: Final = b"PAR1"
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 _SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
 _OTHERWISE: Final = ("place", "channel", "deps", "sum")  # columns of a database that are others here
+_BLOCK: Final = 4 << 20
 
 
 class ParsedInput:
@@ -97,17 +102,19 @@ def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -
             # Unreadable data may be anywhere.
             everything = set(tables) == {Quarantine}
             if everything or not _LOG.isdisjoint(tables):
-                yield from log_batches(reading, evidence, node, memory.packets)
+                yield from _log_batches(reading, evidence, node, memory.packets)
             if everything or Declared in tables:
                 for number, channel in evidence.channels().items():
                     yield from in_batches(declared_rows(reading, evidence, node, channel, number))
             if everything or Journal in tables:
-                yield from journal_batches(reading, evidence, node, memory.lists)
+                columns = partial(_events, reading, evidence, node, memory.lists)
+                rows = partial(journal_rows, reading, evidence, node)
+                yield from _by_column_or_row(evidence.journal_columns(), columns, rows)
     except StoreError as error:
         yield from in_batches([refused(reading, "", why_unread(reading.path, error))])
 
 
-def log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
+def _log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
     as_of = evidence.as_of()
     for number, channel in evidence.channels().items():
         sums = LogSums()
@@ -160,11 +167,6 @@ def _message_rows(
         yield message_row(reading, node, channel, row, as_of)
 
 
-def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLists) -> Iterator[Batch]:
-    columns, rows = partial(_events, reading, evidence, node, lists), partial(journal_rows, reading, evidence, node)
-    return _by_column_or_row(evidence.journal_columns(), columns, rows)
-
-
 def _by_column_or_row(
     found: Iterable[T | None], columns: Callable[[T], Batch | None], rows: Callable[[], Iterator[Row]]
 ) -> Iterator[Batch]:
@@ -206,3 +208,57 @@ def _each(numbers: Sequence[Any], name: Any) -> Any:
     """Return the name of each number. There are few different numbers, so each name is looked up once."""
     names = {number: name(number) for number in set(numbers)}
     return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]
+
+
+def line_batches(reading: Reading) -> Iterator[Batch]:
+    number = 1
+    with open(reading.path, "rb") as file:
+        for block in blocks(file):
+            events = sound_events(block)
+            if events is None:
+                yield from in_batches(line_rows(reading, BytesIO(block), number))
+            else:
+                yield _event_batch(reading, events)
+            number += block.count(b"\n")
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield blocks of whole lines. Only the last line may lack its end."""
+    begun: list[bytes] = []  # the beginning of a line, which may be longer than a block
+    while chunk := file.read(_BLOCK):
+        whole, end, rest = chunk.rpartition(b"\n")
+        if end:
+            yield b"".join((*begun, whole, end))
+            begun.clear()
+        begun.append(rest)
+    if last := b"".join(begun):
+        yield last
+
+
+def sound_events(block: bytes) -> pyarrow.Table | None:
+    """Return the events of a block with one event per line, else None.
+
+    Arrow accepts objects without regard to the ends of lines, and any text, so both are checked first.
+    """
+    lines = block.count(b"\n")
+    if not (block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == lines - 1):
+        return None
+    reads = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parses = pyarrow.json.ParseOptions(explicit_schema=arrow_schema(Journal), unexpected_field_behavior="error")
+    try:
+        block.decode()
+        events = pyarrow.json.read_json(pyarrow.BufferReader(block), reads, parses)
+    except (UnicodeDecodeError, pyarrow.ArrowException):
+        return None
+    if events.num_rows != lines or any(events[name].null_count for name in NEEDED):
+        return None
+    return None if pyarrow.compute.list_flatten(events["deps"]).null_count else events
+
+
+def _event_batch(reading: Reading, events: pyarrow.Table) -> Batch:
+    given: dict[str, Any] = {name: events[name].combine_chunks() for name in events.column_names}
+    for name, value in {"run_id": reading.run_id, "channel": "", "mono_us": 0}.items():
+        given[name] = pyarrow.compute.fill_null(given[name], value)
+    run = given["run_id"]
+    given["run_id"] = pyarrow.compute.if_else(pyarrow.compute.equal(run, ""), reading.run_id, run)
+    return Batch(Journal, events.num_rows, given)

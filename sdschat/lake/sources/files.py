@@ -1,7 +1,4 @@
-"""The rows of exported journals and recorded packets.
-
-Never raises for a bad line or row: it is a row of the quarantine.
-"""
+"""The rows of exported journals and recorded packets. A bad line or row is a row of the quarantine."""
 
 from __future__ import annotations
 
@@ -23,15 +20,13 @@ _SAMPLE: Final = 80
 LINES: Final = (".jsonl", ".ndjson", ".json")
 SUFFIXES: Final = (".db", *LINES, ".parquet")
 
-_JOURNAL: Final = {name: (kind, optional) for name, (kind, optional) in columns(Journal).items() if name != "run_id"}
-
-
+_JOURNAL: Final = {name: kind for name, kind in columns(Journal).items() if name != "run_id"}
 _TYPES: Final[Mapping[Any, Callable[[Any], bool]]] = {
     str: lambda value: isinstance(value, str) and encodable(value),
     int: lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
     Ids: lambda value: isinstance(value, list | tuple) and are_ids(value),
 }
-_MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other programs may lack these
+NEEDED: Final = ("v", "node", "boot", "seq", "ts_ms", "event")  # exports of other programs may lack the others
 _TOPICS: Final = {
     "presence": re.compile(r"/who/[^/]+$"),
     "store_query": re.compile(r"/store/query/[^/]+$"),
@@ -84,13 +79,12 @@ def parquet_rows(reading: Reading) -> Iterator[Row]:
 def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
     """Return the row of an event. Raises ValueError if `found` is not an event of a journal."""
     values: dict[str, Any] = {}
-    for name, (kind, optional) in _JOURNAL.items():
+    for name, kind in _JOURNAL.items():
         value = found.get(name)
-        if value is None and name in _MAY_LACK:
-            value = {"channel": "", "mono_us": 0}.get(name)
-        elif value is None:
-            if not optional:
+        if value is None:
+            if name in NEEDED:
                 raise ValueError(f"has no {name}")
+            value = {"channel": "", "mono_us": 0}.get(name)
         elif not _TYPES[kind](value):
             raise ValueError(f"{name} is {str(value)[:_SAMPLE]!r}")
         values[name] = tuple(value) if isinstance(value, list) else value

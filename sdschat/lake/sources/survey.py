@@ -1,9 +1,12 @@
-"""A survey of files before anything is read: whose they are, and if they are equal to files that were taken in."""
+"""A survey before anything is read: the files in folders, whose they are, and if equal ones were taken in."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,9 +14,88 @@ from typing import Final, NamedTuple
 from sdschat.audit.schemas import Ids, Whole
 from sdschat.audit.sources.columnar import Columnar
 from sdschat.audit.sources.databases import is_database
+from sdschat.lake.sources.files import SUFFIXES
 from sdschat.store.errors import StoreError
 
+OTHER_KIND: Final = "of another kind"
+DANGLING: Final = "a link to nothing"
+LINKED_FOLDER: Final = "a link to a folder"
+UNREADABLE: Final = "a folder that cannot be read"
+SPECIAL: Final = "neither file nor folder"
+_BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
+_OF_PROFILES: Final = frozenset({"identity.key"})
 _BESIDE: Final = ("", "-wal")  # the latest writes of a database are in a second file
+
+
+class Found(NamedTuple):
+    """The found files. `skipped`: reason and paths. `empty`: folders without anything to read."""
+
+    files: list[Path]
+    skipped: dict[str, list[Path]]
+    empty: list[Path]
+
+
+def find(sources: Iterable[Path]) -> Found:
+    """Return the named files, and all in the named folders that look like a source. Raises FileNotFoundError."""
+    found: dict[Path, None] = {}
+    skipped: dict[str, list[Path]] = defaultdict(list)
+    empty: list[Path] = []
+    for source in sources:
+        if not source.is_dir():
+            if not source.exists():
+                raise FileNotFoundError(source)
+            found[source.resolve()] = None
+            continue
+        nothing = True
+        for why, path in within(source):
+            if why is None:
+                found[Path(path).resolve()] = None
+                nothing = False
+            else:
+                skipped[why].append(Path(path))
+        if nothing:
+            empty.append(source)
+    return Found(list(found), dict(skipped), empty)
+
+
+def within(folder: Path) -> Iterator[tuple[str | None, os.DirEntry[str] | Path]]:
+    """Yield each file in order, with the reason if it is skipped.
+
+    What is still being written (its name begins with a dot or _) or belongs to a database or profile is not yielded.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        yield UNREADABLE, folder
+        return
+    names = {entry.name for entry in entries}
+    for entry in entries:
+        if entry.name.startswith((".", "_")) or _belongs(entry.name, names):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from within(Path(entry.path))
+        else:
+            yield _why_not(entry), entry
+
+
+def _belongs(name: str, names: set[str]) -> bool:
+    """True if the file belongs to a database beside it, or to a profile."""
+    return name in _OF_PROFILES or any(
+        name.endswith(end) and name.removesuffix(end).endswith(".db") and name.removesuffix(end) in names
+        for end in _BESIDE_DATABASE
+    )
+
+
+def _why_not(entry: os.DirEntry[str]) -> str | None:
+    try:
+        mode = entry.stat().st_mode
+    except OSError:
+        return DANGLING if entry.is_symlink() else None  # the reader of this file reports the error
+    if stat.S_ISDIR(mode):
+        return LINKED_FOLDER
+    if not stat.S_ISREG(mode):
+        return SPECIAL
+    return None if entry.name.endswith(SUFFIXES) else OTHER_KIND
 
 
 class Seen(NamedTuple):
@@ -28,7 +110,6 @@ class Seen(NamedTuple):
 
 
 def look(path: Path) -> Seen:
-    """Survey one file."""
     seen = Seen(str(path), stamp(path), "", "", 0)
     with suppress(OSError, StoreError):
         seen = seen._replace(digest=_digest(path))
@@ -68,11 +149,8 @@ class Standing(NamedTuple):
 
 
 def taken_already(files: Iterable[Seen], taken: Iterable[Whole]) -> set[str]:
-    """Return the paths of files that would add nothing.
-
-    For events the order of files does not matter. For logs the last reading counts: a database adds nothing if it is
-    older than that reading, or is the very same file.
-    """
+    """Return the paths of files that would add nothing. For events their order does not matter; a database also adds
+    nothing if it is older than the last reading of its log, or is the very same file."""
     last: dict[str, tuple[int, int]] = {}
     by_node: dict[str, set[Whole]] = {}
     for whole in taken:
@@ -101,10 +179,7 @@ def stands_in_for(file: Seen, bad: Standing) -> bool:
 
 
 def newest_of(files: Iterable[Seen]) -> list[Seen]:
-    """Return the furthest database of each node, of equally far ones the first by path.
-
-    A log in any other copy is ignored.
-    """
+    """Return the furthest database of each node, of equally far ones the first by path; logs of others are ignored."""
     found: dict[str, Seen] = {}
     for file in sorted(files):
         if file.node and (file.node not in found or file.as_of > found[file.node].as_of):

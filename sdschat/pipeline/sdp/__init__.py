@@ -49,14 +49,13 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 def define(lake: str) -> None:
     """Define silver of a lake as materialized views, by the statements that `sdschat pipeline audit` runs."""
     from pyspark import pipelines as dp
-    from pyspark.sql import SparkSession
 
     tables = Tables(lake)
     for table, name in READ_BY_AUDIT.items():
         dp.temporary_view(name=f"bronze_{name}")(functools.partial(_rows, table, tables.files(table)))
     for table, name in ((Event, "kept_event"), (AuditJournal, "old_journal")):  # every channel is made anew
         dp.temporary_view(name=name)(functools.partial(_rows, table, []))
-    dp.temporary_view(name="rule")(lambda: SparkSession.active().sql(rule_query(DEFAULT)))
+    dp.temporary_view(name="rule")(functools.partial(_asked, rule_query(DEFAULT)))
     for name, query, is_table in (each for named in SILVER for each in statements(*named)):
         kind = dp.materialized_view if is_table else dp.temporary_view
         kind(name=name)(functools.partial(_asked, query))
